@@ -25,7 +25,7 @@ _WAYS = (("", "", ""), *(("", code, reason) for code, reason in CODES.items()))
 cdef enum:
     NULL_ROW = -1
     BAD_FRAME = -2
-    RECENT = 16       # frames whose keys are at hand, by four bits of a hash
+    RECENT = 256      # frames whose keys are at hand, by eight bits of a hash
     BATCH = 64        # rows that are asked for at once
     AHEAD = 24        # rows after which one is asked for, where they are alike
     SAMPLES = 16      # rows of which a column's common frame is taken
@@ -219,7 +219,7 @@ cdef int64_t scan(
             bits = 1
             if value.limit - value.start >= 8:
                 bits = leading(value.start, indexes)
-                place = (bits * 0x9E3779B97F4A7C15ULL) >> 60
+                place = (bits * 0x9E3779B97F4A7C15ULL) >> 56
                 if recent[place] == bits and sizes[place] <= value.end - value.start:
                     selector[row + at] = numbers[place]
                     starts[row + at] = sizes[place]

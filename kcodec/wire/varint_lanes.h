@@ -41,10 +41,10 @@ static KC_APART int64_t kc_read_longs(
     return rejected;
 }
 
-static KC_APART int64_t kc_read_ints(
-    const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *out,
-    int pext, uint8_t *odd,
-    int64_t *order
+/* Either `ints` or `longs` is where numbers go. */
+static KC_INLINE int64_t kc_read_ints_to(
+    const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *ints,
+    int64_t *longs, int64_t factor, int pext, uint8_t *odd, int64_t *order
 ) {
     int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -59,10 +59,26 @@ static KC_APART int64_t kc_read_ints(
             order[rejected++] = lane;
             continue;
         }
-        out[index[lane]] = (int32_t)kc_unzigzag(raw);
+        if (ints) ints[index[lane]] = (int32_t)kc_unzigzag(raw);
+        else longs[index[lane]] = kc_unzigzag(raw) * factor;
         at[lane] = p;
     }
     return rejected;
+}
+
+static KC_APART int64_t kc_read_ints(
+    const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *out,
+    int pext, uint8_t *odd, int64_t *order
+) {
+    return kc_read_ints_to(at, end, lanes, count, index, out, NULL, 1, pext, odd, order);
+}
+
+/* No factor that is used makes 32 bits overflow 64. */
+static KC_APART int64_t kc_read_ints_as_longs(
+    const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
+    int64_t factor, int pext, uint8_t *odd, int64_t *order
+) {
+    return kc_read_ints_to(at, end, lanes, count, index, NULL, out, factor, pext, odd, order);
 }
 
 static KC_APART int64_t kc_read_nullable_longs(

@@ -1,6 +1,7 @@
 """The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
 
 import array
+import json
 from functools import partial
 
 import contracts
@@ -147,31 +148,42 @@ def numbers(turn: int) -> bytes:
     )
 
 
+def numbers_plans():
+    """Return plans that read all numbers, ints as longs too, and that drop all but the last."""
+    writer = parse(NUMBERS)
+    wider = json.loads(json.dumps(NUMBERS).replace('"type": "int"', '"type": "long"'))
+    wider["fields"][-1]["type"]["items"] = "long"
+    wider["fields"].append({"name": "more", "type": ["null", "string"], "default": None})
+    wider["fields"].append({"name": "most", "type": ["null", "long"], "default": None})
+    last = {**NUMBERS, "fields": [{"name": "none", "type": "int", "default": 1}]}
+    return [decode_plan(writer, parse(reader)) for reader in (NUMBERS, wider, last)]
+
+
 @pytest.mark.parametrize("rows", [1, 7, 400])
 def test_numbers_of_all_lengths(rows):
-    schema = parse(NUMBERS)
-    plan = decode_plan(schema, schema)
     payloads = [numbers(turn) for turn in range(rows)]
-    same_decode([plan], payloads, limits=Limits())
-    decoded, faults = kernel(KERNEL, "native").decode(
-        pa.array(payloads), [kernel(KERNEL, "native").Program(plan, Limits())]
-    )
-    assert not faults
-    assert decoded.null_count == 0
+    for plan in numbers_plans():
+        same_decode([plan], payloads, limits=Limits())
+        decoded, faults = kernel(KERNEL, "native").decode(
+            pa.array(payloads), [kernel(KERNEL, "native").Program(plan, Limits())]
+        )
+        assert not faults
+        assert decoded.null_count == 0
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"\0", b"\xff" * 11, b"\2" + b"\x80" * 9 + b"\2", b"\x20" + b"\x7f" * 16]
+    "damage",
+    [b"", b"\0", b"\xff" * 11, b"\2" + b"\x80" * 9 + b"\2", b"\x20" + b"\x7f" * 16, b"\xff" * 4 + b"\x10"],
 )
 def test_numbers_that_are_cut_or_wrong(damage):
     """Among rows that are not: behind each there is more to read, which is not its own."""
-    schema = parse(NUMBERS)
-    plan = decode_plan(schema, schema)
+    plans = numbers_plans()
     for row in (numbers(1), numbers(10), numbers(62)):
         for cut in range(len(row)):
             payloads = [numbers(turn) for turn in range(20)]
             payloads[cut % 11] = row[:cut] + damage
-            same_decode([plan], payloads, limits=Limits())
+            for plan in plans:
+                same_decode([plan], payloads, limits=Limits())
 
 
 ORDER = {

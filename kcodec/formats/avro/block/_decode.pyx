@@ -17,7 +17,7 @@ has stored is taken out in the end; the row loop finds out what it is (_kernel.p
 attempt ends, and the row loop runs the block again. So what has been stored until then does no harm.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -37,12 +37,10 @@ from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
 )
 from kcodec.plan._budget cimport begin_row
-from kcodec.wire.cursor cimport (
-    has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_varint32, unlikely, unzigzag32,
-)
+from kcodec.wire.cursor cimport has_pext, likely, load_be64, load_le64, prefetch, read_branch, unlikely
 from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
-from kcodec.wire.varint_lanes cimport read_ints, read_longs, read_nullable_longs
+from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_longs
 
 
 cdef class BlockMemory:
@@ -307,10 +305,8 @@ cdef int64_t run_lanes(
     cdef int64_t lane
     cdef int64_t present
     cdef int64_t null_branch
-    cdef int64_t factor
     cdef int64_t ahead = block.ahead
     cdef uint64_t raw
-    cdef uint32_t word
     cdef int32_t branch
     cdef int64_t rejected = block.rejected
     if block.depth == DEPTH:
@@ -335,15 +331,10 @@ cdef int64_t run_lanes(
                 block.order + block.rejected
             )
         elif op.code == DO_INT_TO_LONG:
-            factor = op.factor
-            for at in range(count):
-                lane = lanes[at]
-                q = ats[lane]
-                if unlikely(read_varint32(&q, ends[lane], q + 8, &word) != OK):
-                    reject(block, lane)
-                    continue
-                ats[lane] = q
-                (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
+            block.rejected += read_ints_as_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, op.factor, block.pext, block.odd,
+                block.order + block.rejected
+            )
         elif op.code == DO_DOUBLE:
             for at in range(count):
                 lane = lanes[at]
@@ -457,9 +448,11 @@ cdef int64_t run_lanes(
                 reject(block, lanes[at])
         elif op.code == DO_DECIMAL_TEXT:
             return -1
-        else:
+        elif op.code == DO_ABSENT or op.code == DO_ABSENT_TEXT:
             if op.code == DO_ABSENT_TEXT and of_rows:
                 note(block, op.column)
+            set_nulls(columns, op.column, lanes, count, index, tag)
+        else:
             for at in range(count):
                 lane = lanes[at]
                 context.end = ends[lane]

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport (
-    SKIP_ARRAY, SKIP_BYTES, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
+    SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro.block._lanes cimport DEPTH, LANES, LONG_LISTS, SLACK, Block, reject, without_odd
@@ -60,6 +60,7 @@ cdef int64_t skip_lanes(
     cdef const uint8_t *p
     cdef const uint8_t *q
     cdef uint64_t stops
+    cdef uint64_t word
     cdef int64_t at
     cdef int64_t lane
     cdef int64_t length
@@ -118,6 +119,18 @@ cdef int64_t skip_lanes(
                     reject(block, lane)
                     continue
                 ats[lane] = p + (ctz64(stops) >> 3) + 1
+        elif op.code == SKIP_INT:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                word = load_le64(p)
+                stops = ~word & 0x8080808080ULL
+                length = (ctz64(stops | 1ULL << 63) >> 3) + 1
+                # Of a fifth byte four bits count.
+                if unlikely(length > 4 and word & 0xF000000000ULL) or unlikely(length > ends[lane] - p):
+                    reject(block, lane)
+                    continue
+                ats[lane] = p + length
         elif op.code == SKIP_NULLABLE_BYTES:
             size = op.factor
             for at in range(count):
