@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport (
-    SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
+    SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING,
+    SKIP_STRING, Op,
 )
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro.block._lanes cimport DEPTH, LANES, LONG_LISTS, SLACK, Block, reject, without_odd
