@@ -294,6 +294,8 @@ class RegistryApplication:
             headers.clear()
         if exchange.location:
             headers.append((b"location", exchange.location.encode()))
+        if status == 405:
+            headers.append((b"allow", ", ".join(_ROUTER.methods(exchange.scope["raw_path"])).encode()))
         if status == 401 and self._access is not None:
             headers.append((b"www-authenticate", self._access.challenge.encode()))
         if exchange.expired or (exchange.phase == "body" and exchange.has_body):

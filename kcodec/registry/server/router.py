@@ -86,6 +86,26 @@ class Router:
         RegistryError
             400, 404 or 405.
         """
+        node, values, context = self._node(raw_path)
+        found = node.routes.get("GET" if method == "HEAD" else method)
+        if found is None:
+            refuse(405)
+        route, names = found
+        return route, dict(zip(names, values, strict=True)), context
+
+    def methods(self, raw_path: bytes) -> list[str]:
+        """Return the methods that a path has, as the header Allow lists them.
+
+        Raises
+        ------
+        RegistryError
+            400 or 404.
+        """
+        routes = self._node(raw_path)[0].routes
+        return sorted([*routes, "HEAD"] if "GET" in routes else routes)
+
+    def _node(self, raw_path: bytes) -> tuple[_Node, list[str], str | None]:
+        """Return where the routes of a path are, what stands in it for their names, and its context."""
         if not raw_path.startswith(b"/"):
             refuse(400)
         steps = raw_path.split(b"/")[1:]
@@ -112,11 +132,7 @@ class Router:
         assert node is not None
         if not node.routes:
             refuse(404)
-        found = node.routes.get("GET" if method == "HEAD" else method)
-        if found is None:
-            refuse(405)
-        route, names = found
-        return route, dict(zip(names, values, strict=True)), context
+        return node, values, context
 
 
 def _in_context(name: str, steps: list[str]) -> tuple[str, list[str]]:

@@ -40,6 +40,18 @@ class TestTypes:
         answer = ask("GET", "/subjects", headers={"accept": accept})
         assert (answer.status, answer.headers["content-type"]) == (200, expected)
 
+    @pytest.mark.parametrize(
+        ("path", "allowed"),
+        [
+            ("/subjects/", "GET, HEAD"),
+            ("/subjects/s", "DELETE, POST"),
+            ("/contexts/.lab/config/s", "DELETE, GET, HEAD, PUT"),
+        ],
+    )
+    def test_methods_that_a_path_has(self, ask, path, allowed):
+        answer = ask("PATCH", path)
+        assert (answer.status, answer.headers["allow"]) == (405, allowed)
+
     def test_answers_that_nobody_takes(self, ask):
         assert ask("GET", "/subjects", headers={"accept": "text/css"}).fault[:2] == (406, 406)
 
