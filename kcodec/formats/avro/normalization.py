@@ -80,7 +80,7 @@ def _tree(schema: Schema, written: set[str]) -> Any:
         if schema.item is not None:
             tree["items" if kind == "array" else "values"] = _tree(schema.item, written)
     logical = schema.props.get("logicalType")
-    if schema.logical or (kind, logical) in _LOGICAL:
+    if schema.logical or (isinstance(logical, str) and (kind, logical) in _LOGICAL):
         tree["logicalType"] = logical
         if logical == "decimal":
             tree["precision"] = schema.precision
@@ -139,7 +139,10 @@ def _default(value: Any, schema: Schema | None) -> Any:
     if isinstance(value, float):
         return _real(value, kind or "double")
     if isinstance(value, str):
-        return value if kind in ("", "string", "enum", "bytes", "fixed") else None
+        if kind in ("bytes", "fixed"):
+            # What is no byte is lost.
+            return value.encode("latin-1", "replace").decode("latin-1")
+        return value if kind in ("", "string", "enum") else None
     if isinstance(value, list):
         return [_default(each, None if schema is None else schema.item) for each in value]
     if kind == "record" and schema is not None:

@@ -228,7 +228,7 @@ class _Comparison:
             raise SchemaError(f"comparing the schemas takes more than {MAX_COMPARED} steps")
         before = {each.number: each for each in old.fields if each.group is None}
         after = {each.number: each for each in new.fields if each.group is None}
-        old_oneofs, new_oneofs = _members(before), _members(after)
+        old_oneofs, new_oneofs = _members(before, old), _members(after, new)
         gone, removed = before.keys() - after.keys(), old_oneofs.keys() - new_oneofs.keys()
         lost = {name for name in removed if gone.issuperset(old_oneofs[name])}
         for name in removed:
@@ -342,11 +342,14 @@ def _moved(before: dict[int, Field], members: list[int], path: str) -> Iterator[
         )
 
 
-def _members(fields: dict[int, Field]) -> dict[str, list[int]]:
+def _members(fields: dict[int, Field], message: Message) -> dict[str, list[int]]:
+    """Return the numbers of each oneof's members; it may have none."""
     found: dict[str, list[int]] = {}
     for number, field in fields.items():
         if field.oneof is not None:
             found.setdefault(field.oneof.name, []).append(number)
+    for oneof in message.oneofs:
+        found.setdefault(oneof.name, [])
     return found
 
 

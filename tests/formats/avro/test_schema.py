@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.normalization import normalized
 from kcodec.formats.avro.schema import MAX_NESTING, canonical, parse, parse_all, same
 
 
@@ -139,6 +140,22 @@ def test_same_ignores_documentation_and_aliases():
     assert not same(left, parse(record(field("a", "int"))))
     recursive = record(field("next", ["null", "R"]))
     assert same(parse(recursive), parse(recursive))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A logical type of any kind is an attribute.
+        ('{"type": "long", "logicalType": {"a": [1]}}', '{"type":"long","logicalType":{"a":[1]}}'),
+        # What is no byte is lost in the default of bytes.
+        (
+            '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "bytes", "default": "\u00e9\u20ac"}]}',
+            '{"type":"record","name":"R","fields":[{"name":"a","type":"bytes","default":"\u00e9?"}]}',
+        ),
+    ],
+)
+def test_normalized_as_avro_java(text, expected):
+    assert normalized(parse(text)) == expected
 
 
 def test_canonical_text_is_that_of_java(shared):

@@ -46,6 +46,13 @@ def test_differences_of_the_real_registry():
             ["FIELD_NUMERIC_LABEL_CHANGED"],
         ),
         (
+            "message M { oneof o { int32 a = 1; } }",
+            "message M { oneof o { } }",
+            ["ONEOF_FIELD_REMOVED"],
+        ),
+        ("message M { oneof o { int32 a = 1; } }", "message M { }", ["ONEOF_REMOVED"]),
+        ("message M { oneof o { } }", "message M { }", ["ONEOF_REMOVED"]),
+        (
             "message M { map<string, int32> a = 1; }",
             "message M { map<string, string> a = 1; }",
             ["FIELD_SCALAR_KIND_CHANGED"],
