@@ -4,10 +4,13 @@ import argparse
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kcodec._files import check_apart, check_end
 from kcodec.errors import ConfigError, DecodeError
+
+if TYPE_CHECKING:
+    from kcodec.protocol.batch.dump_log import Dump
 
 __all__ = ["add"]
 
@@ -71,24 +74,26 @@ def _run(given: argparse.Namespace) -> int:
         raise ConfigError("Parquet is written from one file to one that --out names")
     if given.out is not None:
         check_apart(given.out, given.paths)
-    status = 0
+    found = [(path, dump) for path in given.paths if (dump := _found(given, path, text)) is not None]
+    status = 0 if len(found) == len(given.paths) else 2
     with ExitStack() as stack:
         out = sys.stdout
-        if given.out is not None and given.format != "parquet":
+        # What the file holds is kept if there is nothing to write.
+        if found and given.out is not None and given.format != "parquet":
             out = stack.enter_context(given.out.open("w", encoding="utf-8", errors="surrogateescape"))
-        for path in given.paths:
-            status = max(status, _dump(given, path, out, text))
+        for path, dump in found:
+            status = max(status, _write(given, path, dump, out))
     return status
 
 
-def _dump(given: argparse.Namespace, path: Path, out: TextIO, topic: Any) -> int:
-    """Show one file, print what is wrong with it, and return the status."""
+def _found(given: argparse.Namespace, path: Path, topic: Any) -> "Dump | None":
+    """Return what shows a file; if that cannot be read, print why and return None."""
     from kcodec.protocol.batch.dump_log import Dump
 
     try:
         check_end(path)
         path.open("rb").close()
-        dump = Dump(
+        return Dump(
             path,
             records=given.deep_iteration,
             contents=given.print_data_log or topic is not None,
@@ -97,7 +102,11 @@ def _dump(given: argparse.Namespace, path: Path, out: TextIO, topic: Any) -> int
         )
     except (ConfigError, OSError) as error:
         print(f"kcodec dump-log: {error}", file=sys.stderr)
-        return 2
+        return None
+
+
+def _write(given: argparse.Namespace, path: Path, dump: "Dump", out: TextIO) -> int:
+    """Show one file, print what is wrong with it, and return the status."""
     status = 0
     try:
         if given.format == "parquet":

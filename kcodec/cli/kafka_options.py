@@ -110,9 +110,10 @@ class KafkaOptions:
         Raises
         ------
         ConfigError
-            If it is a format that has no schema of its own in a registry, so that its columns would have to be given.
+            If it is none, or a format that has no schema of its own in a registry, so that its columns would have to
+            be given.
         """
-        from kcodec.kafka.payload_format import KSQL
+        from kcodec.kafka.payload_format import KSQL, format_name
 
         kind = text.upper().replace("-", "_")
         if kind in ("BYTES", "STRING", "TEXT"):
@@ -125,7 +126,12 @@ class KafkaOptions:
                 f"--{name} {text}: its columns can be given in Python only; without --{name}, text is read and written "
                 "as it is"
             )
-        return kind
+        try:
+            return format_name(text)
+        except ConfigError:
+            raise ConfigError(
+                f"--{name} {text} is not one of avro, protobuf, json_sr, or of a plugin"
+            ) from None
 
 
 def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:

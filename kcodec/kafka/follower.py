@@ -185,9 +185,13 @@ class Follower:
             ``errors=``.
         KafkaError
             After `close`.
+        ConfigError
+            If the time is no number.
         """
         if self._is_closed:
             raise KafkaError("this follower is closed")
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or timeout != timeout:
+            raise ConfigError(f"timeout is a number of seconds, not {timeout!r}")
         end = time.monotonic() + timeout
         while True:
             # Behind an error, others that were fetched with it are lost.

@@ -13,13 +13,31 @@ from kcodec.kafka.settings import Settings
 from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["KSQL", "PayloadFormat"]
+__all__ = ["KSQL", "PayloadFormat", "format_name"]
 
 #: Formats of ksqlDB whose schemas are in no registry: their columns are given.
 KSQL = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
 _CONNECT = "CONNECT_JSON"
+_PLAIN = ("BYTES", "NONE")
 #: Of codecs, and of serdes.
 _METHODS = ("decode", "encode", "deserialize", "serialize")
+
+
+def format_name(given: str) -> str:
+    """Return the name of a format, which may be given in any case, with ``-`` for ``_``.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of this name.
+    """
+    for name in (given, given.upper().replace("-", "_")):
+        language = find_schema_format(name)
+        if name in (*KSQL, _CONNECT, *_PLAIN) or (language is not None and language.name == name):
+            return name
+    raise ConfigError(
+        f"format {given!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*KSQL, _CONNECT))}, BYTES or a plugin's"
+    )
 
 
 class PayloadFormat:
@@ -56,12 +74,13 @@ class PayloadFormat:
         name = options.pop("format", None)
         if not isinstance(name, str):
             raise ConfigError(f"{self.name} names no format: {{'format': 'AVRO', ...}}")
+        name = format_name(name)
         try:
-            if name in ("BYTES", "NONE") and not options:
-                return
-            if (language := find_schema_format(name)) is not None and language.name == name:
-                self._named = {**options, "format": name}
-                self._serde("")
+            if name in _PLAIN:
+                if options:
+                    raise ConfigError(
+                        f"{self.name}: format {name!r} has no options: {', '.join(map(str, options))}"
+                    )
             elif name in KSQL:
                 # Without them a codec of ksqlDB takes keys for null.
                 if "columns" not in options:
@@ -80,10 +99,8 @@ class PayloadFormat:
 
                 self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
             else:
-                raise ConfigError(
-                    f"format {name!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*KSQL, _CONNECT))}, BYTES or a "
-                    "plugin's"
-                )
+                self._named = {**options, "format": name}
+                self._serde("")
         except TypeError as error:
             raise ConfigError(f"{self.name}: {error}") from None
 

@@ -114,8 +114,8 @@ def read(
         partition; or any of these and offsets, by topic and partition, as a mapping or as the JSON of Spark's Kafka
         source (-2 earliest, -1 latest). A partition that is not named is read from the earliest, to the latest.
     key, value : Codec, Serde, str, mapping or None
-        What the payloads are: a codec; a serde; a format's name, such as ``"AVRO"``, with ``schema.registry.url`` in
-        `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of `kcodec.Serde`, `KsqlCodec` or
+        What the payloads are: a codec; a serde; a format's name in any case, such as ``"AVRO"``, with
+        ``schema.registry.url`` in `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of `kcodec.Serde`, `KsqlCodec` or
         `ConnectJsonCodec`; None for the bytes as they are.
     columns : list of str, or mapping of new names to them, optional
         ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``;

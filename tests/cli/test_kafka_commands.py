@@ -491,9 +491,12 @@ def test_formats_without_a_schema(run, cluster):
             assert errors.startswith(
                 f"kcodec {command}: --value {format}: its columns can be given in Python only; "
             )
-    assert run("produce", "orders", "--value", "avroo", stdin=b"")[::2] == (
-        2, "kcodec produce: --value avroo is not one of avro, protobuf, json_sr, or of a plugin\n",
-    )  # fmt: skip
+    for command in ("consume", "produce"):
+        status, _, errors = run(command, "orders", "--value", "avroo", stdin=b"")
+        assert (status, errors) == (
+            2,
+            f"kcodec {command}: --value avroo is not one of avro, protobuf, json_sr, or of a plugin\n",
+        )
 
 
 def test_no_records(run, filled):

@@ -144,6 +144,14 @@ def test_what_is_read_is_not_written_over(run, tmp_path, form):
     assert (tmp_path / LOG).read_bytes() == data
 
 
+@pytest.mark.parametrize("form", ["text", "json", "parquet"])
+def test_a_file_is_kept_where_nothing_can_be_read(run, tmp_path, form):
+    (tmp_path / "kept").write_text("as it was")
+    status, told = run("dump-log", LOG, "--format", form, "--out", "kept")
+    assert (status, "No such file" in told) == (2, True)
+    assert (tmp_path / "kept").read_text() == "as it was"
+
+
 @pytest.mark.parametrize("form", ["arrow", "markdown"])
 def test_definitions_are_not_written_over(run, tmp_path, form):
     text = '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none", "fields": []}'

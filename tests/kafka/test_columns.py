@@ -52,15 +52,17 @@ def test_columns(fast):
             with pytest.raises(ConfigError, match=message):
                 columns(chosen, key=serde, value=values)
         with pytest.raises(ConfigError, match=r"needs a registry: .* on the command line --registry URL"):
-            columns(["value"], value="AVRO")
-        with pytest.raises(ConfigError, match="format 'AVOR' is none"):
-            columns(["value"], value="AVOR")
+            columns(["value"], value="avro")
+        with pytest.raises(ConfigError, match="format 'avor' is none"):
+            columns(["value"], value="avor")
+        with pytest.raises(ConfigError, match="value: format 'BYTES' has no options: schema"):
+            columns(["value"], value={"format": "bytes", "schema": "x"})
         for name in ("JSON", {"format": "JSON", "schema": "ID BIGINT"}):
             with pytest.raises(ConfigError, match=r"value: format 'JSON' needs columns: .*kcodec\.JsonCodec"):
                 columns(["value"], value=name)
         with pytest.raises(ConfigError, match="key: format 'KAFKA' needs columns: "):
             columns(["key"], key="KAFKA")
-        assert columns(["key"], key={"format": "KAFKA", "columns": ""}) == {"key": [None, None]}
+        assert columns(["key"], key={"format": "kafka", "columns": ""}) == {"key": [None, None]}
         with pytest.raises(ConfigError, match="isolation='dirty'"):
             read("t", isolation="dirty", **place)
         with pytest.raises(ConfigError, match="errors='ignore'"):

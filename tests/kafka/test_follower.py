@@ -36,6 +36,14 @@ def test_following_does_not_pass_over_what_cannot_be_read(fast):
         assert sum(found) == 5
 
 
+@pytest.mark.parametrize("timeout", [None, "1", True, float("nan")])
+def test_times_that_are_no_numbers(fast, timeout):
+    with FakeCluster({"t": 1}) as cluster, follow("t", servers=cluster.address, config=fast) as follower:
+        with pytest.raises(ConfigError, match="timeout is a number of seconds, not "):
+            follower.poll(timeout)
+        assert follower.poll(0) is None
+
+
 def test_partitions_that_are_added_are_followed(fast):
     """From their first offset, also where a pattern found no topic at first."""
     settings = {**fast, "metadata.max.age.ms": 50}
