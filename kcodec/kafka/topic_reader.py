@@ -115,8 +115,8 @@ def read(
         source (-2 earliest, -1 latest). A partition that is not named is read from the earliest, to the latest.
     key, value : Codec, Serde, str, mapping or None
         What the payloads are: a codec; a serde; a format's name in any case, such as ``"AVRO"``, with
-        ``schema.registry.url`` in `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of `kcodec.Serde`, `KsqlCodec` or
-        `ConnectJsonCodec`; None for the bytes as they are.
+        ``schema.registry.url`` in `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of
+        `kcodec.Serde`, `KsqlCodec` or `ConnectJsonCodec`; None for the bytes as they are.
     columns : list of str, or mapping of new names to them, optional
         ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``;
         ``value.id`` for a field, ``value.*`` for all of them. By default all but the headers, as Spark's Kafka source
