@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import KcodecError
 
-__all__ = ["Lasting", "stream"]
+__all__ = ["Lasting", "reader_of", "stream"]
 
 
 class Lasting(Iterator[pa.RecordBatch]):
@@ -71,3 +72,29 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
     [1, 2]
     """
     return pa.RecordBatchReader.from_batches(schema, Lasting(batches))
+
+
+def reader_of(data: Any) -> pa.RecordBatchReader:
+    """Return the batches of a table, a batch, a reader, or of what else has Arrow's C interface for one.
+
+    Raises
+    ------
+    TypeError
+        If it is no table.
+
+    Examples
+    --------
+    >>> reader_of(pa.record_batch({"id": [1, 2]})).read_all().num_rows
+    2
+    """
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    try:
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(data)
+        if hasattr(data, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(data)]).to_reader()
+    except pa.ArrowInvalid as error:
+        # A column.
+        raise TypeError(f"{type(data).__name__} is no table: {error}") from None
+    raise TypeError(f"{type(data).__name__} is no table")

@@ -56,9 +56,11 @@ def _chosen(columns: Any) -> list[_Column]:
         if source not in (*_PAYLOADS, *_TYPES) or (path and source not in _PAYLOADS) or not all(path):
             known = ", ".join((*COLUMNS, "headers"))
             raise ConfigError(f"column {text!r} is none of {known}, or a field such as value.id")
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"columns: {name!r} is no name, of {text!r}")
         if "*" in path and (len(path) > 1 or name is not None):
             raise ConfigError(f"column {text!r}: {source}.* stands for all fields, by their own names")
-        found.append(_Column(name or (path[-1] if path else source), source, tuple(path)))
+        found.append(_Column((path[-1] if path else source) if name is None else name, source, tuple(path)))
     if not found:
         raise ConfigError("columns= is empty")
     return found

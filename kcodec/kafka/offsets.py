@@ -109,9 +109,12 @@ def _is_single(value: Any) -> bool:
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
+        found = re.compile(pattern)
     except re.error as error:
         raise ConfigError(f"topics={pattern!r} is no pattern: {error}") from None
+    if not isinstance(found.pattern, str):
+        raise ConfigError(f"topics={pattern!r} is no pattern of text")
+    return found
 
 
 def _number(value: Any) -> int:

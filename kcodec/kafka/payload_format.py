@@ -61,7 +61,7 @@ class PayloadFormat:
         self._registry: SchemaRegistry | None = None
         if isinstance(given, (str, Mapping)):
             self._name(given)
-        elif any(hasattr(given, method) for method in _METHODS) and not isinstance(given, bytes):
+        elif any(hasattr(given, method) for method in _METHODS) and not isinstance(given, (bytes, type)):
             self._fixed = given if fields is None else given.select(fields)
         elif given is not None:
             raise ConfigError(

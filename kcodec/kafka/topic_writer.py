@@ -13,6 +13,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
+from kcodec.columns.stream import reader_of
 from kcodec.errors import ConfigError, EncodeError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range
@@ -120,6 +121,8 @@ def write(
         If brokers refuse, fail, or do not answer in time (``delivery.timeout.ms``).
     ConfigError
         As for `read`, and if the data has not the columns that are asked for.
+    TypeError
+        If the data is no table.
 
     Examples
     --------
@@ -130,8 +133,10 @@ def write(
     """
     if codec is not None and codec not in CODECS:
         raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")
+    if topic is not None and not isinstance(topic, str):
+        raise ConfigError(f"topic={topic!r} is no name")
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
-    batches = _batches(data)
+    batches = reader_of(data)
     with Cluster(settings) as cluster:
         formats = {
             name: PayloadFormat(given, settings, name == "key")
@@ -180,20 +185,6 @@ def _abort(producer: Producer) -> None:
 
 def _at_row(error: EncodeError, row: int) -> EncodeError:
     return EncodeError(row, error.offset, error.path, error.code, error.reason, error.schema_id)
-
-
-def _batches(data: Any) -> Any:
-    if isinstance(data, pa.RecordBatch):
-        return [data]
-    if isinstance(data, pa.Table):
-        return data.to_batches()
-    if isinstance(data, pa.RecordBatchReader):
-        return data
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
-    if hasattr(data, "__arrow_c_array__"):
-        return [pa.record_batch(data)]
-    raise TypeError(f"{type(data).__name__} is no table")
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

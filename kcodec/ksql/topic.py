@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import kafka
 from kcodec import registry as registries
-from kcodec.columns.stream import stream
+from kcodec.columns.stream import reader_of, stream
 from kcodec.errors import EncodeError
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.columns import Columns
@@ -266,12 +266,7 @@ def _records(statement: Any, settings: Settings, registry: Any, variables: Any, 
 
 def _written(records: Records, data: Any) -> pa.RecordBatchReader:
     """Return the records of rows as they are read."""
-    if hasattr(data, "__arrow_c_stream__"):
-        rows = pa.RecordBatchReader.from_stream(data)
-    elif hasattr(data, "__arrow_c_array__"):
-        rows = pa.Table.from_batches([pa.record_batch(data)]).to_reader()
-    else:
-        raise TypeError(f"{type(data).__name__} is no table")
+    rows = reader_of(data)
     # No rows: what is wrong with the columns shows before a topic is asked for.
     schema = records.write(rows.schema.empty_table()).schema
     return stream(schema, _batches(records, rows))

@@ -47,6 +47,7 @@ def test_columns(fast):
             (["value.a", "value.a"], "two columns are called 'a'"),
             ([], "columns= is empty"),
             ({"x": "value.*"}, "stands for all fields"),
+            ({1: "offset"}, "1 is no name, of 'offset'"),
             ("value", "a list of names"),
         ):
             with pytest.raises(ConfigError, match=message):

@@ -1,6 +1,7 @@
 """What reading does with what brokers do: a broker of the tests' own takes each part."""
 
 import random
+import re
 import socket
 import struct
 import subprocess
@@ -469,6 +470,8 @@ def test_topics_that_are_none(fast):
         for topics in (None, [], {"t": 0}, {"t": "0"}, 5, ["t", 0]):
             with pytest.raises(ConfigError, match="topics are a name, names, a pattern"):
                 read(topics, **place)
+        with pytest.raises(ConfigError, match="is no pattern of text"):
+            read(re.compile(b"t"), servers=cluster.address, config=fast)
         with pytest.raises(ConfigError, match=r"the pattern '\^t.\*' is to stand alone"):
             read(["t", "^t.*"], **place)
         with pytest.raises(KafkaError, match="t-7: UNKNOWN_TOPIC_OR_PARTITION"):

@@ -139,6 +139,13 @@ def test_tables_of_values(fast):
         ):
             with pytest.raises(ConfigError, match=message):
                 write(data, "t", **more, **place)
+        for column in (pa.array([b"a"]), pa.chunked_array([[b"a"]])):
+            with pytest.raises(TypeError, match="Array is no table"):
+                write(column, "t", servers=cluster.address, config=fast)
+        with pytest.raises(ConfigError, match="is no name"):
+            write(numbers(1), ["t"], servers=cluster.address, config=fast)
+        with pytest.raises(ConfigError, match="and its options, not a type"):
+            write(numbers(1), "t", servers=cluster.address, config=fast, value=kcodec.JsonCodec)
         with pytest.raises(TypeError, match="int is no table"):
             write(5, "t", **place)
 
