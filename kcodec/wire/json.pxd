@@ -1,4 +1,4 @@
-"""The tokens of JSON; see json.h.
+"""The tokens of JSON, read and written; see json.h, and json_string.h for what stands for all of them.
 
 ``end`` is where the document ends; JSON_MARGIN bytes behind it may be read. Reading returns the position behind what it
 read, or NULL with a `JsonFault` filled in.
@@ -53,8 +53,9 @@ cdef extern from "json.h" nogil:
     const uint8_t *json_skip "kc_json_skip"(
         const uint8_t *at, const uint8_t *end, int levels, JsonFault *fault
     )
-    int64_t base64_decode "kc_base64_decode"(const uint8_t *text, int64_t size, uint8_t *target)
-    uint8_t *base64_encode "kc_base64_encode"(const uint8_t *data, int64_t size, uint8_t *out)
+
+
+cdef extern from "json_write.h" nogil:
     uint8_t *json_put_string "kc_json_put_string"(
         const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t *out, bint pairs
     )

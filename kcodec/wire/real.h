@@ -6,7 +6,7 @@
 #ifndef KCODEC_REAL_H
 #define KCODEC_REAL_H
 
-#include "json.h"
+#include "json_number.h"
 
 enum { KC_LEAST_POWER = -342, KC_MOST_POWER = 324, KC_REAL_SIZE = 31 };
 

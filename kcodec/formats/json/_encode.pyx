@@ -13,10 +13,11 @@ from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.json._program cimport *
 from kcodec.plan._encoder cimport Encoder
 from kcodec.wire._floats cimport put_double, put_single
+from kcodec.wire.base64 cimport base64_encode
 from kcodec.wire.cursor cimport copy32, likely, multiply_overflows, unlikely
 from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
 from kcodec.wire.isotime cimport iso_write
-from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
+from kcodec.wire.json cimport JsonFault, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS,
     Status,

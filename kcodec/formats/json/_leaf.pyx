@@ -8,10 +8,11 @@ from kcodec.columns._builder cimport Column, offset_at, set_end
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport *
 from kcodec.wire._floats cimport read_double, read_single
+from kcodec.wire.base64 cimport base64_decode
 from kcodec.wire.cursor cimport load_le64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_from_text, decimal_rescale
 from kcodec.wire.isotime cimport iso_read
-from kcodec.wire.json cimport base64_decode, json_literal, json_number, json_skip, json_skip_string, json_string
+from kcodec.wire.json cimport json_literal, json_number, json_skip, json_skip_string, json_string
 from kcodec.wire.status cimport (
     FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE, NUMBER_LENGTH, OK,
     OUT_OF_RANGE, Status,
