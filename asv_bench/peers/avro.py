@@ -6,10 +6,15 @@ functions that return record batches, `encoders` functions that return binary ar
 """
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from callers import two_callers
 
 import kcodec
 
@@ -50,17 +55,10 @@ def contestants(case: Any) -> dict[str, Any]:
     codec = kcodec.AvroCodec(*_schemas(case))
     serde, ids = _serde(case)
     one, mixed = _framed(case, ids[:1]), _framed(case, ids)
-    half = len(case.arrow_datums) // 2
-    halves = [case.arrow_datums.slice(0, half), case.arrow_datums.slice(half)]
-    threads = ThreadPoolExecutor(2)
-
-    def two_threads() -> list[pa.RecordBatch]:
-        return [_batch(array) for array in threads.map(codec.decode, halves)]
-
     return {
         "kcodec decode, 1 thread": lambda: _batch(codec.decode(case.arrow_datums)),
         "kcodec decode from list[bytes]": lambda: _batch(codec.decode(case.datums)),
-        "kcodec decode, 2 caller threads": two_threads,
+        "kcodec decode, 2 caller threads": two_callers(codec.decode, case.arrow_datums),
         "kcodec serde, framed, 1 id": lambda: _batch(serde.deserialize(one)),
         f"kcodec serde, framed, {_IDS} interleaved ids": lambda: _batch(serde.deserialize(mixed)),
     }
@@ -73,11 +71,8 @@ def encoders(case: Any) -> dict[str, Any]:
     codec = kcodec.AvroCodec(case.schema_json)
     # The decoder's own columns, and the reference's: other Arrow types, which are cast.
     own = codec.decode(case.arrow_datums)
-    half = len(own) // 2
-    halves = [own.slice(0, half), own.slice(half)]
-    threads = ThreadPoolExecutor(2)
     return {
         "kcodec encode, 1 thread": lambda: codec.encode(own),
         "kcodec encode of the reference batch": lambda: codec.encode(case.batch),
-        "kcodec encode, 2 caller threads": lambda: list(threads.map(codec.encode, halves)),
+        "kcodec encode, 2 caller threads": two_callers(codec.encode, own),
     }

@@ -5,10 +5,15 @@ A case has ``fds_bytes`` (a FileDescriptorSet), ``payloads`` and ``framed`` (lis
 functions that return binary arrays.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from callers import two_callers
 
 import kcodec
 
@@ -45,9 +50,6 @@ def _codec(case: Any) -> kcodec.ProtobufCodec:
 def contestants(case: Any) -> dict[str, Any]:
     """Return what decodes."""
     codec = _codec(case)
-    half = len(case.arrow_payloads) // 2
-    halves = [case.arrow_payloads.slice(0, half), case.arrow_payloads.slice(half)]
-    threads = ThreadPoolExecutor(2)
     registry = kcodec.registry.open("memory://protobuf-peers")
     text = f"{_SCHEMA} message OrderEvent {_FIELDS} message OrderCopy {_FIELDS}"
     number = registry.register("t-value", kcodec.registry.Schema(text, "PROTOBUF")).id
@@ -63,13 +65,10 @@ def contestants(case: Any) -> dict[str, Any]:
     serde = kcodec.Serde("PROTOBUF", registry, **settings)
     both = kcodec.Serde("PROTOBUF", registry, config={"protobuf.any.message": True}, **settings)
 
-    def two_threads() -> list[pa.RecordBatch]:
-        return [_batch(array) for array in threads.map(codec.decode, halves)]
-
     return {
         "kcodec decode, 1 thread": lambda: _batch(codec.decode(case.arrow_payloads)),
         "kcodec decode from list[bytes]": lambda: _batch(codec.decode(case.payloads)),
-        "kcodec decode, 2 caller threads": two_threads,
+        "kcodec decode, 2 caller threads": two_callers(codec.decode, case.arrow_payloads),
         "kcodec serde, framed, 1 message": lambda: _batch(serde.deserialize(one)),
         "kcodec serde, framed, 2 interleaved messages": lambda: _batch(both.deserialize(two)),
     }
@@ -79,10 +78,7 @@ def encoders(case: Any) -> dict[str, Any]:
     """Return what encodes."""
     codec = _codec(case)
     own = codec.decode(case.arrow_payloads)
-    half = len(own) // 2
-    halves = [own.slice(0, half), own.slice(half)]
-    threads = ThreadPoolExecutor(2)
     return {
         "kcodec encode, 1 thread": lambda: codec.encode(own),
-        "kcodec encode, 2 caller threads": lambda: pa.concat_arrays(threads.map(codec.encode, halves)),
+        "kcodec encode, 2 caller threads": two_callers(codec.encode, own),
     }
