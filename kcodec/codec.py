@@ -17,11 +17,11 @@ from kcodec.columns.types import type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
-    ConfigError,
     DecodeError,
     EncodeError,
     Fault,
     check_booleans,
+    check_choice,
     one_line,
 )
 from kcodec.plan import Limits
@@ -87,8 +87,7 @@ def _joint_report(parts: Iterable[Sequence[Fault]]) -> pa.Table:
 
 def check_errors(errors: str) -> None:
     """Check that a value of ``errors=`` is one of `ERRORS`."""
-    if errors not in ERRORS:
-        raise ConfigError(f"errors={errors!r} is not one of {', '.join(ERRORS)}")
+    check_choice("errors", errors, ERRORS)
 
 
 def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:

@@ -4,7 +4,7 @@ This module imports nothing of the package; every layer may raise what it define
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "RegistryError",
     "SchemaError",
     "check_booleans",
+    "check_choice",
     "check_names",
     "is_whole",
     "near",
@@ -185,6 +186,19 @@ def check_booleans(**options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r} is not True or False")
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse an option that is none of its choices.
+
+    Examples
+    --------
+    >>> check_choice("errors", "ignore", ("raise", "null", "report"))
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
+    """
+    if value not in choices:
+        raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")
 
 
 def check_names(**options: object) -> None:

@@ -21,7 +21,16 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError, check_booleans, is_whole
+from kcodec.errors import (
+    CODES,
+    ConfigError,
+    DecodeError,
+    Fault,
+    SchemaError,
+    check_booleans,
+    check_choice,
+    is_whole,
+)
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
@@ -87,9 +96,8 @@ class DecimalCodec(Codec):
         as_text: bool = False,
         plain: bool = False,
     ) -> None:
-        for name, value, valid in (("text", text, _TEXTS), ("output", output, ("bytes", *_TEXTS))):
-            if value not in valid:
-                raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+        check_choice("text", text, _TEXTS)
+        check_choice("output", output, ("bytes", *_TEXTS))
         check_booleans(as_text=as_text, plain=plain)
         if not is_whole(scale) or not _SCALES[0] <= scale <= _SCALES[1]:
             raise ConfigError(f"scale={scale!r} is not an integer of 32 bits")

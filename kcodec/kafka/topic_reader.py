@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.stream import stream
-from kcodec.errors import ConfigError
+from kcodec.errors import check_choice
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.columns import Columns, completed
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
@@ -31,8 +31,7 @@ def check_isolation(isolation: str | None, settings: Settings) -> str:
     """Return the isolation that is asked for, by an argument or by ``isolation.level``."""
     if isolation is None:
         return settings.isolation
-    if isolation not in ISOLATION:
-        raise ConfigError(f"isolation={isolation!r} is not one of {', '.join(ISOLATION)}")
+    check_choice("isolation", isolation, ISOLATION)
     return isolation
 
 

@@ -14,7 +14,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.columns.stream import reader_of
-from kcodec.errors import ConfigError, EncodeError
+from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range
 from kcodec.kafka.partitioner import Partitioner
@@ -131,8 +131,8 @@ def write(
     >>> kafka.write(rows, "orders", servers="broker:9092", value=JsonCodec("id BIGINT"))         # doctest: +SKIP
     Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
-    if codec is not None and codec not in CODECS:
-        raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")
+    if codec is not None:
+        check_choice("codec", codec, CODECS)
     if topic is not None and not isinstance(topic, str):
         raise ConfigError(f"topic={topic!r} is no name")
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)

@@ -9,7 +9,15 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import members
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_names
+from kcodec.errors import (
+    ConfigError,
+    DecodeError,
+    Fault,
+    SchemaError,
+    check_booleans,
+    check_choice,
+    check_names,
+)
 from kcodec.formats.ksql.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
 from kcodec.formats.ksql.plan import written_type
 from kcodec.formats.ksql.primitive import VoidRows
@@ -134,10 +142,8 @@ class KsqlCodec(Codec):
         self.format = format_name(format)
         if compat is not None and compat not in _COMPAT:
             raise ConfigError(f"compat={compat!r} is not one of None, {', '.join(map(repr, _COMPAT))}")
-        if wide_decimals not in _WIDE_DECIMALS:
-            raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(_WIDE_DECIMALS)}")
-        if round not in _ROUND:
-            raise ConfigError(f"round={round!r} is not one of {', '.join(_ROUND)}")
+        check_choice("wide_decimals", wide_decimals, _WIDE_DECIMALS)
+        check_choice("round", round, _ROUND)
         check_booleans(key=key, large=large)
         check_names(topic=topic, source=source)
         if wrap is not None:

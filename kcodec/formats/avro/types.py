@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, SchemaError, check_booleans, is_whole
+from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 
@@ -115,8 +115,7 @@ class TypeOptions:
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
+            check_choice(name, getattr(self, name), allowed)
         check_booleans(large=self.large, debezium=self.debezium)
         depth = self.recursive_depth
         if depth is not None and (not is_whole(depth) or depth < 1):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, SchemaError, check_booleans
+from kcodec.errors import SchemaError, check_booleans, check_choice
 from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
 
 __all__ = ["RAW", "JsonOptions", "decodable", "json_plan"]
@@ -53,9 +53,7 @@ class JsonOptions(NamedTuple):
     def check(self) -> None:
         """Check that values are among the valid ones."""
         for name, valid in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in valid:
-                raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+            check_choice(name, getattr(self, name), valid)
         check_booleans(text_numbers=self.text_numbers, nonfinite=self.nonfinite)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kcodec.errors import CODES, ConfigError, DecodeError, SchemaError
+from kcodec.errors import CODES, DecodeError, SchemaError, check_choice
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
 from kcodec.formats.json_schema.document import (
@@ -93,8 +93,7 @@ class JsonSchemaFormat(SchemaFormat):
         from kcodec.formats.json_schema.derive import DRAFTS
 
         draft = str(config.get("json.schema.spec.version", "draft_7")).lower()
-        if draft not in DRAFTS:
-            raise ConfigError(f"json.schema.spec.version={draft!r} is not one of {', '.join(DRAFTS)}")
+        check_choice("json.schema.spec.version", draft, DRAFTS)
         is_latest = flag(config, "use.latest.version", False) or bool(config.get("use.latest.with.metadata"))
         return replace(
             self,

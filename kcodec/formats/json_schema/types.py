@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
-from kcodec.errors import ConfigError, SchemaError, check_booleans, is_whole
+from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
@@ -59,9 +59,7 @@ class TypeOptions:
 
     def __post_init__(self) -> None:
         for name, valid in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in valid:
-                raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+            check_choice(name, getattr(self, name), valid)
         if self.fields is not None:
             listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
             names = tuple(self.fields) if listed else ()

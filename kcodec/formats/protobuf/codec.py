@@ -11,7 +11,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
+from kcodec.errors import DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
@@ -328,8 +328,7 @@ class ProtobufCodec(Codec):
         >>> codec.to_json(bytes.fromhex("0807120161"))
         '{"orderId":"7","tags":["a"]}'
         """
-        if defaults not in DEFAULTS:
-            raise ConfigError(f"defaults={defaults!r} is not one of {', '.join(DEFAULTS)}")
+        check_choice("defaults", defaults, DEFAULTS)
         check_booleans(indent=indent, proto_names=proto_names, extensions=extensions)
         with _single():
             message = read_message(self._reader.message, bytes(memoryview(data)), extensions=extensions)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, check_booleans, is_whole
+from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known
 
@@ -98,8 +98,7 @@ class ProtobufOptions:
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
+            check_choice(name, getattr(self, name), allowed)
         check_booleans(large=self.large)
         depth = self.recursive_depth
         if depth is not None and (not is_whole(depth) or depth < 1):
@@ -108,8 +107,7 @@ class ProtobufOptions:
             raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
         object.__setattr__(self, "fields", None if self.fields is None else tuple(self.fields))
         for name in _names("well_known", self.well_known):
-            if name not in WELL_KNOWN:
-                raise ConfigError(f"well_known={name!r} is not one of {', '.join(WELL_KNOWN)}")
+            check_choice("well_known", name, WELL_KNOWN)
         object.__setattr__(self, "well_known", tuple(self.well_known))
 
     def readings(self) -> dict[str, str]:

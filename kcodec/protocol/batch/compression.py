@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import CODES, ConfigError, is_whole
+from kcodec.errors import CODES, ConfigError, check_choice, is_whole
 from kcodec.wire._varint_py import read as read_varint
 
 try:
@@ -186,8 +186,7 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
 
     Raise `ConfigError` if the codec is unknown, does not exist in that magic, or has no such level.
     """
-    if codec not in CODECS:
-        raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")
+    check_choice("codec", codec, CODECS)
     if codec == "zstd" and magic < 2:
         raise ConfigError("zstd needs magic 2")
     if level is not None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.codec import report
 from kcodec.columns.stream import stream
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, is_whole
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, check_choice, is_whole
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import record_schema
@@ -58,8 +58,7 @@ class BatchOptions(NamedTuple):
     def check(self) -> None:
         """Raise `ConfigError` if a value is not one of its option's choices."""
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+            check_choice(name, getattr(self, name), choices)
         check_booleans(check_crc=self.check_crc, views=self.views)
         if not is_whole(self.max_decompressed) or self.max_decompressed < 0:
             raise ConfigError(f"max_decompressed={self.max_decompressed!r} is not a number of bytes")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcodec.codec import report
 from kcodec.columns.stream import stream
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_choice
 from kcodec.protocol.batch.indexes import read_offset_index, read_time_index, read_transaction_index
 from kcodec.protocol.batch.partition_files import LOGS, open_file, suffix_of
 from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
@@ -75,7 +75,7 @@ def read_segment(
     >>> read_segment("00000000000000000100.index").to_pylist()
     [{'offset': 101, 'position': 0}]
     """
-    _check_isolation(isolation)
+    check_choice("isolation", isolation, ISOLATION)
     suffix = suffix_of(path)
     if suffix not in LOGS:
         if options or isolation != ISOLATION[0]:
@@ -112,7 +112,7 @@ def stream_segment(
     >>> stream_segment(path).read_all().column("offset").to_pylist()
     [200, 201]
     """
-    _check_isolation(isolation)
+    check_choice("isolation", isolation, ISOLATION)
     chosen = BatchOptions.of(options)
     if chosen.errors == "report":
         raise ConfigError("errors='report' is not for streams: raise or skip")
@@ -120,11 +120,6 @@ def stream_segment(
         raise ConfigError(f"{path} is not a log: read_segment reads it")
     source = _records(path, isolation, filesystem, chosen)
     return stream(record_schema(chosen.views), _chunks(source, path, filesystem))
-
-
-def _check_isolation(isolation: str) -> None:
-    if isolation not in ISOLATION:
-        raise ConfigError(f"isolation={isolation!r} is not one of {', '.join(ISOLATION)}")
 
 
 def _records(path: Any, isolation: str, filesystem: Any, options: BatchOptions) -> BatchSource:

@@ -1,6 +1,6 @@
 """Two schemas, compared without a registry that has either."""
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_choice
 from kcodec.formats.schema_format import Difference, NamedText, schema_format
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
@@ -50,8 +50,7 @@ def differences(
     known = schema_format(new.type)
     if old.type != new.type:
         raise ConfigError(f"a schema of {new.type} does not compare with one of {old.type}")
-    if policy not in known.policies:
-        raise ConfigError(f"policy={policy!r} is not one of {', '.join(known.policies)}")
+    check_choice("policy", policy, known.policies)
     writer, reader = (known.parse_known(schema.text, _references(schema, registry)) for schema in (old, new))
     return known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
 
