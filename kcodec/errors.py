@@ -5,7 +5,7 @@ This module imports nothing of the package; every layer may raise what it define
 
 import difflib
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 __all__ = [
     "CODES",
@@ -215,8 +215,8 @@ def check_names(**options: object) -> None:
             raise ConfigError(f"{name}={value!r} is not text")
 
 
-def is_whole(value: object) -> bool:
-    """Return whether an option is a whole number; True and False would be 1 and 0.
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number; True and False would be 1 and 0.
 
     Examples
     --------

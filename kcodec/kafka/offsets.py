@@ -250,7 +250,7 @@ def _one(value: Any, name: str, is_offset: bool) -> Any:
         if value.tzinfo is None:
             raise ConfigError(f"{name}={value!r} has no time zone")
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_whole(value):
         if is_offset and value >= EARLIEST:
             return value
         if not is_offset and value < 0:

@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPException
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlencode, urlsplit
 
-from kcodec.errors import ConfigError, RegistryError, one_line
+from kcodec.errors import ConfigError, RegistryError, is_whole, one_line
 from kcodec.registry.client_settings import Address, Redaction
 from kcodec.registry.connection import Answer, Connections, basic, tls_context
 from kcodec.registry.tokens import bearer_headers
@@ -162,7 +162,7 @@ class RegistryClient:
             code, message = fields.get("error_code"), fields.get("message")
         except (ValueError, AttributeError, RecursionError):
             code = message = None
-        if not isinstance(code, int) or isinstance(code, bool):
+        if not is_whole(code):
             code = None
         if message is None:
             message = _beginning(answer)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from kcodec._fork import fork_safe_lock
-from kcodec.errors import ConfigError, RegistryError, check_booleans
+from kcodec.errors import ConfigError, RegistryError, check_booleans, is_whole
 from kcodec.registry.base import (
     ALL_CONTEXTS,
     Reference,
@@ -191,7 +191,7 @@ class HttpRegistry:
         place = f"schemas/guids/{_quoted(guid)}"
         fields = self._ask("GET", place, _given(format=form), kind=dict)
         number = fields.get("id")
-        return RegisteredSchema(number if _is_number(number) else None, guid, self._schema(fields, place))
+        return RegisteredSchema(number if is_whole(number) else None, guid, self._schema(fields, place))
 
     def get_version(
         self,
@@ -375,11 +375,11 @@ class HttpRegistry:
         body = None if sent is None else {**sent.json, **(asked or {})}
         fields = self._ask(method, path, query, body, kind=dict)
         number, version, identity = fields.get("id"), fields.get("version"), fields.get("guid")
-        if not _is_number(number):
+        if not is_whole(number):
             self._open().client.unknown(f"{method} /{path}", what="the answer has no id")
         schema = sent if sent is not None and "schema" not in fields else self._schema(fields, path)
         identity = identity if isinstance(identity, str) else guid(schema)
-        return RegisteredSchema(number, identity, schema, subject, version if _is_number(version) else None)
+        return RegisteredSchema(number, identity, schema, subject, version if is_whole(version) else None)
 
     def _schema(self, fields: Mapping[str, Any], path: str) -> Schema:
         """Return the schema that an answer holds."""
@@ -395,7 +395,7 @@ class HttpRegistry:
 def _complete(references: Iterable[Reference]) -> bool:
     """Return whether references have all their parts."""
     return all(
-        isinstance(each.name, str) and isinstance(each.subject, str) and _is_number(each.version)
+        isinstance(each.name, str) and isinstance(each.subject, str) and is_whole(each.version)
         for each in references
     )
 
@@ -423,7 +423,3 @@ def _given(**query: str | None) -> dict[str, str]:
 def _page(deleted: bool, deleted_only: bool, offset: int, limit: int) -> dict[str, Any]:
     """Return the query that asks for a part of a list."""
     return {"deleted": _flag(deleted), "deletedOnly": _flag(deleted_only), "offset": offset, "limit": limit}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run
-from kcodec.errors import ConfigError, check_booleans, check_names
+from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
@@ -411,7 +411,7 @@ def _wanted(language: SchemaFormat, reader_schema: object) -> Given | int | str 
     """Return what a reader's schema is given as: itself, an id, or a version of the subject."""
     if reader_schema is None:
         return None
-    if isinstance(reader_schema, int) and not isinstance(reader_schema, bool):
+    if is_whole(reader_schema):
         return reader_schema
     if isinstance(reader_schema, str):
         kind, colon, number = reader_schema.partition(":")

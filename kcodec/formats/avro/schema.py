@@ -12,7 +12,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, is_whole
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import parse_java_double
 
@@ -418,7 +418,7 @@ class _Parser:
             _read_symbols(result, node, path)
         else:
             size = node.get("size")
-            if not _is_int(size):
+            if not is_whole(size):
                 raise SchemaError(f"{path}.size: {_show(size)} is not an integer")
             if not 0 <= size <= _MAX_SIZE:
                 raise SchemaError(f"{path}.size: {size} is outside 0 to {_MAX_SIZE}")
@@ -500,7 +500,7 @@ def _annotate(schema: Schema, node: Mapping[str, Any], path: str) -> None:
         return
     if logical == "decimal":
         precision, scale = schema.props.get("precision"), schema.props.get("scale", 0)
-        if not (_is_int(precision) and _is_int(scale)):
+        if not (is_whole(precision) and is_whole(scale)):
             return
         if not (0 < precision < 1 << 31 and 0 <= scale <= precision):
             return
@@ -521,7 +521,7 @@ def _check_numbers(value: object, path: str) -> None:
             left += value.values()
         elif isinstance(value, list):
             left += value
-        elif _is_int(value) and not -(1 << 63) <= value < 1 << 63:
+        elif is_whole(value) and not -(1 << 63) <= value < 1 << 63:
             raise SchemaError(f"{path}: an attribute holds {_show(value)}, which has more than 64 bits")
 
 
@@ -579,9 +579,9 @@ def _is_valid(schema: Schema, value: Any, depth: int, open_: Container[str]) -> 
     if kind == "boolean":
         return isinstance(value, bool)
     if kind == "int":
-        return _is_int(value) and -(1 << 31) <= value < 1 << 31
+        return is_whole(value) and -(1 << 31) <= value < 1 << 31
     if kind == "long":
-        return _is_int(value) and -(1 << 63) <= value < 1 << 63
+        return is_whole(value) and -(1 << 63) <= value < 1 << 63
     if kind in ("float", "double"):
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, str)
@@ -611,10 +611,6 @@ def _text(node: Mapping[str, Any], key: str, path: str) -> str | None:
             return None
         raise SchemaError(f"{path}.{key}: {_show(value)} is not text")
     return value
-
-
-def _is_int(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_texts(value: object) -> TypeGuard[Sequence[str]]:

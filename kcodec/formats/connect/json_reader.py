@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+from kcodec.errors import is_whole
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import (
     CLASSES,
@@ -165,7 +166,7 @@ def _time(schema: ValueSchema[Any], node: Any) -> Millis:
 
 
 def _timestamp(schema: ValueSchema[Any], node: Any) -> Millis:
-    if isinstance(node, bool) or not isinstance(node, int):
+    if not is_whole(node):
         raise _not_integer("Timestamp", "integral", node)
     return Millis(narrow_integer(node, 64))
 

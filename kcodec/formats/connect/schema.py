@@ -399,7 +399,7 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
         if isinstance(node.get(name), str):
             parts[name] = node[name]
     version = node.get("version")
-    if isinstance(version, int) and not isinstance(version, bool):
+    if is_whole(version):
         parts["version"] = narrow_integer(version, 32)
     if isinstance(node.get("parameters"), dict):
         if not all(isinstance(value, str) for value in node["parameters"].values()):

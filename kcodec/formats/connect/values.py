@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
+from kcodec.errors import is_whole
 from kcodec.java.numbers import narrow_integer, parse_java_integer, round_to_float
 from kcodec.plan.failure import RowError
 
@@ -160,7 +161,7 @@ def to_java(schema: ValueSchema[Any], value: Any) -> Any:
         wanted = Decimal if schema.name == DECIMAL else Millis
         if isinstance(value, wanted) and (not isinstance(value, Decimal) or value.is_finite()):
             return value
-        if isinstance(value, int) and not isinstance(value, bool):
+        if is_whole(value):
             return wanted(value)
     elif schema.type == "struct":
         if isinstance(value, Mapping) and value.keys() <= schema.fields.keys():
@@ -188,7 +189,7 @@ def to_java(schema: ValueSchema[Any], value: Any) -> Any:
 
 def is_integer(value: Any, bits: int) -> bool:
     """Return whether a value is an integer of so many bits; a boolean is none."""
-    return isinstance(value, int) and not isinstance(value, bool) and narrow_integer(value, bits) == value
+    return is_whole(value) and narrow_integer(value, bits) == value
 
 
 def parse_integer(text: str) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource
 
 __all__ = ["ANYTHING", "KINDS", "MAX_LEVELS", "MAX_PLACES", "Note", "Shape", "either", "shape_of"]
@@ -296,7 +296,7 @@ def _annotated(shape: Shape, part: Mapping[str, Any]) -> Shape:
     """Return a shape with what a schema says of its place, and of all values there."""
     index, default = part.get("connect.index"), part.get("default", ABSENT)
     changes: dict[str, Any] = {}
-    if isinstance(index, int) and not isinstance(index, bool):
+    if is_whole(index):
         changes["index"] = index
     if default is not ABSENT:
         changes["default"] = default

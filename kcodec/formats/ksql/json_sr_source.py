@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 
@@ -118,8 +118,7 @@ class JsonSource:
         ordered: dict[int, tuple[str, Any]] = {}
         for name, node in properties.items() if isinstance(properties, Mapping) else ():
             index = node.get("connect.index") if isinstance(node, Mapping) else None
-            known = isinstance(index, int) and not isinstance(index, bool)
-            ordered[index if known else len(ordered)] = (name, node)  # type: ignore[index]
+            ordered[index if is_whole(index) else len(ordered)] = (name, node)
         return {name: (node, self._resource) for _, (name, node) in sorted(ordered.items())}
 
     def _choose(self, members: Sequence[Any]) -> None:
@@ -346,15 +345,11 @@ def _is_null(node: Any) -> bool:
     return isinstance(node, Mapping) and node.get("type") == "null"
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 #: Which values are those of a type, of the members of a union; structs are told by their properties.
 _MATCHES: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), _is_integer),
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), is_whole),
     **dict.fromkeys(
-        ("float32", "float64"), lambda value: isinstance(value, (float, Decimal)) or _is_integer(value)
+        ("float32", "float64"), lambda value: isinstance(value, (float, Decimal)) or is_whole(value)
     ),
     "boolean": lambda value: isinstance(value, bool),
     "string": lambda value: isinstance(value, str),

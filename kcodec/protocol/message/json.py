@@ -9,7 +9,7 @@ import base64
 import binascii
 from typing import Any
 
-from kcodec.errors import EncodeError
+from kcodec.errors import EncodeError, is_whole
 from kcodec.protocol.message.plan import UNKNOWN, default_of
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
@@ -193,7 +193,7 @@ class _Reader:
 
     def integer(self, about: str, element: str, node: Any, path: str) -> int:
         lowest, highest, words = _INTEGERS[element]
-        if isinstance(node, bool) or not isinstance(node, int):
+        if not is_whole(node):
             raise _fail("type_mismatch", path, f"{about}: expected an integer, but got {_json_type(node)}")
         value = node
         if self.is_lenient and element == "int8" and 128 <= value <= 256:
