@@ -13,7 +13,7 @@ from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
 from kcodec.columns.frames import framed_rows
 from kcodec.columns.source import arrays, payloads, sound, valid
-from kcodec.columns.types import type_at
+from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
@@ -217,7 +217,7 @@ def _listed(arrays: Iterable[pa.Array]) -> list[Any]:
     """Return the values of arrays as a list: bytes, or text where that is what is written."""
     values: list[Any] = []
     for array in arrays:
-        binary = pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)
+        binary = is_bytes(array.type)
         values += kernel("columns._binary").bytes_list(array) if binary else array.to_pylist()
     return values
 

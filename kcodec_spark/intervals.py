@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema import Schema, parse
 from kcodec_spark.avro_schemas import CATALYST_TYPE
@@ -48,7 +49,7 @@ def with_durations(kind: pa.DataType, schema: Schema) -> pa.DataType:
     if pa.types.is_struct(kind):
         below = _members(schema, [field.name for field in kind])
         return pa.struct([field.with_type(with_durations(field.type, below[field.name])) for field in kind])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if is_list(kind):
         item = kind.value_field.with_type(with_durations(kind.value_type, _item(schema)))
         return pa.list_(item) if pa.types.is_list(kind) else pa.large_list(item)
     if pa.types.is_map(kind):

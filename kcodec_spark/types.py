@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec.columns.ddl import ddl_type
+from kcodec.columns.types import is_list
 from kcodec.errors import SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
 
@@ -77,7 +78,7 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
         if len(set(names)) != len(names):
             raise SchemaError(f"{path or _ROOT}: a name stands twice in the struct: {names}")
         return spark.StructType(fields)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind) or pa.types.is_fixed_size_list(kind):
         return spark.ArrayType(_from_arrow(kind.value_type, f"{path}[]"), kind.value_field.nullable)
     if pa.types.is_map(kind):
         key = _from_arrow(kind.key_type, f"{path}[].key")

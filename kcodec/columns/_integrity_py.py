@@ -5,6 +5,7 @@ import struct
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
 from kcodec.errors import ArrayError
 
 __all__ = ["check_offsets"]
@@ -50,8 +51,8 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
         size = kind.list_size
         return _walk(array.values, (array.offset + first) * size, count * size, depth + 1)
     wide = types.is_large_list(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind)
-    if not is_list and not wide and not types.is_string(kind) and not types.is_binary(kind):
+    has_items = is_list(kind) or types.is_map(kind)
+    if not has_items and not wide and not types.is_string(kind) and not types.is_binary(kind):
         return None
     buffers = array.buffers()
     numbers = memoryview(buffers[1]).cast("B")
@@ -59,12 +60,12 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
     begin, end = array.offset * size, (array.offset + len(array) + 1) * size
     offsets = memoryview(numbers[begin:end]).cast("q" if wide else "i").tolist()
     last, offsets = offsets[-1], offsets[first : first + count + 1]
-    if not is_list:
+    if not has_items:
         # Of a field of a slice of structs, nobody has seen the end.
         last = min(last, buffers[2].size if buffers[2] else 0)
     if sorted(offsets) != offsets or offsets[0] < 0 or offsets[-1] > last:
         return _DISORDER
-    if not is_list:
+    if not has_items:
         return None
     begin, end = offsets[0], offsets[-1]
     # Arrow takes values out of views and dictionaries even where no list shows them.

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from kcodec.columns.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_list, plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
 __all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
@@ -140,7 +140,7 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
         keys, items = array.keys, array.items
         parts = [(f"{path}[{n}].key", _rows(keys, n, n + 1), kind.key_type) for n in range(len(keys))]
         parts += [(f"{path}[{n}].value", _rows(items, n, n + 1), kind.item_type) for n in range(len(items))]
-    elif types.is_list(kind) or types.is_large_list(kind):
+    elif is_list(kind):
         items = array.flatten()
         parts = [(f"{path}[{n}]", _rows(items, n, n + 1), kind.value_type) for n in range(len(items))]
     else:

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns._integrity_py import check_offsets
+from kcodec.columns.types import is_list
 
 __all__ = ["Inputs"]
 
@@ -37,7 +38,7 @@ class Inputs:
             # Not `keys` and `items`: these forget where the entries start.
             self._add(array.values.field(0))
             self._add(array.values.field(1))
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        elif is_list(kind):
             self.offsets[number] = array.offsets.to_pylist()
             self._add(array.values)
         else:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
+
 __all__ = ["Column", "layout"]
 
 
@@ -54,7 +56,7 @@ def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
             parts: list[tuple[str, pa.DataType, bool]] = []
             if pa.types.is_struct(kind):
                 parts = [(field.name, field.type, field.nullable) for field in kind]
-            elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            elif is_list(kind):
                 parts = [("item", kind.value_type, kind.value_field.nullable)]
             elif pa.types.is_map(kind):
                 parts = [

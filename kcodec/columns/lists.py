@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.layout import Column
+from kcodec.columns.types import is_bytes, is_text
 
 __all__ = ["from_lists"]
 
@@ -39,12 +40,7 @@ def _array(columns: tuple[Column, ...], data: Sequence[list[Any]], index: int) -
         return pa.Array.from_buffers(kind, len(values), [valid, offsets], nulls, 0, children)
     if pa.types.is_boolean(kind):
         buffers = [valid, pa.py_buffer(_bits([bool(value) for value in values]))]
-    elif (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    ):
+    elif is_text(kind) or is_bytes(kind):
         large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
         parts = [value or b"" for value in values]
         buffers = [valid, _offsets([len(part) for part in parts], large), pa.py_buffer(b"".join(parts))]

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import PER_SECOND, plain_type
+from kcodec.columns.types import PER_SECOND, is_list, plain_type
 from kcodec.errors import SchemaError, near
 
 __all__ = [
@@ -60,7 +60,7 @@ def _unpacked(array: pa.Array) -> pa.Array:
         offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
         values = array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)
         return _listed(array, pa.list_(kind.value_field), offsets, values)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+    if is_list(kind) or types.is_map(kind):
         offsets = pc.subtract(array.offsets, array.offsets[0])
         values = array.values.slice(array.offsets[0].as_py(), offsets[-1].as_py())
         return _listed(array, kind, offsets, values)
@@ -129,7 +129,7 @@ def cast_unpacked(array: pa.Array, kind: pa.DataType) -> pa.Array:
     below = _below(array)
     fields = [kind.field(number) for number in range(len(below))]
     parts = [cast_unpacked(part, field.type) for part, field in zip(below, fields, strict=True)]
-    if _is_list(kind) and pa.types.is_large_list(kind) != pa.types.is_large_list(array.type):
+    if is_list(kind) and pa.types.is_large_list(kind) != pa.types.is_large_list(array.type):
         offsets = array.offsets.cast(pa.int64() if pa.types.is_large_list(kind) else pa.int32())
         valid = array.is_valid().buffers()[1] if array.null_count else None
         return pa.Array.from_buffers(kind, len(array), [valid, offsets.buffers()[1]], children=parts)
@@ -203,7 +203,7 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
         return pa.nulls(len(array), kind)
     if types.is_struct(source) and types.is_struct(kind):
         return _arrange_fields(array, kind, path)
-    if _is_list(source) and _is_list(kind):
+    if is_list(source) and is_list(kind):
         return _again(array, [arrange(array.values, kind.value_type, f"{path}[]")], [kind.value_field])
     if types.is_map(source) and types.is_map(kind):
         keys = arrange(array.values.field(0), kind.key_type, f"{path}[].key")
@@ -236,10 +236,6 @@ def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
 _TEXTS = (pa.string(), pa.large_string(), pa.string_view())
 _BINARIES = (pa.binary(), pa.large_binary(), pa.binary_view())
 
@@ -265,7 +261,7 @@ def _below(array: pa.Array) -> list[pa.Array]:
     types, kind = pa.types, array.type
     if types.is_struct(kind):
         return members(array)
-    return [array.values] if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind) else []
+    return [array.values] if is_list(kind) or types.is_map(kind) else []
 
 
 def _again(array: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field]) -> pa.Array:

@@ -5,7 +5,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["PER_SECOND", "is_text", "plain_type", "type_at"]
+__all__ = ["PER_SECOND", "is_bytes", "is_list", "is_text", "plain_type", "type_at"]
 
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -67,6 +67,16 @@ def _plain_field(field: pa.Field, depth: int, sized: bool) -> pa.Field:
 def is_text(kind: pa.DataType) -> bool:
     """Return whether a plain type is one of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Return whether a plain type is one of bytes of any size."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether a plain type is one of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:

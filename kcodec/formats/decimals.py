@@ -21,6 +21,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays
+from kcodec.columns.types import is_text
 from kcodec.errors import (
     CODES,
     ConfigError,
@@ -151,7 +152,7 @@ class DecimalCodec(Codec):
             whole = array if types.is_decimal(kind) else array.cast(pa.decimal128(20, 0))
             whole = whole.cast(pa.decimal256(76, fraction) if wide else pa.decimal128(38, fraction))
             unscaled, found, scale = _from_decimals(whole), [], fraction
-        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        elif is_text(kind) or types.is_string_view(kind):
             if self._text == "number":
                 unscaled, found = self._numbers(array, stop)
             else:
@@ -205,7 +206,7 @@ class DecimalCodec(Codec):
         parts = dict(zip(names, array.flatten(), strict=True))
         scales, values = parts["scale"].cast(pa.int64()), parts["value"]
         faults: list[Fault] = []
-        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        if is_text(values.type):
             values, faults = _base64(values, stop)
             if stop and faults:
                 return self._first(array, faults)

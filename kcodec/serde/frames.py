@@ -9,6 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.frames import common_frame, decode_frames
 from kcodec.columns.source import arrays, payloads, without_view
+from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, Fault
 from kcodec.serde.config import SerdeConfig
 
@@ -201,7 +202,7 @@ def _last(row: Any, name: str) -> bytes | None:
 
 def _extract(array: pa.Array, name: str) -> pa.Array:
     kind = array.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+    if not is_list(kind):
         return cast_bytes(payloads(array)[0][0], pa.binary())
     if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
         raise TypeError(f"headers of type {kind} are not lists of a key and a value")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_text, plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
@@ -163,7 +163,7 @@ class _EncodePlan:
         kind = self.columns[column].type
         below = self.columns[column].children
         if schema.type == "array":
-            if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            if not is_list(kind):
                 return self.mismatch(schema, column, name)
             return self.node(Op.ARRAY, column, name, (self.write(schema.item, below[0], "", depth + 1),))
         if not pa.types.is_map(kind) or not _is_bytes(kind.key_type):
@@ -248,6 +248,4 @@ def _is_same(kind: pa.DataType, other: pa.DataType) -> bool:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    types = pa.types
-    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return bool(is_text(kind) or is_bytes)
+    return bool(is_text(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind))

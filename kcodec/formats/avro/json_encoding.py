@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.nested import cast_leaves
+from kcodec.columns.types import is_list
 from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import widest
 from kcodec.java.numbers import format_java_double, format_java_float
@@ -45,7 +46,7 @@ def _numbered(kind: pa.DataType) -> pa.DataType:
         return pa.struct([field.with_type(_numbered(field.type)) for field in kind])
     if types.is_map(kind):
         return pa.map_(kind.key_field, kind.item_field.with_type(_numbered(kind.item_type)))
-    if types.is_list(kind) or types.is_large_list(kind):
+    if is_list(kind):
         make = pa.list_ if types.is_list(kind) else pa.large_list
         return make(kind.value_field.with_type(_numbered(kind.value_type)))
     return kind

@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import payloads
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.kernel import kernel
@@ -115,7 +116,7 @@ class BytesEncoder(SchemaEncoder):
             plain = pc.binary_slice(encoded, 1, 2**31 - 1).cast(kind)
         else:
             try:
-                text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+                text = is_text(array.type)
                 if self._writer.schema.logical and text:
                     raise TypeError(f"a column of {array.type} does not hold decimals")
                 plain = cast_bytes(payloads(array)[0][0], kind)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
@@ -329,11 +329,11 @@ def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> 
         inner = f"{space}.{name}" if space else name
         record["fields"] = [_derive_field(field, inner, path, depth) for field in kind]
         return record
-    if types.is_list(kind) or types.is_large_list(kind):
+    if is_list(kind):
         item = _derive(kind.value_type, name, space, f"{path}[]", depth + 1)
         return {"type": "array", "items": _optional(item, kind.value_field.nullable)}
     if types.is_map(kind):
-        if not (types.is_string(kind.key_type) or types.is_large_string(kind.key_type)):
+        if not is_text(kind.key_type):
             raise SchemaError(f"{path}: the keys of a map are text in Avro, not {kind.key_type}")
         value = _derive(kind.item_type, name, space, f"{path}{{}}", depth + 1)
         return {"type": "map", "values": _optional(value, kind.item_field.nullable)}
@@ -358,9 +358,9 @@ def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> 
         return _decimal(20, 0)
     if types.is_integer(kind):
         return "long" if kind in (pa.int64(), pa.uint32()) else "int"
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text(kind):
         return "string"
-    if types.is_binary(kind) or types.is_large_binary(kind):
+    if is_bytes(kind):
         return "bytes"
     for avro, arrow in _PRIMITIVE_TYPES.items():
         if kind == arrow:

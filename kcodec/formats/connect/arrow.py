@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import FINER
+from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
@@ -66,7 +67,7 @@ def column_value(
                 for i, (key, item) in enumerate(value)
             ]
     elif isinstance(value, list):
-        if (types.is_list(kind) or types.is_large_list(kind)) and reader.type == "array":
+        if is_list(kind) and reader.type == "array":
             return [
                 _below(f"[{i}]", item, writer.parts[0], reader.parts[0], kind.value_field, expansion)
                 for i, item in enumerate(value)
@@ -124,7 +125,7 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, Decimal):
         return _decimal(value, kind) if types.is_decimal(kind) else None
     if isinstance(value, str):
-        if not (types.is_string(kind) or types.is_large_string(kind)):
+        if not is_text(kind):
             return None
         try:
             value.encode()
@@ -136,7 +137,7 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
         if len(value) != kind.byte_width:
             raise RowError("fixed_size", reason=f"{len(value)} bytes are not {kind.byte_width}")
         return value
-    return value if types.is_binary(kind) or types.is_large_binary(kind) else None
+    return value if is_bytes(kind) else None
 
 
 def _within(value: int, kind: pa.DataType) -> int:
@@ -242,7 +243,7 @@ def row_value(array: pa.Array, row: int, *, floor: bool = False) -> Any:
             (_step(f"[{i - first}].key", keys, i, floor), _step(f"[{i - first}].value", items, i, floor))
             for i in range(first, last)
         )
-    if types.is_list(kind) or types.is_large_list(kind):
+    if is_list(kind):
         values, first, last = _entries(array, row)
         return [_step(f"[{i - first}]", values, i, floor) for i in range(first, last)]
     if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
@@ -31,7 +31,7 @@ _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestam
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "struct": pa.types.is_struct,
-    "array": lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
+    "array": is_list,
     "map": pa.types.is_map,
 }
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
@@ -263,11 +263,9 @@ class _Decoder:
                 raise Beyond
         elif writer.type == "boolean" and types.is_boolean(kind):
             return _with(made, Op.JSON_BOOLEAN)
-        elif writer.type == "string" and (types.is_string(kind) or types.is_large_string(kind)):
+        elif writer.type == "string" and is_text(kind):
             return _with(made, Op.JSON_STRING)
-        elif writer.type == "bytes" and (
-            types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-        ):
+        elif writer.type == "bytes" and (is_bytes(kind) or types.is_fixed_size_binary(kind)):
             return _with(made, Op.JSON_BYTES)
         raise _mismatch(writer, column, path)
 
@@ -343,7 +341,7 @@ def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOpti
         kind = pa.decimal128(20, 0)
     # Arrow has powers of ten up to the 76th.
     scale = schema.scale if schema.scale is not None and abs(schema.scale) <= 76 else None
-    if scale is not None and options.text and (types.is_string(kind) or types.is_large_string(kind)):
+    if scale is not None and options.text and is_text(kind):
         return arrow_type(schema, 76, "engine", False, options.debezium)
     if scale is not None and options.numeric and not options.exact and types.is_decimal(kind):
         shift = scale - kind.scale
@@ -377,7 +375,7 @@ class _Encoder:
         logical = schema.name in _LOGICAL
         if not logical and schema.type == "struct" and types.is_struct(kind):
             return _with(made, Op.JSON_OBJECT, children=self.fields(schema, column, path))
-        if not logical and schema.type == "array" and (types.is_list(kind) or types.is_large_list(kind)):
+        if not logical and schema.type == "array" and is_list(kind):
             item = self.node(schema.parts[0], self.columns[column.children[0]], "", f"{path}[]")
             return _with(made, Op.JSON_LIST, children=(item,))
         if not logical and schema.type == "map" and types.is_map(kind):
@@ -474,9 +472,9 @@ class _Encoder:
         if schema.type == "boolean":
             return _with(made, Op.JSON_BOOLEAN) if types.is_boolean(kind) else None
         if schema.type == "string":
-            text = types.is_string(kind) or types.is_large_string(kind)
+            text = is_text(kind)
             return _with(made, Op.JSON_STRING) if text else None
-        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        if is_bytes(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
         return None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, SchemaError, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
@@ -531,7 +532,7 @@ def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
             for part in kind
         }
         return ConnectSchema("struct", optional, fields=fields)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+    if is_list(kind) or types.is_fixed_size_list(kind):
         item = _from_arrow(kind.value_type, kind.value_field.nullable, f"{path}[]")
         return ConnectSchema("array", optional, value_schema=item)
     if types.is_map(kind):

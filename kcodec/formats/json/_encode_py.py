@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.isotime_py import write_iso
 from kcodec.columns.layout import layout
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.json._tokens_py import Tokens
 from kcodec.java.jackson import quote
@@ -47,7 +48,7 @@ class _Writer(Inputs):
         kind = array.type
         if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
             return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if is_text(kind):
             return array.cast(pa.large_binary())
         return array
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, check_booleans, check_choice
 from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
 
@@ -92,7 +93,7 @@ def _widened(kind: pa.DataType) -> pa.DataType:
     if types.is_map(kind):
         key, item = kind.key_field, kind.item_field
         return pa.map_(key.with_type(_widened(key.type)), item.with_type(_widened(item.type)))
-    if types.is_list(kind) or types.is_large_list(kind):
+    if is_list(kind):
         return pa.large_list(kind.value_field.with_type(_widened(kind.value_type)))
     return kind
 
@@ -137,7 +138,7 @@ class _Planner:
                 raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
             entry = (key, self.field(kind.item_field))
             node = Node(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        elif is_list(kind):
             item = self.field(kind.value_field)
             node = Node(Op.JSON_LIST, column, name, (item,), forms=forms)
         else:
@@ -148,9 +149,7 @@ class _Planner:
     def leaf(self, field: pa.Field, column: int, name: str, forms: Form) -> Node:
         kind, types = field.type, pa.types
         if (field.metadata or {}).get(b"kcodec.json") == RAW[b"kcodec.json"]:
-            if not (types.is_string(kind) or types.is_large_string(kind)) and not (
-                types.is_binary(kind) or types.is_large_binary(kind)
-            ):
+            if not is_text(kind) and not is_bytes(kind):
                 raise SchemaError(f"{field.name}: a column of {kind} does not hold JSON itself")
             return Node(Op.JSON_TEXT, column, name, forms=forms)
         if types.is_null(kind):
@@ -167,9 +166,9 @@ class _Planner:
             if self.decoding or self.options.decimals == "text":
                 forms |= Form.TEXT
             return Node(Op.JSON_DECIMAL, column, name, forms=forms | self.numbers)
-        if types.is_string(kind) or types.is_large_string(kind):
+        if is_text(kind):
             return Node(Op.JSON_STRING, column, name, forms=forms)
-        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        if is_bytes(kind) or types.is_fixed_size_binary(kind):
             return Node(Op.JSON_BYTES, column, name, forms=forms)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             if self.options.times == "number":

@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.plan import is_marked
@@ -74,7 +75,7 @@ class _Derivation:
             return {**made, "required": required} if required else made
         if types.is_map(kind):
             return {"type": "object", "additionalProperties": self.optional(kind.item_field, level + 1)}
-        if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        if is_list(kind) or types.is_fixed_size_list(kind):
             return {"type": "array", "items": self.optional(kind.value_field, level + 1)}
         return self.leaf(kind)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_text, plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -69,7 +69,7 @@ def _with_dates(plain: pa.DataType, given: pa.DataType) -> pa.DataType:
         key = _with_dates(plain.key_type, given.key_type)
         item = _with_dates(plain.item_type, given.item_type)
         return pa.map_(plain.key_field.with_type(key), plain.item_field.with_type(item))
-    if types.is_list(plain) or types.is_large_list(plain):
+    if is_list(plain):
         item = plain.value_field.with_type(_with_dates(plain.value_type, given.value_type))
         return pa.list_(item) if types.is_list(plain) else pa.large_list(item)
     return plain
@@ -135,7 +135,7 @@ class _Planner(ABC):
             made = self.struct(kind, stored, shape, kinds, made)
         elif types.is_map(kind):
             made = self.map(kind, stored, shape, made)
-        elif types.is_list(kind) or types.is_large_list(kind):
+        elif is_list(kind):
             item = None if shape is None else item_of(shape)
             field = stored.field(0)
             below = self.node(kind.value_type, field, item, self.item_forms(kind.value_field, item), "")
@@ -238,7 +238,7 @@ class _Planner(ABC):
             return self.decimal(shape, kinds, made)
         if is_text(kind):
             return self.text(kinds, made)
-        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        if is_bytes(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             return self.time(kind, kinds, made)
@@ -330,7 +330,7 @@ class _Encoding(_Planner):
 def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
     """Return whether a column holds JSON itself: it is marked so, or text stands where the schema has no column."""
     if is_marked(given):
-        return is_text(kind) or bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+        return is_text(kind) or is_bytes(kind)
     if not is_text(kind) or shape is None:
         return False
     kinds = kinds_of(shape)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_list, is_text
 from kcodec.formats.ksql.source import Reading
 from kcodec.plan.node import Node, Op, Plan
 
@@ -43,14 +44,14 @@ def _mapped(kind: pa.DataType, reading: Reading) -> pa.DataType:
                 for field in kind
             ]
         )
-    if base == "ARRAY" and (types.is_list(kind) or types.is_large_list(kind)):
+    if base == "ARRAY" and is_list(kind):
         field = kind.value_field.with_type(_mapped(kind.value_type, reading.parts[0]))
         return pa.large_list(field) if types.is_large_list(kind) else pa.list_(field)
     if base == "MAP" and types.is_map(kind):
         return pa.map_(kind.key_field, kind.item_field.with_type(_mapped(kind.item_type, reading.parts[1])))
-    if base == "MAP" and (types.is_list(kind) or types.is_large_list(kind)):
+    if base == "MAP" and is_list(kind):
         key, item = kind.value_type
-        if types.is_string(key.type) or types.is_large_string(key.type):
+        if is_text(key.type):
             return pa.map_(key.type, item.with_type(_mapped(item.type, reading.parts[1])))
     return kind
 

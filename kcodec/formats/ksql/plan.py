@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
@@ -132,9 +133,7 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
         ]
         missing = [field.name for place, field in zip(places, kind.fields, strict=True) if place is None]
         return pa.struct([*found, *(pa.field(name, pa.null()) for name in missing)])
-    if kind.base == "ARRAY" and (
-        types.is_list(given) or types.is_large_list(given) or types.is_fixed_size_list(given)
-    ):
+    if kind.base == "ARRAY" and (is_list(given) or types.is_fixed_size_list(given)):
         item = given.value_field.with_type(written_type(kind.parts[0], given.value_type, f"{path}[]"))
         return pa.large_list(item) if types.is_large_list(given) else pa.list_(item)
     if kind.base == "MAP" and types.is_map(given):

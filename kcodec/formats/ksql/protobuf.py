@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.columns.selection import select_rows
+from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.faults import refused
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
@@ -255,7 +256,7 @@ def _in_millis(array: pa.Array) -> pa.Array:
         if all(part is old for part, old in zip(parts, below, strict=True)):
             return array
         return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+    if is_list(kind) or types.is_map(kind):
         given = array.values
         items = _in_millis(given)
         return array if items is given else rebuild(array, [items])

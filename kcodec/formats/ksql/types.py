@@ -11,6 +11,7 @@ from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list
 from kcodec.errors import SchemaError, one_line
 from kcodec.plan import Limits
 
@@ -586,7 +587,7 @@ def sql_type(kind: pa.DataType) -> SqlType:
         fields = tuple(SqlField(field.name, sql_type(field.type)) for field in kind)
         _unique(fields, "field")
         return SqlType("STRUCT", fields=fields)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+    if is_list(kind) or types.is_fixed_size_list(kind):
         return SqlType("ARRAY", item=sql_type(kind.value_type))
     if types.is_map(kind):
         return SqlType("MAP", key=sql_type(kind.key_type), item=sql_type(kind.item_type))

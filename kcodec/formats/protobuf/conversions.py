@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.columns.source import sound
-from kcodec.columns.types import PER_SECOND, is_text
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -134,7 +134,7 @@ class Conversions:
             items, found = self._value(items, field.message.by_number[2], below)
             step = "].value"
             result = rebuild(array, [rebuild(array.values, [keys, items])])
-        elif types.is_list(array.type) or types.is_large_list(array.type):
+        elif is_list(array.type):
             below = None if kind is None else kind.value_type
             items, found = self._value(array.values, field, below)
             step = "]"
@@ -211,7 +211,7 @@ def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> 
         # Times of Python have no nanoseconds, its dates end with the year 9999.
         array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
     text = is_text(kind)
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    binary = is_bytes(kind)
     stored = kind if text or binary else pa.int32() if pa.types.is_date(kind) else pa.int64()
     for place, value in enumerate(array.to_pylist()):
         try:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_text
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
@@ -110,7 +110,7 @@ class _EncodePlan:
             )
             entry = MessageNode(Op.MESSAGE, children=children)
             return _node(field, column, "message", (entry,), label="map")
-        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        if not is_list(kind):
             return self.mismatch(column, field.name, "a list")
         if pa.types.is_null(self.kind(below[0])):
             # Any item is an error, so what it would be written as does not matter.
@@ -201,4 +201,4 @@ def _always(node: Node, code: str) -> Node:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return is_text(kind) or is_bytes(kind)

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.types import is_list
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
 from kcodec.formats.protobuf.plan import DUMMY
@@ -49,7 +50,7 @@ class SparkLayout:
             item = kind.item_field.with_type(items.type)
             entries = pa.StructArray.from_arrays([array.keys, items], fields=[kind.key_field, item])
             return _with_parts(array, pa.map_(kind.key_field, item), [entries])
-        if field.repeated and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        if field.repeated and is_list(kind):
             values = self._values(array.values, field)
             of = pa.list_ if pa.types.is_list(kind) else pa.large_list
             return _with_parts(array, of(kind.value_field.with_type(values.type)), [values])

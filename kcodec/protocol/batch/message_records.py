@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.types import is_bytes, is_list
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.protocol.batch.read import BatchOptions, read_batches
 from kcodec.protocol.batch.schema import record_schema
@@ -68,14 +69,14 @@ def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **opti
             if name.rpartition(".")[0] == prefix[:-1]:
                 beside[name] = _field(array, name.rpartition(".")[2], name)
         array = _field(array, step, prefix + step)
-        if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        if is_list(array.type):
             parents = pc.list_parent_indices(array)
             beside = {name: column.take(parents) for name, column in beside.items()}
             array = pc.list_flatten(array)
     missing = [name for name in keep if name not in beside]
     if missing:
         raise ConfigError(f"{missing[0]} is no field on the way to {path}")
-    if not (pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
+    if not is_bytes(array.type):
         raise ConfigError(f"{path} holds {array.type}, not records")
     tables, places = [record_schema(options.get("views", True)).empty_table()], []
     for place, value in enumerate(array):

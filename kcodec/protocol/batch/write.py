@@ -14,6 +14,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads
+from kcodec.columns.types import is_list
 from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADERS
@@ -272,8 +273,7 @@ def check_headers(kind: pa.DataType) -> None:
     types = pa.types
     if types.is_map(kind):
         return
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    pair = kind.value_type if is_list else kind
+    pair = kind.value_type if is_list(kind) or types.is_fixed_size_list(kind) else kind
     # What has nothing but nulls, or nothing at all, has no names.
     if types.is_null(pair):
         return

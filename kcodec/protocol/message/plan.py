@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, near
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec.message import MessageSpec
@@ -308,13 +309,9 @@ def _bytes(element: str, value: Any, compact: bool) -> bytes:
     return write_varint(len(data) + 1) + data
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
 def _holds_tags(kind: pa.DataType) -> bool:
     """Return whether a column is one of unknown tags: a list of structs of uint32 and binary."""
-    if not _is_list(kind) or not pa.types.is_struct(kind.value_type):
+    if not is_list(kind) or not pa.types.is_struct(kind.value_type):
         return False
     fields = [(field.name, field.type) for field in kind.value_type]
     return fields in ([("tag", pa.uint32()), ("data", data)] for data in (pa.binary(), pa.large_binary()))
@@ -336,8 +333,8 @@ def _fits(element: str, kind: pa.DataType) -> bool:
     if element == "uuid":
         return bool(kind == pa.binary(16))
     if element == "string":
-        return bool(types.is_string(kind) or types.is_large_string(kind))
-    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+        return is_text(kind)
+    return is_bytes(kind)
 
 
 class _Decode(_Shape):
@@ -443,7 +440,7 @@ class _Encode(_Shape):
         kind = self.columns[column].type
         if pa.types.is_null(kind):
             return self.null(field, column, name)
-        if field.type.is_array and not _is_list(kind):
+        if field.type.is_array and not is_list(kind):
             return self.mismatch(column, name, str(field.type))
         return super().value(field, column, name)
 
@@ -468,7 +465,7 @@ class _Encode(_Shape):
     def default(self, field: FieldSpec, column: int, name: str) -> Node:
         kind = self.columns[column].type
         if field.type.is_array:
-            fits = _is_list(kind)
+            fits = is_list(kind)
         elif field.type.is_struct:
             fits = pa.types.is_struct(kind)
         else:

@@ -6,7 +6,7 @@ import re
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_text, plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
 from kcodec.formats.protobuf.language.text import print_file
@@ -98,7 +98,7 @@ def _field(message: Message, field: pa.Field, number: int, imports: set[str], pa
     kind = field.type
     made = Field("optional" if field.nullable else "", "", field.name, number)
     value, name = kind, field.name
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if is_list(kind):
         made.label, value = "repeated", kind.value_type
     elif pa.types.is_map(kind):
         made.label = ""
@@ -121,7 +121,7 @@ def _type(message: Message, kind: pa.DataType, name: str, imports: set[str], pat
         return _SCALARS[kind]
     if is_text(kind):
         return "string"
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+    if is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         return "bytes"
     for is_kind, known, location in _KNOWN:
         if is_kind(kind):
@@ -131,7 +131,7 @@ def _type(message: Message, kind: pa.DataType, name: str, imports: set[str], pat
         nested = _nested_name(message, name)
         message.messages.append(_message(nested, kind, imports, path, depth + 1))
         return nested
-    is_many = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)
+    is_many = is_list(kind) or pa.types.is_map(kind)
     problem = "lists or maps in lists or maps" if is_many else str(kind)
     if pa.types.is_timestamp(kind):
         problem += ": its timestamps have a time zone"
