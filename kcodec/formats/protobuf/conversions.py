@@ -22,7 +22,7 @@ from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.formats.protobuf.types import reading_of
-from kcodec.plan.failure import RowError, prefix
+from kcodec.plan.failure import RowError
 
 __all__ = ["Conversions"]
 
@@ -145,7 +145,7 @@ class Conversions:
             return result, []
         owners = self._owners(array)
         lost = [
-            _Lost(owners[place][0], _within(error, f"[{owners[place][1]}{step}"))
+            _Lost(owners[place][0], error.within(f"[{owners[place][1]}{step}"))
             for place, error in found
             if place in owners
         ]
@@ -194,10 +194,6 @@ class Conversions:
             if part:
                 found.set(message.by_number[number], part)
         return write_message(found)
-
-
-def _within(error: RowError, step: str) -> RowError:
-    return RowError(error.code, error.offset, prefix(step, error.path), error.reason)
 
 
 def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> tuple[pa.Array, list[_Lost]]:
