@@ -73,6 +73,13 @@ class Message:
             self._members[field.oneof] = field.number
         self.values[field.number] = value
 
+    def add(self, field: FieldType, value: Any) -> None:
+        """Add an item to a repeated field, or set another one."""
+        if field.repeated:
+            self.values.setdefault(field.number, []).append(value)
+        else:
+            self.set(field, value)
+
     def member(self, oneof: str) -> FieldType | None:
         """Return the member of a oneof that is set."""
         number = self._members.get(oneof)
@@ -200,10 +207,8 @@ class _Reader:
         after = self.merge(inner, at, end, depth - 1, group)
         if field.is_map:
             self.entry(owner, field, inner, self.data[at:after])
-        elif field.repeated:
-            owner.values.setdefault(field.number, []).append(inner)
         else:
-            owner.set(field, inner)
+            owner.add(field, inner)
         return after
 
     def entry(self, owner: Message, field: FieldType, entry: Message, data: bytes) -> None:
@@ -223,10 +228,8 @@ class _Reader:
         if field.enum and field.enum.closed and value not in field.enum.names and not is_entry:
             write_tag(owner.unknown, field.number, VARINT)
             write_varint(owner.unknown, value & 0xFFFFFFFFFFFFFFFF)
-        elif field.repeated:
-            owner.values.setdefault(field.number, []).append(value)
         else:
-            owner.set(field, value)
+            owner.add(field, value)
         return after
 
     def value(self, field: FieldType, utf8: bool, at: int, end: int) -> tuple[Any, int]:
