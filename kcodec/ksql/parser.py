@@ -204,7 +204,7 @@ class _Statements(Parser):
     def _variable(self) -> str:
         """Read the name that a variable is given; it may be a keyword."""
         if self.kind != "name":
-            self.fail(f"a name is missing before {self.shown}" if self.token else "a name is missing")
+            self.missing("a name")
         name = self.token.casefold()
         self.next()
         return name
@@ -345,7 +345,7 @@ class _Statements(Parser):
         begin = self.begin
         sign = "-" if self.take("-") else ""
         if self.kind not in ("number", "real"):
-            self.fail(f"a value is missing before {self.shown}" if self.token else "a value is missing")
+            self.missing("a value")
         text = sign + self.token
         value = _number(text)
         if value is None:

@@ -335,6 +335,10 @@ class Parser:
         line = self.text.count("\n", 0, begin) + 1
         raise StatementError(reason, line, begin - self.text.rfind("\n", 0, begin))
 
+    def missing(self, what: str) -> NoReturn:
+        """Raise that something is missing here."""
+        self.fail(f"{what} is missing before {self.shown}" if self.token else f"{what} is missing")
+
     @property
     def shown(self) -> str:
         """The token as errors show it."""
@@ -354,7 +358,7 @@ class Parser:
     def need(self, token: str) -> None:
         """Step over a mark or a keyword that has to be next."""
         if not self.take(token):
-            self.fail(f"{token!r} is missing before {self.shown}" if self.token else f"{token!r} is missing")
+            self.missing(repr(token))
 
     def name(self, what: str = "a name") -> str:
         """Read a name."""
@@ -369,14 +373,14 @@ class Parser:
             quote = self.token[0]
             name = self.token[1:-1].replace(2 * quote, quote)
         else:
-            self.fail(f"{what} is missing before {self.shown}" if self.token else f"{what} is missing")
+            self.missing(what)
         self.next()
         return name
 
     def string(self, what: str) -> str:
         """Read a text in single quotes."""
         if self.kind != "text":
-            self.fail(f"{what} is missing before {self.shown}" if self.token else f"{what} is missing")
+            self.missing(what)
         text = self.token[1:-1].replace("''", "'")
         self.next()
         return text
