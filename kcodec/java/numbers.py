@@ -13,6 +13,7 @@ __all__ = [
     "format_java_decimal",
     "format_java_double",
     "format_java_float",
+    "integer_bounds",
     "narrow_integer",
     "parse_java_decimal",
     "parse_java_double",
@@ -154,6 +155,15 @@ def round_to_float(number: int | Decimal | str) -> float:
     unit = Fraction(2) ** max(math.frexp(wide)[1] - 24, -149)
     near = float(round(abs(Fraction(number)) / unit) * unit)
     return math.copysign(near if near < 2.0**128 else math.inf, wide)
+
+
+def integer_bounds(bits: int) -> tuple[int, int]:
+    """Return the least and the greatest integer of some bits.
+
+    >>> integer_bounds(8)
+    (-128, 127)
+    """
+    return -1 << bits - 1, (1 << bits - 1) - 1
 
 
 def narrow_integer(number: int | Decimal, bits: int) -> int:

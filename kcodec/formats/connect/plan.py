@@ -19,6 +19,7 @@ from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
 from kcodec.formats.debezium.types import TimeType
+from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 
@@ -228,13 +229,15 @@ class _Decoder:
         elif logical is not None and types.is_integer(kind):
             # As it stands there: days or milliseconds.
             bounds = (
-                (0, MILLIS_PER_DAY) if logical == "Time" else _range(64 if logical == "Timestamp" else 32)
+                (0, MILLIS_PER_DAY)
+                if logical == "Time"
+                else integer_bounds(64 if logical == "Timestamp" else 32)
             )
             return _with(made, Op.JSON_INTEGER, self.canonical, bounds=bounds)
         elif logical == "Date":
             if types.is_date(kind):
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
-                return _with(made, Op.JSON_INTEGER, self.canonical, factor=factor, bounds=_range(32))
+                return _with(made, Op.JSON_INTEGER, self.canonical, factor=factor, bounds=integer_bounds(32))
         elif logical == "Time":
             if types.is_time(kind) and kind.unit in _PER_MILLI:
                 bounds = (0, MILLIS_PER_DAY - 1)
@@ -244,7 +247,11 @@ class _Decoder:
         elif logical == "Timestamp":
             if types.is_timestamp(kind) and kind.unit in _PER_MILLI:
                 return _with(
-                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=_range(64)
+                    made,
+                    Op.JSON_INTEGER,
+                    self.canonical,
+                    factor=_PER_MILLI[kind.unit],
+                    bounds=integer_bounds(64),
                 )
         elif (time := self.options.time(writer)) and types.is_temporal(kind):
             read = _time_node(made, time, kind, self.options)
@@ -252,7 +259,7 @@ class _Decoder:
                 return read
         elif writer.type in _BITS:
             if types.is_integer(kind):
-                return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
+                return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(_BITS[writer.type]))
             if types.is_floating(kind):
                 raise Beyond
         elif writer.type in ("float", "double"):
@@ -280,16 +287,12 @@ def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptio
         return None
     if time.wire == "string":
         return _with(made, Op.JSON_TIME, Form.UTC, floor=options.floor)
-    bounds = _range(_BITS[time.wire])
+    bounds = integer_bounds(_BITS[time.wire])
     if types.is_date(kind):
         return _with(made, Op.JSON_INTEGER, bounds=bounds)
     column, wire = _PER_SECOND[kind.unit], _PER_SECOND[_UNITS[time.logical.rpartition("-")[2]]]
     factor = column // wire if column >= wire else -(wire // column)
     return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=factor > 1 and options.floor)
-
-
-def _range(bits: int) -> tuple[int, int]:
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def _mismatch(writer: ConnectSchema, column: Column, path: str) -> SchemaError:
@@ -443,7 +446,9 @@ class _Encoder:
         if schema.name in (DATE, TIME, TIMESTAMP) and types.is_integer(kind):
             # As it stands there: days or milliseconds.
             bounds = (
-                (0, MILLIS_PER_DAY) if schema.name == TIME else _range(64 if schema.name == TIMESTAMP else 32)
+                (0, MILLIS_PER_DAY)
+                if schema.name == TIME
+                else integer_bounds(64 if schema.name == TIMESTAMP else 32)
             )
             return _with(made, Op.JSON_INTEGER, bounds=bounds)
         if schema.name == DATE:
@@ -451,7 +456,7 @@ class _Encoder:
                 return _with(made, Op.JSON_INTEGER)
             # What date64 is cast to.
             if kind == pa.timestamp("ms"):
-                return self.time(made, MILLIS_PER_DAY, _range(32))
+                return self.time(made, MILLIS_PER_DAY, integer_bounds(32))
             return None
         if schema.name == TIME:
             if not types.is_time(kind):
@@ -465,7 +470,7 @@ class _Encoder:
         if schema.type in _BITS:
             if not types.is_integer(kind):
                 return None
-            return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[schema.type]))
+            return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(_BITS[schema.type]))
         if schema.type in ("float", "double"):
             wanted = types.is_float32(kind) if schema.type == "float" else types.is_float64(kind)
             return _with(made, Op.JSON_FLOAT, Form.NONFINITE) if wanted else None

@@ -22,6 +22,7 @@ from kcodec.formats.json_schema.types import (
     kinds_of,
     tuple_names,
 )
+from kcodec.java.numbers import integer_bounds
 from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Node, Op, Plan
 
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
@@ -261,7 +262,7 @@ class _Planner(ABC):
         types = pa.types
         if types.is_date(kind):
             factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
-            return self.counted(made, factor, _range(32))
+            return self.counted(made, factor, integer_bounds(32))
         bounds = (0, MILLIS_PER_DAY - 1) if types.is_time(kind) else None
         return self.counted(made, _PER_MILLI[kind.unit], bounds)
 
@@ -312,7 +313,7 @@ class _Encoding(_Planner):
 
     def integer(self, shape: Shape | None, made: Node) -> Node:
         bits = None if shape is None else _BITS.get(shape.note("integer").connect or "")
-        return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else _range(bits))
+        return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else integer_bounds(bits))
 
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
         scale = None if shape is None else decimal_scale(shape)
@@ -335,10 +336,6 @@ def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
         return False
     kinds = kinds_of(shape)
     return not kinds or "object" in kinds or "array" in kinds
-
-
-def _range(bits: int) -> tuple[int, int]:
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: Any) -> Node:

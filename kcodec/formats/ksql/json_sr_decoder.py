@@ -18,6 +18,7 @@ from kcodec.formats.ksql.registered import ProgramDecoder
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.java.jackson import JacksonError, read_tree
+from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.plan.programs import Programs
@@ -133,7 +134,7 @@ class _Planned:
         )
 
 
-_BOUNDS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)}
+_BOUNDS = {f"int{bits}": integer_bounds(bits) for bits in (8, 16, 32, 64)}
 
 
 #: Forms of the members of a union, which are of exactly their kinds.

@@ -15,7 +15,7 @@ from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
-from kcodec.java.numbers import parse_java_decimal
+from kcodec.java.numbers import integer_bounds, parse_java_decimal
 from kcodec.plan.failure import prefix
 from kcodec.plan.node import Form, Node, Op, Plan
 
@@ -278,6 +278,5 @@ class _Encoder:
         return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
 
 
-_INT = (-(1 << 31), (1 << 31) - 1)
-_LONG = (-(1 << 63), (1 << 63) - 1)
+_INT, _LONG = integer_bounds(32), integer_bounds(64)
 _BOUNDS = {"INTEGER": _INT, "BIGINT": _LONG, "TIME": (0, MILLIS_PER_DAY), "DATE": _INT, "TIMESTAMP": _LONG}
