@@ -19,7 +19,7 @@ from kcodec.formats.ksql.proto_values import days_of_parts, millis_of_parts
 from kcodec.formats.ksql.source import Reading
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["coerced"]
+__all__ = ["coerced", "validity"]
 
 
 _Leaf = Callable[[pa.Array, Reading, pa.DataType], tuple[pa.Array, list[Fault]]]
@@ -78,13 +78,13 @@ def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Ar
                 ]
             parts.append(part)
             lost += of_field(array, found, field.name)
-    return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts), lost
+    return pa.Array.from_buffers(kind, len(array), [validity(array)], children=parts), lost
 
 
 def _list(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     items = array.values
     part, lost = _items(items, reading.parts[0], kind.value_type)
-    buffers = [_validity(array), array.buffers()[1]]
+    buffers = [validity(array), array.buffers()[1]]
     return pa.Array.from_buffers(kind, len(array), buffers, children=[part]), of_items(array, lost)
 
 
@@ -107,7 +107,7 @@ def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array
         lost = sorted(lost + of_items(array, missing, ".key"))
         keys = pc.fill_null(keys, "" if pa.types.is_string(keys.type) else pa.scalar("", keys.type))
     whole = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
-    result = pa.Array.from_buffers(kind, len(array), [_validity(array), _offsets(array)], children=[whole])
+    result = pa.Array.from_buffers(kind, len(array), [validity(array), _offsets(array)], children=[whole])
     if not pa.types.is_map(array.type) or key.type != keys.type:
         result = _without_duplicates(result)
     return result, lost
@@ -139,7 +139,7 @@ def _without_duplicates(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(array.type, len(array), buffers, children=[entries])
 
 
-def _validity(array: pa.Array) -> pa.Buffer | None:
+def validity(array: pa.Array) -> pa.Buffer | None:
     """Return the bitmap of an array that is no slice."""
     assert not array.offset
     return array.buffers()[0] if array.null_count else None

@@ -12,6 +12,7 @@ from kcodec.columns.nested import rebuild
 from kcodec.columns.selection import select_rows
 from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.ksql.coercion import validity
 from kcodec.formats.ksql.faults import refused
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
 from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSource, oneofs_of
@@ -247,25 +248,18 @@ def _in_millis(array: pa.Array) -> pa.Array:
         micros = micros_of(array)
         if not is_finer(micros):
             return array
-        return pa.Array.from_buffers(
-            kind, len(array), [_validity(array), pa.py_buffer(micros // 1000 * 1000)]
-        )
+        return pa.Array.from_buffers(kind, len(array), [validity(array), pa.py_buffer(micros // 1000 * 1000)])
     if types.is_struct(kind):
         below = [array.field(number) for number in range(kind.num_fields)]
         parts = [_in_millis(part) for part in below]
         if all(part is old for part, old in zip(parts, below, strict=True)):
             return array
-        return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts)
+        return pa.Array.from_buffers(kind, len(array), [validity(array)], children=parts)
     if is_list(kind) or types.is_map(kind):
         given = array.values
         items = _in_millis(given)
         return array if items is given else rebuild(array, [items])
     return array
-
-
-def _validity(array: pa.Array) -> pa.Buffer | None:
-    assert not array.offset
-    return array.buffers()[0] if array.null_count else None
 
 
 def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array:
