@@ -102,18 +102,22 @@ class ColumnReader:
         """Return what reads payloads; None while that depends on the schema and message of the first value."""
         with self._lock:
             if self._decoder is None:
-                texts = self._texts or self._find(first)
-                if texts is not None:
-                    topic = self._topic
-                    schema = topic.parsed(texts)
-                    if self._format is None:
-                        seen = None if first is None else (topic.parsed(topic.texts(first.schema)), indexes)
-                        self._format = topic.format.reading(schema, seen)
-                    if self._format is not None:
-                        decoder = self._format.decoder(schema, self._options, self._limits)
-                        self._texts = texts
-                        self._decoder = decoder
+                self._decoder = self._make_decoder(first, indexes)
             return self._decoder
+
+    def _make_decoder(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaDecoder | None:
+        texts, topic = self._texts or self._find(first), self._topic
+        if texts is None:
+            return None
+        schema = topic.parsed(texts)
+        if self._format is None:
+            seen = None if first is None else (topic.parsed(topic.texts(first.schema)), indexes)
+            self._format = topic.format.reading(schema, seen)
+        if self._format is None:
+            return None
+        decoder = self._format.decoder(schema, self._options, self._limits)
+        self._texts = texts
+        return decoder
 
     def _find(self, first: RegisteredSchema | None) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
