@@ -183,13 +183,13 @@ def _indexes(config: Mapping[str, Any], key: str) -> tuple[int, ...]:
 
 
 def _pairs(config: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
-    value = config.get(key) or ()
+    value = config.get(key)
+    if not value:
+        return ()
     if isinstance(value, Mapping):
         return tuple(sorted((str(name), str(each)) for name, each in value.items()))
-    pairs = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else None
-    if pairs is None and value == ():
-        return ()
-    if pairs is None or any(not name.strip() or not equals for name, equals, _ in pairs):
+    pairs = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
+    if not pairs or any(not name.strip() or not equals for name, equals, _ in pairs):
         raise ConfigError(f"{key}={value!r} is not of the form key=value,key=value")
     return tuple(sorted((name.strip(), each.strip()) for name, _, each in pairs))
 

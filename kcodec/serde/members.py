@@ -64,14 +64,13 @@ def _encode(
     array: pa.Array, steps: dict[int, Step], kind: pa.DataType, stop: bool
 ) -> tuple[pa.Array, list[Fault]]:
     """Write an array, by what writes each of its members that any row has."""
-    faults: list[Fault] = []
     encoded = pa.nulls(len(array), kind)
     members = {at: pc.struct_field(array, [at]) for at in steps}
     count = pa.nulls(len(array), pa.int32()).fill_null(0)
     for member in members.values():
         count = pc.add(count, member.is_valid().cast(pa.int32()))
     wrong = pc.and_(array.is_valid(), pc.not_equal(count, 1))
-    faults += [
+    faults = [
         Fault(row, None, "", "union_members", CODES["union_members"])
         for row in pc.indices_nonzero(wrong).to_pylist()
     ]

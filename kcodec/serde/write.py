@@ -70,7 +70,8 @@ class ColumnWriter:
     def choose(self, kind: pa.DataType) -> Target:
         """Choose the schema that a column of a type is written with; it is asked for once."""
         with self._lock:
-            return self._target(kind)
+            schema = self._schema or self._derived.get(kind, lambda: self._derive(kind))
+            return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
     def step(self, kind: pa.DataType) -> tuple[Step, bytes | None]:
         """Return what writes arrays of a type, registered if need be, and the header of its values if they have one."""
@@ -95,11 +96,9 @@ class ColumnWriter:
     def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return pa.nulls(len(chunk), self.encoded_type), []
 
-    def _target(self, kind: pa.DataType) -> Target:
-        schema = self._schema or self._derived.get(
-            kind, lambda: Given(Schema(self._topic.format.derived_text(kind), self._topic.format.type))
-        )
-        return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
+    def _derive(self, kind: pa.DataType) -> Given:
+        language = self._topic.format
+        return Given(Schema(language.derived_text(kind), language.type))
 
     def given_type(self) -> pa.DataType | None:
         """Return the type of the values of the schema that is given, if one is."""
