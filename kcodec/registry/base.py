@@ -443,7 +443,7 @@ def guid(schema: Schema) -> str:
             add(text)
     if schema.rules is not None:
         digest.update(b"\x01")
-        for rule in (*schema.rules.migration, *schema.rules.domain, *schema.rules.encoding):
+        for rule in schema.rules:
             for text in rule.texts:
                 add(text)
     return str(uuid.UUID(bytes=digest.digest()))

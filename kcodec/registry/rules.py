@@ -135,12 +135,15 @@ class RuleSet:
         """Return these rules, after those of others that have other names."""
         if other is None:
             return self
-        pairs = zip(
-            (other.migration, other.domain, other.encoding),
-            (self.migration, self.domain, self.encoding),
-            strict=True,
-        )
-        return RuleSet(*(_merged(old, new) for old, new in pairs))
+        return RuleSet(*(_merged(old, new) for old, new in zip(other._kinds, self._kinds, strict=True)))
+
+    @property
+    def _kinds(self) -> tuple[tuple[Rule, ...], ...]:
+        return self.migration, self.domain, self.encoding
+
+    def __iter__(self) -> Iterator[Rule]:
+        for rules in self._kinds:
+            yield from rules
 
     def check(self) -> None:
         """Refuse rules that no registry takes: 42210."""
@@ -161,7 +164,7 @@ class RuleSet:
     @property
     def json(self) -> dict[str, Any]:
         """The rules under the server's keys."""
-        kinds = zip(_KINDS, (self.migration, self.domain, self.encoding), strict=True)
+        kinds = zip(_KINDS, self._kinds, strict=True)
         return {key: [each.json for each in rules] for key, rules in kinds if rules}
 
 

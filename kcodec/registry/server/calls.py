@@ -181,9 +181,7 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
 def _has_rule(found: RegisteredSchema, kind: str) -> bool:
     """Return whether a schema has a rule of a type."""
     rules = found.schema.rules
-    return rules is not None and any(
-        each.type == kind for each in (*rules.migration, *rules.domain, *rules.encoding)
-    )
+    return rules is not None and any(each.type == kind for each in rules)
 
 
 def schema(registry: ServedRegistry, request: Request) -> Any:
