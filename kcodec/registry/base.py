@@ -3,9 +3,9 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
@@ -28,9 +28,13 @@ __all__ = [
     "context_of",
     "guid",
     "invalid",
+    "own_config",
+    "own_mode",
     "own_name",
     "qualified",
 ]
+
+_Setting = TypeVar("_Setting")
 
 #: The type of a schema where none is said.
 DEFAULT_TYPE = "AVRO"
@@ -386,6 +390,25 @@ class SchemaRegistry(Protocol):
 
     def close(self) -> None:
         """Close files and connections; a handle that is used again opens them again."""
+
+
+def own_config(registry: SchemaRegistry, place: str | None) -> Config | None:
+    """Return what a subject, a context or (None) the registry is set to itself; None if nothing is set there."""
+    return _own(registry.config, place, 40408)
+
+
+def own_mode(registry: SchemaRegistry, place: str | None) -> str | None:
+    """Return the mode that a subject, a context or (None) the registry has itself; None if it has none."""
+    return _own(registry.mode, place, 40409)
+
+
+def _own(ask: Callable[[str | None], _Setting], place: str | None, missing: int) -> _Setting | None:
+    try:
+        return ask(place)
+    except RegistryError as error:
+        if error.error_code != missing:
+            raise
+        return None
 
 
 def guid(schema: Schema) -> str:

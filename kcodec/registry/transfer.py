@@ -11,7 +11,16 @@ from urllib.parse import quote
 
 from kcodec._files import check_end
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry, context_of, own_name, qualified
+from kcodec.registry.base import (
+    RegisteredSchema,
+    Schema,
+    SchemaRegistry,
+    context_of,
+    own_config,
+    own_mode,
+    own_name,
+    qualified,
+)
 from kcodec.registry.settings import Config
 from kcodec.registry.stored import StoredSchemas
 
@@ -76,8 +85,8 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
         # A server does not tell what is set before there are versions.
         places.update(registry.places())
     for place in sorted(places, key=lambda each: (own_name(each) != "", each)):
-        config = _own(registry.config, place, 40408) or Config()
-        mode = _own(registry.mode, place, 40409)
+        config = own_config(registry, place) or Config()
+        mode = own_mode(registry, place)
         if config != Config() or mode is not None:
             yield Settings(place, config, mode)
     found = {
@@ -95,7 +104,7 @@ def _versions(registry: SchemaRegistry, subjects: list[str]) -> Iterator[tuple[R
         yield from registry.every_version()
         return
     for subject in subjects:
-        config = _own(registry.config, subject, 40408)
+        config = own_config(registry, subject)
         if config is not None and config.alias:
             # A server answers for the other one.
             raise RegistryError(
@@ -106,16 +115,6 @@ def _versions(registry: SchemaRegistry, subjects: list[str]) -> Iterator[tuple[R
         for version in registry.versions(subject, deleted=True):
             found = registry.get_version(subject, version, deleted=True)
             yield replace(found, subject=subject, version=version), version not in live
-
-
-def _own(ask: Any, subject: str | None, code: int) -> Any:
-    """Return a setting of a subject's own; None if it has none."""
-    try:
-        return ask(subject)
-    except RegistryError as error:
-        if error.error_code != code:
-            raise
-        return None
 
 
 def _ordered(found: Mapping[tuple[str, int], Entry]) -> Iterator[Entry]:
@@ -162,10 +161,10 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
                 continue
             if each.subject not in importing:
                 importing.add(each.subject)
-                mode = _own(registry.mode, each.subject, 40409)
+                mode = own_mode(registry, each.subject)
                 registry.set_mode("IMPORT", each.subject, force=True)
                 stack.callback(_restore, registry, each.subject, mode)
-                config = _own(registry.config, each.subject, 40408)
+                config = own_config(registry, each.subject)
                 if config is not None and config.alias:
                     # What is registered there is its own.
                     registry.set_config(Config(alias=""), each.subject)
@@ -178,10 +177,10 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
             registry.delete_version(each.subject, each.version)
         # While nothing is only read.
         for one in settings:
-            if one.config not in (Config(), _own(registry.config, one.subject, 40408)):
+            if one.config not in (Config(), own_config(registry, one.subject)):
                 registry.set_config(one.config, one.subject)
     for one in settings:
-        if one.mode is not None and one.mode != _own(registry.mode, one.subject, 40409):
+        if one.mode is not None and one.mode != own_mode(registry, one.subject):
             registry.set_mode(one.mode, one.subject, force=True)
     return count
 

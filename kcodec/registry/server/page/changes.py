@@ -8,7 +8,7 @@ from typing import Any
 
 from kcodec.errors import RegistryError, one_line
 from kcodec.formats.schema_format import schema_format, schema_types
-from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, qualified
+from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, own_config, own_mode, qualified
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
@@ -230,12 +230,7 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
     # What holds for all may be read by all.
     if place is not None:
         visit.need("read", place)
-    own, own_mode = _own(visit, place), None
-    try:
-        own_mode = registry.mode(place)
-    except RegistryError as error:
-        if error.error_code != 40409:
-            raise
+    own, mode = own_config(registry, place) or Config(), own_mode(registry, place)
     more = {key: value for key, value in own.json.items() if key not in _FORM_KEYS}
     return visit.page(
         "settings",
@@ -243,9 +238,9 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
         place=place,
         is_context=place is not None and place.startswith(":.") and place.endswith(":"),
         own=own,
-        own_mode=own_mode,
+        own_mode=mode,
         config=registry.config(place, default_to_global=True) if place else own,
-        mode=registry.mode(place, default_to_global=True) if place else own_mode,
+        mode=registry.mode(place, default_to_global=True) if place else mode,
         levels=LEVELS,
         policies=POLICIES,
         modes=MODES,
@@ -253,16 +248,6 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
         more=visit.lines(json.dumps(more, ensure_ascii=False)) if more else None,
         problem=problem,
     )
-
-
-def _own(visit: Visit, place: str | None) -> Config:
-    """Return what is set in a place itself."""
-    try:
-        return visit.registry.config(place)
-    except RegistryError as error:
-        if error.error_code != 40408:
-            raise
-        return Config()
 
 
 def set_settings(visit: Visit) -> Response:
