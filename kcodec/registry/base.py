@@ -26,6 +26,7 @@ __all__ = [
     "check_schema",
     "check_subject",
     "context_of",
+    "context_prefix",
     "guid",
     "invalid",
     "own_config",
@@ -552,6 +553,17 @@ def context_of(subject: str) -> str:
     return subject[1:].partition(":")[0] if subject.startswith(":.") else DEFAULT_CONTEXT
 
 
+def context_prefix(context: str) -> str:
+    """Return what names of subjects begin with in a context, which alone stands for it; nothing in the default one.
+
+    Examples
+    --------
+    >>> context_prefix("."), context_prefix(".lab")
+    ('', ':.lab:')
+    """
+    return "" if context == DEFAULT_CONTEXT else f":{context}:"
+
+
 def own_name(subject: str) -> str:
     """Return the name that a subject has in its context; nothing for the context itself.
 
@@ -572,6 +584,6 @@ def qualified(subject: str, context: str) -> str:
     >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified("a", ".")
     (':.lab:orders-value', ':.other:a', 'a')
     """
-    if context == DEFAULT_CONTEXT or (subject.startswith(":.") and subject.count(":") > 1):
+    if subject.startswith(":.") and subject.count(":") > 1:
         return subject
-    return f":{context}:{subject}"
+    return context_prefix(context) + subject

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeVar
 
 from kcodec.errors import RegistryError, check_booleans
-from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, own_name, qualified
+from kcodec.registry.base import (
+    check_subject,
+    context_of,
+    context_prefix,
+    own_name,
+    qualified,
+)
 from kcodec.registry.database import Database
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
 
@@ -240,9 +246,8 @@ def _place(subject: str | None) -> str:
 
 
 def _deny(subject: str, reason: str) -> NoReturn:
-    context = context_of(subject)
-    place = "" if context == DEFAULT_CONTEXT else f":{context}:"
-    raise RegistryError(f"Subject {subject or 'null'} in context {place} is {reason} mode", 422, 42205)
+    context = context_prefix(context_of(subject))
+    raise RegistryError(f"Subject {subject or 'null'} in context {context} is {reason} mode", 422, 42205)
 
 
 @functools.lru_cache(_KEPT)
@@ -261,5 +266,5 @@ def _merged(texts: tuple[str | None, ...]) -> Config:
 
 def _around(subject: str) -> tuple[str, ...]:
     """Return the places whose settings hold for a subject that has none of its own, the nearest first."""
-    context = context_of(subject)
-    return (_GLOBAL,) if context == DEFAULT_CONTEXT else (f":{context}:", _GLOBAL)
+    context = context_prefix(context_of(subject))
+    return (context, _GLOBAL) if context else (_GLOBAL,)

@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 from kcodec.errors import RegistryError, SchemaError, check_booleans
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
-    DEFAULT_CONTEXT,
     Reference,
     RegisteredSchema,
     Schema,
     check_schema,
     check_subject,
     context_of,
+    context_prefix,
     guid,
     invalid,
     qualified,
@@ -426,9 +426,10 @@ class EmbeddedRegistry(StoredSchemas):
         elif connection.execute(
             "SELECT 1 FROM schemas WHERE context = ? AND id = ?", (context, number)
         ).fetchone():
-            place = "" if context == DEFAULT_CONTEXT else f":{context}:"
             raise RegistryError(
-                f"Overwrite new schema with id {number} in context {place} is not permitted.", 422, 42205
+                f"Overwrite new schema with id {number} in context {context_prefix(context)} is not permitted.",
+                422,
+                42205,
             )
         connection.execute("UPDATE contexts SET last_id = max(last_id, ?) WHERE name = ?", (number, context))
         cursor = connection.execute(

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, Schema, SchemaRegistry, context_of
+from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
+    RegisteredSchema,
+    Schema,
+    SchemaRegistry,
+    context_of,
+    context_prefix,
+)
 from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
@@ -71,9 +78,8 @@ class TopicSchemas:
 
     def registered(self, schema_id: int) -> RegisteredSchema:
         """Fetch a schema by its id, which is one of the context."""
-        if self.context == DEFAULT_CONTEXT:
-            return self.registry.get(schema_id)
-        return self.registry.get(schema_id, f":{self.context}:")
+        prefix = context_prefix(self.context)
+        return self.registry.get(schema_id, prefix) if prefix else self.registry.get(schema_id)
 
     def texts(self, schema: Schema) -> SchemaTexts:
         """Fetch what a schema refers to; one that does not exist is a `SchemaError`."""

@@ -11,6 +11,7 @@ from kcodec.registry.base import (
     SubjectVersion,
     check_subject,
     context_of,
+    context_prefix,
     qualified,
 )
 from kcodec.registry.compatibility.levels import Compatibility
@@ -149,7 +150,7 @@ class GuardedRegistry:
 
     def _places(self, schema_id: int, context: str | None) -> list[SubjectVersion]:
         """Return where a schema is or was registered, of what the user may read."""
-        within = None if context in (None, DEFAULT_CONTEXT) else f":{context}:"
+        within = context_prefix(context or DEFAULT_CONTEXT) or None
         found = self._registry.schema_versions(schema_id, within, deleted=True)
         return [each for each in found if self._may_read(each.subject)]
 

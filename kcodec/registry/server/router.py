@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT
+from kcodec.registry.base import ALL_CONTEXTS, context_prefix
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request, refuse
 
@@ -139,7 +139,7 @@ def _in_context(name: str, steps: list[str]) -> tuple[str, list[str]]:
     """Return what subjects of a context begin with, and a path within it with whole names of subjects."""
     own = name.strip(":")
     own = own if own.startswith(".") else f".{own}"
-    prefix = "" if own == DEFAULT_CONTEXT else f":{own}:"
+    prefix = context_prefix(own)
     place = 1 if steps[0] in ("config", "mode") else steps.index("subjects") + 1 if "subjects" in steps else 0
     if not place:
         return prefix, steps

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, one_line
 from kcodec.formats.schema_format import schema_format
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
+from kcodec.registry.base import RegisteredSchema, context_of, context_prefix
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.references import named_texts
 from kcodec.wire.framing import decode_message_indexes
@@ -138,7 +138,7 @@ def _base64(text: str) -> bytes | None:
 
 def inside(context: str) -> str | None:
     """Return what stands for a context where a subject tells in which one an id counts."""
-    return None if context == DEFAULT_CONTEXT else f":{context}:"
+    return context_prefix(context) or None
 
 
 def find_guid(registry: EmbeddedRegistry, guid: str, context: str) -> tuple[RegisteredSchema, str]:
