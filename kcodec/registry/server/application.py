@@ -209,14 +209,13 @@ class RegistryApplication:
     async def _show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
         exchange.route = f"{_PAGE}/"
-        access = self._access
-        asks = access is not None and current_user.get() == ANONYMOUS
-        if asks and access is not None and not access.roles.has_some(ANONYMOUS):
+        access = self._access if current_user.get() == ANONYMOUS else None
+        if access is not None and not access.roles.has_some(ANONYMOUS):
             refuse(401, "Unauthorized", 40101)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                if asks and access is not None and message["status"] == 403:
+                if access is not None and message["status"] == 403:
                     message["status"] = 401
                     message["headers"] = [
                         *message["headers"],
