@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import metadata
 from typing import Any
@@ -82,13 +82,13 @@ def subjects(registry: ServedRegistry, request: Request) -> Any:
     ask = functools.partial(
         registry.subjects, deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
     )
-    names = sorted({name for prefix in request.prefixes for name in _with_prefix(ask, prefix)})
-    return request.page()(names)
+    return request.page()(_with_prefixes(ask, request.prefixes))
 
 
-def _with_prefix(ask: Callable[[str], list[str]], prefix: str) -> list[str]:
-    """Return the subjects with a prefix: in the default context, unless it names another or stands for all."""
-    return ask(prefix if prefix.startswith((":.", ALL_CONTEXTS)) else f":.:{prefix}")
+def _with_prefixes(ask: Callable[[str], list[str]], prefixes: Iterable[str]) -> list[str]:
+    """Return the subjects with some prefixes: in the default context, unless one names another or stands for all."""
+    whole = (each if each.startswith((":.", ALL_CONTEXTS)) else f":.:{each}" for each in prefixes)
+    return sorted({name for prefix in whole for name in ask(prefix)})
 
 
 def delete_subject(registry: ServedRegistry, request: Request) -> Any:
@@ -166,7 +166,7 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
     stop = start + (limit if 0 < limit <= _MOST_SCHEMAS else _MOST_SCHEMAS)
     places = (
         (subject, number)
-        for subject in sorted({name for prefix in prefixes for name in _with_prefix(ask, prefix)})
+        for subject in _with_prefixes(ask, prefixes)
         for number in registry.versions(subject, deleted=deleted)[-1 if latest else 0 :]
     )
     kind = request.text("ruleType")
