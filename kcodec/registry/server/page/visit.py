@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,13 +19,12 @@ from kcodec.registry.server.page import guard
 from kcodec.registry.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.registry.server.page.message import inside
 from kcodec.registry.server.page.request import Refused, Request, Response
+from kcodec.registry.server.roles import Role
 
-__all__ = ["Action", "Allows", "Visit", "link", "static_file"]
-
-Action = Literal["read", "write", "admin"]
+__all__ = ["Allows", "Visit", "link", "static_file"]
 
 #: Whether the user of a request may do something with a subject; None stands for the registry as a whole.
-Allows = Callable[[Scope, Action, str | None], bool]
+Allows = Callable[[Scope, Role, str | None], bool]
 
 #: What the address of a page says has been done.
 _DONE = {
@@ -105,11 +104,11 @@ class Visit:
         """Whether there is anything that the user may not do."""
         return self._allows is not None
 
-    def can(self, action: Action, subject: str | None = None) -> bool:
+    def can(self, action: Role, subject: str | None = None) -> bool:
         """Return whether the user may do something."""
         return self._allows is None or self._allows(self.request.scope, action, subject)
 
-    def need(self, action: Action, subject: str | None = None) -> None:
+    def need(self, action: Role, subject: str | None = None) -> None:
         """Refuse a request whose user may not do something."""
         if not self.can(action, subject):
             what = {"read": "read", "write": "register or delete schemas in", "admin": "administer"}[action]
