@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from kcodec.errors import ConfigError, RegistryError
 
@@ -150,7 +150,7 @@ class Roles:
             deny(user, role, "all subjects" if subject is None else f"Subject: {subject}")
 
 
-def deny(user: User, role: Role, what: str) -> None:
+def deny(user: User, role: Role, what: str) -> NoReturn:
     """Refuse something to a user."""
     if user == ANONYMOUS:
         raise RegistryError("Unauthorized", 401, 40101)
