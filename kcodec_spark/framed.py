@@ -4,7 +4,7 @@ The reader's schema, the schema to write as and the ids under the subject are lo
 made; an executor asks the registry only for ids that were not there then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 from kcodec.serde.topic import latest_versions
 
-__all__ = ["Subject", "framed_serde", "framed_writer", "registry_failure"]
+__all__ = ["Subject", "framed_serde", "framed_writer", "opened", "registry_failure"]
 
 
 class Subject:
@@ -110,13 +110,22 @@ def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
 def _open(
     language: SchemaFormat, subject: str, address: str, settings: Mapping[str, Any]
 ) -> tuple[SchemaRegistry, dict[str, Any]]:
-    known = KEYS.keys() | language.settings.keys()
-    config = {name: value for name, value in settings.items() if name in known}
-    if any(name in config for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
+    if any(name in settings for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
         raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
+    registry, config = opened(address, settings, KEYS.keys() | language.settings.keys())
+    return registry, {**config, "subject.name.strategy": Subject(subject)}
+
+
+def opened(
+    address: str, settings: Mapping[str, Any], known: Container[str] = KEYS
+) -> tuple[SchemaRegistry, dict[str, Any]]:
+    """Return the registry at an address (without a scheme, http), and the settings of serdes, which are `known`.
+
+    The others are those of the registry's client.
+    """
+    config = {name: value for name, value in settings.items() if name in known}
     client = {name: value for name, value in settings.items() if name not in known}
-    url = address if "://" in address else f"http://{address}"
-    return registries.open(url, client), {**config, "subject.name.strategy": Subject(subject)}
+    return registries.open(address if "://" in address else f"http://{address}", client), config
 
 
 def _given(schema: Any, language: SchemaFormat) -> Any:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import KsqlCodec
-from kcodec import registry as registries
 from kcodec.errors import SchemaError
 from kcodec.formats.ksql.types import SqlColumn, SqlType
-from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.framed import opened
 from kcodec_spark.options import read_options, rows_options, write_options
 from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import TypedWriter, Writer
@@ -187,10 +186,8 @@ def _place(address: str | None, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments for a registry and the settings of its client and of the serializer."""
     if address is None:
         return {}
-    config = {name: value for name, value in settings.items() if name in KEYS}
-    client = {name: value for name, value in settings.items() if name not in KEYS}
-    url = address if "://" in address else f"http://{address}"
-    return {"registry": registries.open(url, client), "config": config}
+    registry, config = opened(address, settings)
+    return {"registry": registry, "config": config}
 
 
 def _writer(format: str, arguments: Mapping[str, Any], columns: Any) -> Writer:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kcodec import KsqlCodec, ksql
-from kcodec import registry as registries
 from kcodec.errors import ConfigError, KcodecError, SchemaError, near
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
@@ -18,6 +17,7 @@ from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded, quoted
 from kcodec_spark.dead_letters import OF_EITHER
+from kcodec_spark.framed import opened
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
 
 if TYPE_CHECKING:
@@ -401,7 +401,7 @@ def _codecs(
     # Those of serializers stand among those of the registry's client, as for `from_avro`.
     config = {name: settings.pop(name) for name in KEYS if name in settings}
     if isinstance(registry, str):
-        registry = registries.open(registry if "://" in registry else f"http://{registry}", settings or None)
+        registry, _ = opened(registry, settings)
     elif settings or (registry is None and config):
         raise ConfigError(f"{next(iter(client))}: a setting of a registry without its address")
     needs = not {found.key_format, found.value_format}.isdisjoint(INFERRED)
