@@ -189,30 +189,25 @@ def select_ksql(
         raise ConfigError(f"unknown option {next(iter(others))!r}: {known} are options")
     rows = rows_options(given, "select_ksql", has_registry=True)
     found, codecs = _codecs(statement, registry, variables, client, compat, wide_decimals)
-    has_headers = any(column.kind == "header" for column in found.columns)
-    missing = [
-        name for name in (*_PSEUDO, *(["headers"] if has_headers else [])) if name not in frame.columns
-    ]
+    headers = {column.name: column.header for column in found.columns if column.kind == "header"}
+    pseudo = (*_PSEUDO, "headers") if headers else _PSEUDO
+    missing = [name for name in pseudo if name not in frame.columns]
     if missing:
         hint = ": headers need the option includeHeaders" if "headers" in missing else ""
         raise ConfigError(f"the records have no {', '.join(missing)}{hint}")
-    parts: dict[str, Column] = {}
-    for part, codec in codecs.items():
-        if codec is not None:
-            parts[part] = _decoded(frame, part, codec, rows)
+    parts = {part: codec for part, codec in codecs.items() if codec is not None}
     # Each is decoded once, whatever is selected of it.
     step = frame.select(
-        *(column.alias(f"__{part}") for part, column in parts.items()),
-        *(F.col(name) for name in (*_PSEUDO, *(["headers"] if has_headers else []))),
+        *(_decoded(frame, part, codec, rows).alias(f"__{part}") for part, codec in parts.items()),
+        *(F.col(name) for name in pseudo),
     )
-    columns: dict[str, Column] = {}
-    for part, codec in codecs.items():
-        for field in codec.arrow_type if codec is not None else ():
-            columns[field.name] = F.col(f"__{part}").getField(field.name)
-    for column in found.columns:
-        if column.kind == "header":
-            columns[column.name] = _header(column.header)
-    keys = [] if codecs["key"] is None else [field.name for field in codecs["key"].arrow_type]
+    columns: dict[str, Column] = {
+        field.name: F.col(f"__{part}").getField(field.name)
+        for part, codec in parts.items()
+        for field in codec.arrow_type
+    }
+    columns |= {name: _header(header) for name, header in headers.items()}
+    keys = [field.name for field in parts["key"].arrow_type] if "key" in parts else []
     rest = [column.name for column in found.columns if column.kind != "key"]
     made = [columns[name].alias(name) for name in (*keys, *rest)]
     made.append(_row_time(found, timezone, columns, rows).alias("ROWTIME"))
@@ -504,8 +499,7 @@ def _payloads(
             column = encoded(F.struct(*chosen), writer_of(codec), f"write_ksql_{part}", RowsOptions())
             made.append(column.alias(part))
         else:
-            empty = _empty(codec)
-            made.append(F.lit(empty).cast("binary").alias(part))
+            made.append(F.lit(_empty(codec)).cast("binary").alias(part))
     return made
 
 
