@@ -182,18 +182,17 @@ class _Statements(Parser):
         if self.kind != "variable":
             return super().name(what)
         value = self._value(self.token)
-        plain = value
-        if len(value) > 1 and value[0] == value[-1] and value[0] in '`"':
-            plain = value[1:-1]
+        is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in '`"'
+        plain = value[1:-1] if is_quoted else value
         if not _IDENTIFIER.fullmatch(plain):
             self.fail(
                 "Illegal argument. Identifier names cannot start with '@' and may only contain alphanumeric values "
                 f"and '_'. Got: '{one_line(value, 80)}'"
             )
-        if plain is value and plain.upper() in _RESERVED:
+        if not is_quoted and plain.upper() in _RESERVED:
             self.fail(f'"{plain}" is a reserved keyword and it can\'t be used as an identifier.')
         self.next()
-        return plain if plain is not value else plain.upper()
+        return plain if is_quoted else plain.upper()
 
     def string(self, what: str) -> str:
         """Read a text in single quotes, and put in the variables of it."""
@@ -221,8 +220,8 @@ class _Statements(Parser):
                 piece = text[at : start - 1] + text[start : start + 2]
                 at = start + 2
             else:
-                name, _, default = text[start + 2 : end].partition(":-")
-                value = self._variables.get(name.casefold(), default if _ else None)
+                name, has_default, default = text[start + 2 : end].partition(":-")
+                value = self._variables.get(name.casefold(), default if has_default else None)
                 if value is None:
                     value = text[start : end + 1]
                 elif value.startswith("'") and value.endswith("'"):
