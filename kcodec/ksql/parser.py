@@ -157,10 +157,7 @@ class _Statements(Parser):
             return None
         self._if_not_exists()
         self.name()
-        if self.take("("):
-            self.columns()
-            self.need(")")
-        properties = self._properties() if self.take("WITH") else {}
+        _, properties = self._body()
         if not self.is_next("AS"):
             return Head(properties)
         source: str | None = None
@@ -288,13 +285,7 @@ class _Statements(Parser):
         words += f" {kind}"
         exists = self._if_not_exists()
         name = self.name()
-        columns: tuple[SqlColumn, ...] = ()
-        if self.take("("):
-            columns = self.columns()
-            self.need(")")
-        properties: dict[str, Any] = {}
-        if self.take("WITH"):
-            properties = self._properties()
+        columns, properties = self._body()
         if self.is_next("AS"):
             self._refuse(begin, f"{words} AS")
         if self.kind != "end" and not self.is_next(";"):
@@ -312,6 +303,14 @@ class _Statements(Parser):
                     f"Table elements and {part}_SCHEMA_ID cannot both exist for create statement.", begin
                 )
         return made
+
+    def _body(self) -> tuple[tuple[SqlColumn, ...], dict[str, Any]]:
+        """Read the columns and the properties of a stream or table."""
+        columns: tuple[SqlColumn, ...] = ()
+        if self.take("("):
+            columns = self.columns()
+            self.need(")")
+        return columns, self._properties() if self.take("WITH") else {}
 
     def _properties(self) -> dict[str, Any]:
         self.need("(")
