@@ -100,11 +100,10 @@ def statements_of(answer: Any) -> list[CatalogueEntry]:
         raise _Unknown("the answer has no source descriptions")
     heads: dict[str, Head] = {}
     for description in described:
-        if not isinstance(description, dict) or not isinstance(description.get("name"), str):
-            raise _Unknown("the answer has a source without a name")
+        name = _name(description, "the answer has a source without a name")
         text = description.get("statement")
         if isinstance(text, str) and (head := parse_head(text)) is not None:
-            heads[description["name"]] = head
+            heads[name] = head
     found = []
     for description in described:
         name = description["name"]
@@ -188,6 +187,13 @@ def _described(
     return Statement(kind, name, columns, properties)
 
 
+def _name(found: Any, problem: str) -> str:
+    """Return the name of what an answer describes; if it has none, that is the problem."""
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        raise _Unknown(problem)
+    return str(found["name"])
+
+
 def _text(description: Mapping[str, Any], key: str) -> str:
     value = description.get(key)
     if value is None:
@@ -203,22 +209,21 @@ def _columns(description: Mapping[str, Any]) -> tuple[SqlColumn, ...]:
         raise _Unknown("there are no fields")
     found = []
     for field in fields:
-        if not isinstance(field, dict) or not isinstance(field.get("name"), str):
-            raise _Unknown("a field has no name")
+        name = _name(field, "a field has no name")
         part = field.get("type", field.get("fieldType"))
-        if part is None and field["name"] == "ROWKEY" and _is_old(description):
+        if part is None and name == "ROWKEY" and _is_old(description):
             part = "KEY"
         # Of servers before 0.9, and of windows.
-        if part == "SYSTEM" or field["name"] in SYSTEM_COLUMNS:
+        if part == "SYSTEM" or name in SYSTEM_COLUMNS:
             continue
         kind = _type(field.get("schema"), 0)
         if part == "HEADER":
             header = field.get("headerKey")
             if header is not None and not isinstance(header, str):
                 raise _Unknown("the key of a header is no text")
-            found.append(SqlColumn(field["name"], kind, "header", False, header))
+            found.append(SqlColumn(name, kind, "header", False, header))
         else:
-            found.append(SqlColumn(field["name"], kind, "key" if part == "KEY" else "value"))
+            found.append(SqlColumn(name, kind, "key" if part == "KEY" else "value"))
     return tuple(found)
 
 
@@ -236,9 +241,8 @@ def _type(schema: Any, depth: int) -> SqlType:
     if base == "STRUCT":
         fields = []
         for field in schema.get("fields") or []:
-            if not isinstance(field, dict) or not isinstance(field.get("name"), str):
-                raise _Unknown("a field has no name")
-            fields.append(SqlField(field["name"], _type(field.get("schema"), depth + 1)))
+            name = _name(field, "a field has no name")
+            fields.append(SqlField(name, _type(field.get("schema"), depth + 1)))
         return SqlType("STRUCT", fields=tuple(fields))
     if base == "DECIMAL":
         numbers = schema.get("parameters")
