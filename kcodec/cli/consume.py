@@ -189,11 +189,9 @@ def _follow(
                 output.flush()
                 if group is not None:
                     for each in reversed(held):
-                        topic, partition, offset = _place(each)
-                        _move(positions, topic, partition, offset)
+                        _move(positions, each)
                     if last is not None:
-                        topic, partition, offset = _place(last)
-                        _move(positions, topic, partition, offset + 1)
+                        _move(positions, last, 1)
                     follower.commit(positions)
                 held.clear()
             writer.tell(follower.report.faults, last)
@@ -218,10 +216,11 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _move(positions: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
-    """Set a position, unless its topic was deleted meanwhile."""
+def _move(positions: dict[str, dict[int, int]], record: pa.RecordBatch, behind: int = 0) -> None:
+    """Set a position to the first record of a batch, or so many behind it, unless its topic was deleted meanwhile."""
+    topic, partition, offset = _place(record)
     if partition in positions.get(topic, ()):
-        positions[topic][partition] = offset
+        positions[topic][partition] = offset + behind
 
 
 def _place(record: pa.RecordBatch) -> tuple[str, int, int]:
