@@ -12,7 +12,7 @@ from kcodec.errors import ConfigError, KcodecError, SchemaError, near
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
 from kcodec.ksql.row_time import row_time
-from kcodec.ksql.statement import INFERRED, Statement
+from kcodec.ksql.statement import Statement
 from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded, quoted
@@ -136,10 +136,8 @@ def _selected(
     places = {"subscribe": found.topic, **_place(servers, given)}
     if given.isdisjoint(("startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp")):
         places["startingOffsets"] = "earliest"
-    formats = {found.key_format, found.value_format}
     # Headers may name schemas.
-    wanted = any(column.kind == "header" for column in found.columns) or not formats.isdisjoint(INFERRED)
-    if wanted and "includeheaders" not in given:
+    if (found.header_columns or found.has_schemas) and "includeheaders" not in given:
         places["includeHeaders"] = "true"
     _register(spark, source)
     frame = reader.format(source).options(**{**places, **others}).load()
@@ -189,7 +187,7 @@ def select_ksql(
         raise ConfigError(f"unknown option {next(iter(others))!r}: {known} are options")
     rows = rows_options(given, "select_ksql", has_registry=True)
     found, codecs = _codecs(statement, registry, variables, client, compat, wide_decimals)
-    headers = {column.name: column.header for column in found.columns if column.kind == "header"}
+    headers = {column.name: column.header for column in found.header_columns}
     pseudo = (*_PSEUDO, "headers") if headers else _PSEUDO
     missing = [name for name in pseudo if name not in frame.columns]
     if missing:
@@ -399,8 +397,7 @@ def _codecs(
         registry, _ = opened(registry, settings)
     elif settings or (registry is None and config):
         raise ConfigError(f"{next(iter(client))}: a setting of a registry without its address")
-    needs = not {found.key_format, found.value_format}.isdisjoint(INFERRED)
-    if registry is None and needs:
+    if registry is None and found.has_schemas:
         raise ConfigError(f"{found.name} has schemas in a registry: registry= is missing")
     found = found.inferred(registry, config)
     given = {

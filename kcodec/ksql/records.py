@@ -14,7 +14,6 @@ from kcodec.formats.ksql.types import HEADERS, SqlColumn, arrow_type
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
 from kcodec.ksql.row_time import milliseconds_of, row_time
-from kcodec.ksql.statement import INFERRED
 from kcodec.serde.ksql import KsqlCodec
 
 __all__ = ["RecordRows", "Records"]
@@ -77,14 +76,14 @@ class Records:
         found = parse_one(statement, variables)
         if isinstance(registry, str):
             registry = registries.open(registry)
-        if registry is None and not {found.key_format, found.value_format}.isdisjoint(INFERRED):
+        if registry is None and found.has_schemas:
             raise ConfigError(f"{found.name} has schemas in a registry: registry= is missing")
         options = {"registry": registry, "compat": compat, "wide_decimals": wide_decimals, "config": config}
         self.statement = found.inferred(registry, config)
         self._key = self.statement.key_codec(**options)
         self._value = self.statement.value_codec(**options)
         self._time = row_time(self.statement, timezone)
-        self._headers = tuple(column for column in self.statement.columns if column.kind == "header")
+        self._headers = self.statement.header_columns
         types = {
             field.name: field.type
             for codec in (self._key, self._value)
@@ -102,8 +101,7 @@ class Records:
     @property
     def needs_headers(self) -> bool:
         """Whether the headers of records are read: for columns of them, and for the names of schemas."""
-        formats = {self.statement.key_format, self.statement.value_format}
-        return bool(self._headers) or not formats.isdisjoint(INFERRED)
+        return bool(self._headers) or self.statement.has_schemas
 
     def read(self, records: pa.RecordBatch) -> RecordRows:
         """Return rows of records.

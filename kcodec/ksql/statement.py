@@ -67,8 +67,10 @@ class Statement:
         Whether keys have windows.
     window_size : int or None
         The windows' length in milliseconds; sessions have none.
-    key_columns, value_columns : tuple of SqlColumn
-        Those of keys; those of values.
+    key_columns, value_columns, header_columns : tuple of SqlColumn
+        Those of keys; those of values; those of headers.
+    has_schemas : bool
+        Whether the schemas of keys or of values are in a registry.
 
     Raises
     ------
@@ -143,6 +145,16 @@ class Statement:
     def value_columns(self) -> tuple[SqlColumn, ...]:
         """The columns of values."""
         return tuple(column for column in self.columns if column.kind == "value")
+
+    @property
+    def header_columns(self) -> tuple[SqlColumn, ...]:
+        """The columns of headers."""
+        return tuple(column for column in self.columns if column.kind == "header")
+
+    @property
+    def has_schemas(self) -> bool:
+        """Whether the schemas of keys or of values are in a registry."""
+        return not {self.key_format, self.value_format}.isdisjoint(INFERRED)
 
     @property
     def topic(self) -> str:
@@ -281,8 +293,7 @@ class Statement:
         if registry is None:
             missing = " and ".join(f"columns of the {part}" for part in self.infers)
             raise SchemaError(f"{self.name} has no {missing}: a registry is needed, or declare them")
-        headers = [column for column in self.columns if column.kind == "header"]
-        found = [*headers, *self.key_columns]
+        found = [*self.header_columns, *self.key_columns]
         if "key" in self.infers and (keys := self.key_codec(registry=registry, config=config)) is not None:
             primary = self.kind == "TABLE"
             found += [SqlColumn(column.name, column.type, "key", primary) for column in keys.columns]
