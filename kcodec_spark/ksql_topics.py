@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kcodec import KsqlCodec, ksql
-from kcodec.errors import ConfigError, KcodecError, SchemaError, near
+from kcodec.errors import ConfigError, KcodecError, SchemaError
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
+from kcodec.ksql.records import written_names
 from kcodec.ksql.row_time import row_time
 from kcodec.ksql.statement import Statement
 from kcodec.serde.config import KEYS
@@ -457,20 +458,9 @@ def _written_names(
     known = [column.name for codec in codecs.values() if codec is not None for column in codec.columns]
     if statement.window_type:
         known += WINDOWS
-    found: dict[str, str] = {}
-    for name in given:
-        wanted = name if name in known else name.upper()
-        if wanted == "ROWTIME":
-            raise SchemaError("ROWTIME: Spark's sinks do not write the times of records")
-        if wanted in ("ROWPARTITION", "ROWOFFSET"):
-            raise SchemaError(f"Inserting into column `{wanted}` is not allowed.")
-        if any(column.kind == "header" and column.name in (name, wanted) for column in statement.columns):
-            raise SchemaError(f"Cannot insert into HEADER columns: {wanted}")
-        if wanted not in known:
-            raise SchemaError(f"Column name `{name}` does not exist{near(name, known)}")
-        if wanted in found:
-            raise SchemaError(f"two columns are {wanted}")
-        found[wanted] = name
+    if any(name not in known and name.upper() == "ROWTIME" for name in given):
+        raise SchemaError("ROWTIME: Spark's sinks do not write the times of records")
+    found = written_names(statement, given, known)
     if statement.kind == "TABLE" and found.keys().isdisjoint(column.name for column in statement.key_columns):
         names = ", ".join(column.name for column in statement.key_columns)
         raise SchemaError(f"Value for primary key column(s) {names} is required for tables")

@@ -14,9 +14,10 @@ from kcodec.formats.ksql.types import HEADERS, SqlColumn, arrow_type
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
 from kcodec.ksql.row_time import milliseconds_of, row_time
+from kcodec.ksql.statement import Statement
 from kcodec.serde.ksql import KsqlCodec
 
-__all__ = ["RecordRows", "Records"]
+__all__ = ["RecordRows", "Records", "written_names"]
 
 _TIME, _PARTITION, _OFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 
@@ -205,20 +206,26 @@ class Records:
         if self.statement.window_type:
             writable += WINDOWS
         writable.append(_TIME)
-        refused = {column.name for column in self._headers}
-        found: dict[str, pa.Array] = {}
-        for name, column in zip(table.schema.names, table.columns, strict=True):
-            known = name if name in writable else name.upper()
-            if known in refused or name in refused:
-                raise SchemaError(f"Cannot insert into HEADER columns: {known}")
-            if known in (_PARTITION, _OFFSET):
-                raise SchemaError(f"Inserting into column `{known}` is not allowed.")
-            if known not in writable:
-                raise SchemaError(f"Column name `{name}` does not exist{near(name, writable)}")
-            if known in found:
-                raise SchemaError(f"two columns are {known}")
-            found[known] = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        return found
+        names = written_names(self.statement, table.schema.names, writable)
+        return {known: table.column(name).combine_chunks() for known, name in names.items()}
+
+
+def written_names(statement: Statement, given: Sequence[str], writable: Sequence[str]) -> dict[str, str]:
+    """Return the columns that are given by the names that they are written as: as they are, or else in upper case."""
+    refused = {column.name for column in statement.header_columns}
+    found: dict[str, str] = {}
+    for name in given:
+        known = name if name in writable else name.upper()
+        if known in refused or name in refused:
+            raise SchemaError(f"Cannot insert into HEADER columns: {known}")
+        if known in (_PARTITION, _OFFSET):
+            raise SchemaError(f"Inserting into column `{known}` is not allowed.")
+        if known not in writable:
+            raise SchemaError(f"Column name `{name}` does not exist{near(name, writable)}")
+        if known in found:
+            raise SchemaError(f"two columns are {known}")
+        found[known] = name
+    return found
 
 
 def _check_keys(names: Sequence[str], columns: Mapping[str, pa.Array], rows: int) -> None:
