@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema import Schema, parse
 from kcodec_spark.avro_schemas import CATALYST_TYPE
@@ -51,7 +51,7 @@ def with_durations(kind: pa.DataType, schema: Schema) -> pa.DataType:
         return pa.struct([field.with_type(with_durations(field.type, below[field.name])) for field in kind])
     if is_list(kind):
         item = kind.value_field.with_type(with_durations(kind.value_type, _item(schema)))
-        return pa.list_(item) if pa.types.is_list(kind) else pa.large_list(item)
+        return list_of(item, kind)
     if pa.types.is_map(kind):
         value = kind.item_field.with_type(with_durations(kind.item_type, _item(schema)))
         return pa.map_(kind.key_field, value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec.columns.ddl import ddl_type
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
 
@@ -177,10 +177,8 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
         return sent_type(kind.value_type, nullable)
     if types.is_struct(kind):
         return pa.struct([below(field) for field in kind])
-    if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(below(kind.value_field))
-    if types.is_large_list(kind):
-        return pa.large_list(below(kind.value_field))
+    if is_list(kind) or types.is_fixed_size_list(kind):
+        return list_of(below(kind.value_field), kind)
     if types.is_map(kind):
         return pa.map_(below(kind.key_field).with_nullable(False), below(kind.item_field))
     if types.is_timestamp(kind):

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from kcodec.columns.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
-from kcodec.columns.types import is_list, plain_type
+from kcodec.columns.types import is_list, list_of, plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
 __all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
@@ -75,9 +75,7 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
         return pa.struct([item(field) for field in kind])
     if types.is_map(kind):
         return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
-    if types.is_list(kind):
-        return pa.list_(item(kind.value_field))
-    return pa.large_list(item(kind.value_field)) if types.is_large_list(kind) else kind
+    return list_of(item(kind.value_field), kind) if is_list(kind) else kind
 
 
 def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:

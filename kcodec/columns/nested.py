@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import PER_SECOND, is_list, plain_type
+from kcodec.columns.types import PER_SECOND, is_list, list_of, plain_type
 from kcodec.errors import SchemaError, near
 
 __all__ = [
@@ -105,8 +105,7 @@ def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
         if child.null_count or child.field(0).null_count:
             raise SchemaError("the entries and keys of a map are never null")
         return pa.map_(*child.type)
-    field = field.with_type(child.type)
-    return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
+    return list_of(field.with_type(child.type), kind)
 
 
 def cast_leaves(array: pa.Array, kind: pa.DataType) -> pa.Array:

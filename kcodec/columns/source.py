@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ArrayError, near
 
 __all__ = ["BYTES", "arrays", "payloads", "sound", "valid", "without_view"]
@@ -129,7 +129,7 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         items = [item for value in values if isinstance(value, (list, tuple)) for item in value]
         field = kind.value_field
         field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
-        return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
+        return list_of(field, kind)
     return kind
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["PER_SECOND", "is_bytes", "is_list", "is_text", "plain_type", "type_at"]
+__all__ = ["PER_SECOND", "is_bytes", "is_list", "is_text", "list_of", "plain_type", "type_at"]
 
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -52,10 +52,8 @@ def _plain(kind: pa.DataType, depth: int, sized: bool) -> pa.DataType:
         key, item = (_plain_field(field, depth, sized) for field in (kind.key_field, kind.item_field))
         # Keys that are nulls are those of an empty map.
         return pa.map_(key.with_type(pa.string()) if types.is_null(key.type) else key, item)
-    if types.is_large_list(kind):
-        return pa.large_list(_plain_field(kind.value_field, depth, sized))
-    if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(_plain_field(kind.value_field, depth, sized))
+    if is_list(kind) or types.is_fixed_size_list(kind):
+        return list_of(_plain_field(kind.value_field, depth, sized), kind)
     return kind
 
 
@@ -77,6 +75,11 @@ def is_bytes(kind: pa.DataType) -> bool:
 def is_list(kind: pa.DataType) -> bool:
     """Return whether a plain type is one of lists."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def list_of(item: pa.Field, like: pa.DataType) -> pa.DataType:
+    """Return the type of lists of an item whose offsets are as wide as those of another; none has a fixed size."""
+    return pa.large_list(item) if pa.types.is_large_list(like) else pa.list_(item)
 
 
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, list_of, plain_type
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
@@ -78,10 +78,8 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
         return pa.struct([item(field) for field in kind])
     if types.is_map(kind):
         return pa.map_(item(kind.key_field), item(kind.item_field))
-    if types.is_large_list(kind):
-        return pa.large_list(item(kind.value_field))
-    if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(item(kind.value_field))
+    if is_list(kind) or types.is_fixed_size_list(kind):
+        return list_of(item(kind.value_field), kind)
     if types.is_uint64(kind):
         return pa.decimal128(20, 0)
     if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit == "s":
@@ -124,10 +122,8 @@ def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
         return pa.struct([item(writer.fields.get(field.name), field) for field in kind])
     if types.is_map(kind):
         return pa.map_(item(writer.key_schema, kind.key_field), item(writer.value_schema, kind.item_field))
-    if types.is_list(kind):
-        return pa.list_(item(writer.value_schema, kind.value_field))
-    if types.is_large_list(kind):
-        return pa.large_list(item(writer.value_schema, kind.value_field))
+    if is_list(kind):
+        return list_of(item(writer.value_schema, kind.value_field), kind)
     return kind
 
 
@@ -327,10 +323,8 @@ def encoded_type(
     if types.is_map(kind) and schema.type == "map":
         key = _encoded_field(schema.key_schema, kind.key_field, options)
         return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field, options))
-    if types.is_list(kind) and schema.type == "array":
-        return pa.list_(_encoded_field(schema.value_schema, kind.value_field, options))
-    if types.is_large_list(kind) and schema.type == "array":
-        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field, options))
+    if is_list(kind) and schema.type == "array":
+        return list_of(_encoded_field(schema.value_schema, kind.value_field, options), kind)
     return kind
 
 

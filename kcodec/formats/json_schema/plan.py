@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types import is_bytes, is_list, is_text, list_of, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -72,7 +72,7 @@ def _with_dates(plain: pa.DataType, given: pa.DataType) -> pa.DataType:
         return pa.map_(plain.key_field.with_type(key), plain.item_field.with_type(item))
     if is_list(plain):
         item = plain.value_field.with_type(_with_dates(plain.value_type, given.value_type))
-        return pa.list_(item) if types.is_list(plain) else pa.large_list(item)
+        return list_of(item, plain)
     return plain
 
 

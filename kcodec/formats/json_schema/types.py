@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
@@ -317,5 +317,5 @@ def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataT
         return pa.map_(kind.key_field, item.with_type(_chosen(item.type, wanted, path)))
     if is_list(kind):
         item = kind.value_field.with_type(_chosen(kind.value_type, wanted, path))
-        return pa.large_list(item) if types.is_large_list(kind) else pa.list_(item)
+        return list_of(item, kind)
     raise ConfigError(f"{path or 'the root'} has no fields")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_list, is_text
+from kcodec.columns.types import is_list, is_text, list_of
 from kcodec.formats.ksql.source import Reading
 from kcodec.plan.node import Node, Op, Plan
 
@@ -46,7 +46,7 @@ def _mapped(kind: pa.DataType, reading: Reading) -> pa.DataType:
         )
     if base == "ARRAY" and is_list(kind):
         field = kind.value_field.with_type(_mapped(kind.value_type, reading.parts[0]))
-        return pa.large_list(field) if types.is_large_list(kind) else pa.list_(field)
+        return list_of(field, kind)
     if base == "MAP" and types.is_map(kind):
         return pa.map_(kind.key_field, kind.item_field.with_type(_mapped(kind.item_type, reading.parts[1])))
     if base == "MAP" and is_list(kind):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
@@ -135,7 +135,7 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
         return pa.struct([*found, *(pa.field(name, pa.null()) for name in missing)])
     if kind.base == "ARRAY" and (is_list(given) or types.is_fixed_size_list(given)):
         item = given.value_field.with_type(written_type(kind.parts[0], given.value_type, f"{path}[]"))
-        return pa.large_list(item) if types.is_large_list(given) else pa.list_(item)
+        return list_of(item, given)
     if kind.base == "MAP" and types.is_map(given):
         return pa.map_(
             given.key_field.with_type(written_type(kind.parts[0], given.key_type, f"{path}[].key")),
