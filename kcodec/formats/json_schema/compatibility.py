@@ -305,21 +305,21 @@ class _Comparison(ABC):
         for number in range(max(len(before), len(after))):
             step = str(number)
             if number >= len(after):
-                results += self.item_removed(before[number], new, step)
+                results += self.removed("ITEM", before[number], new, _rest(new), "items", step)
             elif number >= len(before):
                 results += self.item_added(after[number], old, step)
             else:
                 results.append(self.below(self.compare(before[number], after[number]), "items", step))
         return results
 
-    def item_removed(self, item: Node, new: Node, step: str) -> list[Result]:
+    def removed(self, what: str, schema: Node, new: Node, rest: Node | None, *steps: str) -> list[Result]:
+        """Compare an item or a property that the new schema does not list with what it has for the rest."""
         if _is_open(new):
-            return [self.one("ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL", "items", step)]
-        rest = _rest(new)
+            return [self.one(f"{what}_REMOVED_FROM_OPEN_CONTENT_MODEL", *steps)]
         if rest is None:
-            kind = "ITEM_WITH_FALSE_REMOVED_FROM" if item.kind == "false" else "ITEM_REMOVED_FROM"
-            return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", "items", step)]
-        return self.covered(self.compare(item, rest), "ITEM_REMOVED", "items", step)
+            kind = f"{what}_WITH_FALSE_REMOVED_FROM" if schema.kind == "false" else f"{what}_REMOVED_FROM"
+            return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", *steps)]
+        return self.covered(self.compare(schema, rest), f"{what}_REMOVED", *steps)
 
     def item_added(self, item: Node, old: Node, step: str) -> list[Result]:
         if _is_open(old):
@@ -393,7 +393,7 @@ class _Comparison(ABC):
         results = []
         for name in hash_order(before, after):
             if name not in after:
-                results += self.property_removed(name, before[name], new, beyond_new[name])
+                results += self.removed("PROPERTY", before[name], new, beyond_new[name], "properties", name)
             elif name not in before:
                 results += self.property_added(name, after[name], old, new, beyond_old[name])
             else:
@@ -411,14 +411,6 @@ class _Comparison(ABC):
             found.update(dict.fromkeys(matched, schema))
             names = [name for name in names if name not in matched]
         return found
-
-    def property_removed(self, name: str, schema: Node, new: Node, rest: Node | None) -> list[Result]:
-        if _is_open(new):
-            return [self.one("PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL", "properties", name)]
-        if rest is None:
-            kind = "PROPERTY_WITH_FALSE_REMOVED_FROM" if schema.kind == "false" else "PROPERTY_REMOVED_FROM"
-            return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", "properties", name)]
-        return self.covered(self.compare(schema, rest), "PROPERTY_REMOVED", "properties", name)
 
     def property_added(
         self, name: str, schema: Node, old: Node, new: Node, rest: Node | None
