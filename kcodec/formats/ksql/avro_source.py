@@ -172,16 +172,14 @@ def _natural(value: Any, schema: Schema) -> Any:
     kind = schema.type
     if value is None:
         return None
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
     if kind in ("int", "long"):
         bits = {"int8": 8, "int16": 16}.get(
             str(schema.props.get("connect.type")), 32 if kind == "int" else 64
         )
-        number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-        return narrow_integer(Decimal(str(value)), bits) if number else 0
+        return narrow_integer(Decimal(str(value)), bits) if is_number else 0
     if kind in ("float", "double"):
-        return (
-            float(value) if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) else 0.0
-        )
+        return float(value) if is_number else 0.0
     if kind == "boolean":
         return (
             value.strip() == "true"
