@@ -31,6 +31,7 @@ from kcodec.formats.ksql.writing import (
 )
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
@@ -367,7 +368,7 @@ class KsqlProtobufFormat(ProtobufFormat):
     def definitions(self, schema: ProtobufSchema) -> list[str]:
         """Return the names of the messages at the top of the main file."""
         package = schema.main.package
-        return [f"{package}.{each.name}" if package else each.name for each in schema.main.messages]
+        return [full_name(package, each.name) for each in schema.main.messages]
 
     def source(self, schema: ProtobufSchema) -> Any:
         """Return the chosen message, or the first, in Connect's types."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, is_map_entry
 from kcodec.formats.schema_format import Difference
 
@@ -195,8 +195,8 @@ class _Comparison:
                 yield from self.messages(
                     before,
                     after,
-                    (old_scope[0], _within(old_scope[1], name)),
-                    (new_scope[0], _within(new_scope[1], name)),
+                    (old_scope[0], full_name(old_scope[1], name)),
+                    (new_scope[0], full_name(new_scope[1], name)),
                     f"{path}/{name}",
                 )
         for name, before_enum, after_enum in _paired(old[1], new[1]):
@@ -318,10 +318,6 @@ def _difference(kind: str, path: str) -> Difference:
 
 def _path(name: str) -> str:
     return "#/" + name.replace(".", "/")
-
-
-def _within(scope: str, name: str) -> str:
-    return f"{scope}.{name}" if scope else name
 
 
 def _paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:

@@ -10,7 +10,7 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import read_descriptors
 from kcodec.formats.protobuf.language.link import Linked, link
-from kcodec.formats.protobuf.language.names import Names, with_known
+from kcodec.formats.protobuf.language.names import Names, full_name, with_known
 from kcodec.formats.protobuf.language.parse import parse
 from kcodec.formats.protobuf.language.syntax import File, Message
 
@@ -191,7 +191,7 @@ class ProtobufSchema:
 
         def number(scope: str, messages: list[Message], before: tuple[int, ...]) -> None:
             for i, each in enumerate(messages):
-                full = f"{scope}.{each.name}" if scope else each.name
+                full = full_name(scope, each.name)
                 found[full] = (*before, i)
                 number(full, each.messages, found[full])
 

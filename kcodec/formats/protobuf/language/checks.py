@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import Enum, Message
 
 __all__ = ["check_descriptors"]
@@ -27,7 +27,7 @@ def check_descriptors(names: Names, path: str) -> None:
             if not node.values:
                 names.fail(path, node.at, f"the enum {node.name} has no value")
             continue
-        inner = f"{scope}.{node.name}" if scope else node.name
+        inner = full_name(scope, node.name)
         waiting += [(inner, each) for each in node.messages]
         waiting += [(inner, each) for each in node.enums]
         numbers: set[int] = set()

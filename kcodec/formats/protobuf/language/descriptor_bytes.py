@@ -11,7 +11,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types, escape_bytes, float_text
 from kcodec.formats.protobuf.language.link import json_name
-from kcodec.formats.protobuf.language.names import Extension, entry_of
+from kcodec.formats.protobuf.language.names import Extension, entry_of, full_name
 from kcodec.formats.protobuf.language.options import Fields, OptionReader
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
@@ -143,7 +143,7 @@ class _File:
         return [self.message(scope, each) for each in sorted(nodes, key=lambda each: each.at)]
 
     def message(self, scope: str, node: Message) -> Encoded:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         inner = [body for field in node.fields if (body := field.group or entry_of(field))]
         oneofs = [
             made(
@@ -226,14 +226,14 @@ class _File:
         found = []
         for each in nodes:
             for field in each.fields:
-                full = f"{scope}.{field.name}" if scope else field.name
+                full = full_name(scope, field.name)
                 declared: Extension = self.schema.names.extensions[full]
                 target = self.schema.names.find(declared.path, scope, each.target)
                 found.append(self.field(scope, field, self.schema.extensions[full], None, f".{target}"))
         return found
 
     def enum(self, scope: str, node: Enum) -> Encoded:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         values = [
             made(
                 "EnumValueDescriptorProto",
@@ -254,7 +254,7 @@ class _File:
         )
 
     def service(self, scope: str, node: Service) -> Encoded:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         methods = [
             made(
                 "MethodDescriptorProto",

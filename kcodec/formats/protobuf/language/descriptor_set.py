@@ -11,7 +11,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.known import known_file
 from kcodec.formats.protobuf.language.link import json_name, link
-from kcodec.formats.protobuf.language.names import with_known
+from kcodec.formats.protobuf.language.names import full_name, with_known
 from kcodec.formats.protobuf.language.syntax import (
     Aggregate,
     Enum,
@@ -159,7 +159,7 @@ class _File:
 
     def message(self, proto: dict[str, Any], scope: str) -> Message:
         name = proto.get("name", "")
-        full = f"{scope}.{name}" if scope else name
+        full = full_name(scope, name)
         message = Message(name, at=self.place())
         message.visibility = _visibility(proto)
         message.options = self.options(proto)

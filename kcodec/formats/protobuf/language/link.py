@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
-from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of
+from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of, full_name
 from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
 from kcodec.formats.protobuf.language.parse import unquote, unquote_bytes
 from kcodec.formats.protobuf.language.syntax import (
@@ -132,7 +132,7 @@ class _Linker:
 
     def _make_messages(self, scope: str, nodes: Iterable[Message], features: dict[str, str]) -> None:
         for node in nodes:
-            full = f"{scope}.{node.name}" if scope else node.name
+            full = full_name(scope, node.name)
             own = self.features[full] = self._features(features, node.options)
             self.linked.messages[full] = MessageType(
                 full,
@@ -147,7 +147,7 @@ class _Linker:
 
     def _make_enums(self, scope: str, nodes: Iterable[Enum], features: dict[str, str]) -> None:
         for node in nodes:
-            full = f"{scope}.{node.name}" if scope else node.name
+            full = full_name(scope, node.name)
             closed = self._features(features, node.options)["enum_type"] == "CLOSED"
             values = tuple((each.name, each.number) for each in node.values)
             self.linked.enums[full] = EnumType(full, values, closed)
@@ -234,7 +234,7 @@ class _Linker:
         repeated = node.label == "repeated" or bool(node.key)
         field = FieldType(node.name, node.number, node.type, repeated=repeated)
         if node.group is not None:
-            field.message = self.linked.messages[f"{scope}.{node.group.name}" if scope else node.group.name]
+            field.message = self.linked.messages[full_name(scope, node.group.name)]
         elif node.key:
             field.message = self.linked.messages[f"{scope}.{entry_name(node.name)}"]
         elif node.type not in SCALARS:
@@ -286,7 +286,7 @@ class _Linker:
             if each.key:
                 self.fail(each.at, f"the map {each.name} is an extension")
             field = self._field(scope, each, features, target)
-            field.name = f"{scope}.{each.name}" if scope else each.name
+            field.name = full_name(scope, each.name)
             field.json_name = f"[{field.name}]"
             if field.number in target.extensions:
                 other = target.extensions[field.number].name

@@ -9,11 +9,20 @@ from kcodec.formats.protobuf.language.known import KNOWN, known_file
 from kcodec.formats.protobuf.language.parse import fail
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 
-__all__ = ["Extension", "Names", "entry_name", "entry_of", "with_known"]
+__all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "with_known"]
 
 
 #: The longest full name: one is looked for in each scope around it.
 MAX_NAME = 1024
+
+
+def full_name(scope: str, name: str) -> str:
+    """Return the full name of what a scope declares, which is empty at the top of a file without a package.
+
+    >>> full_name("shop.v1", "Order"), full_name("", "Order")
+    ('shop.v1.Order', 'Order')
+    """
+    return f"{scope}.{name}" if scope else name
 
 
 class Extension(NamedTuple):
@@ -127,12 +136,12 @@ class Names:
     def _declare_extensions(self, path: str, scope: str, extends: list[Extend]) -> None:
         for extend in extends:
             for field in extend.fields:
-                full = f"{scope}.{field.name}" if scope else field.name
+                full = full_name(scope, field.name)
                 self.extensions[full] = Extension(path, scope, extend.target, field)
             self._declare_types(path, scope, [field.group for field in extend.fields if field.group], [])
 
     def _add(self, path: str, scope: str, node: Message | Enum) -> str:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         if len(full) > MAX_NAME:
             self.fail(path, node.at, f"a name of {len(full)} characters is longer than {MAX_NAME}")
         if full in self.types:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import (
     Aggregate,
     Enum,
@@ -87,7 +87,7 @@ class _Normalizer:
         )
 
     def message(self, scope: str, node: Message) -> Message:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         fields = self.fields(full, node.fields)
         first = {id(each.oneof): each.number for each in reversed(fields)}
         oneofs = {

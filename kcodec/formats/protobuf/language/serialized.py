@@ -18,6 +18,7 @@ from kcodec.formats.protobuf.language.descriptor_bytes import (
     reserved_ranges,
     written_options,
 )
+from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.parse import unquote
 from kcodec.formats.protobuf.language.syntax import (
     Enum,
@@ -67,7 +68,7 @@ class _Serializer:
         )
 
     def message(self, scope: str, node: Message) -> Encoded:
-        full = f"{scope}.{node.name}" if scope else node.name
+        full = full_name(scope, node.name)
         plain = [each for each in node.fields if each.group is None]
         names = [each.name for each in node.oneofs]
         fields = [
