@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec.columns.ddl import ddl_type
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
+from kcodec.plan.failure import step
 from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
             return spark.VariantType()
         fields = []
         for field in kind:
-            below = f"{path}.{field.name}" if path else field.name
+            below = step(path, field.name)
             fields.append(spark.StructField(field.name, _from_arrow(field.type, below), field.nullable))
         names = [field.name for field in fields]
         if len(set(names)) != len(names):

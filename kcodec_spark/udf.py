@@ -10,6 +10,7 @@ from kcodec.codec import report
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
+from kcodec.plan.failure import step
 from kcodec_spark.importer import importer
 from kcodec_spark.types import is_variant
 
@@ -138,7 +139,7 @@ def refuse_variants(kind: pa.DataType, path: str = "") -> None:
         raise SchemaError(f"{path or 'the column'}: Spark's type variant is not written; cast it to another")
     for number in range(kind.num_fields):
         field = kind.field(number)
-        refuse_variants(field.type, f"{path}.{field.name}" if path else field.name)
+        refuse_variants(field.type, step(path, field.name))
 
 
 def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Array) -> pa.Array:

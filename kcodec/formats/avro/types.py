@@ -15,6 +15,7 @@ from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
+from kcodec.plan.failure import step
 
 __all__ = [
     "MAX_COLUMNS",
@@ -270,7 +271,7 @@ class _Types:
             if wanted and field.name not in wanted:
                 continue
             below = wanted.get(field.name) if wanted else None
-            where = f"{path}.{field.name}" if path else field.name
+            where = step(path, field.name)
             kind = self.type(field.type, below, inner, where, depth + 1)
             if kind is not None:
                 fields.append(pa.field(field.name, kind, field.type.nullable))

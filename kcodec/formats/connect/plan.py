@@ -20,7 +20,7 @@ from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_ti
 from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
 from kcodec.formats.debezium.types import TimeType
 from kcodec.java.numbers import integer_bounds
-from kcodec.plan.failure import RowError
+from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
@@ -178,13 +178,13 @@ class _Decoder:
             raise Beyond
         # In the writer's order: that of the keys in its rows.
         children = [
-            self.node(field, reader.fields[key], wanted[key], key, f"{path}.{key}" if path else key)
+            self.node(field, reader.fields[key], wanted[key], key, step(path, key))
             for key, field in writer.fields.items()
             if key in wanted
         ]
         for key, child in wanted.items():
             if key not in writer.fields:
-                children.append(self.absent(reader.fields[key], child, f"{path}.{key}" if path else key))
+                children.append(self.absent(reader.fields[key], child, step(path, key)))
         return _with(made, Op.JSON_OBJECT, self.unique, children=tuple(children))
 
     def absent(self, reader: ConnectSchema, column: Column, path: str) -> Node:
@@ -420,8 +420,7 @@ class _Encoder:
                 f"{path or 'the root'}: no column for the field {', '.join(missing)}{near(missing[0], given)}"
             )
         return tuple(
-            self.node(field, given[name], name, f"{path}.{name}" if path else name)
-            for name, field in schema.fields.items()
+            self.node(field, given[name], name, step(path, name)) for name, field in schema.fields.items()
         )
 
     def leaf(self, schema: ConnectSchema, kind: pa.DataType, made: Node) -> Node | None:

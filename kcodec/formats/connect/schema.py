@@ -17,7 +17,7 @@ from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, ValueS
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
-from kcodec.plan.failure import RowError
+from kcodec.plan.failure import RowError, step
 
 __all__ = [
     "MAX_DEPTH",
@@ -527,10 +527,7 @@ def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
         names = [part.name for part in kind]
         if len(set(names)) != len(names):
             raise SchemaError(f"{path or 'the root'}: a field's name stands twice: {names}")
-        fields = {
-            part.name: _from_arrow(part.type, part.nullable, f"{path}.{part.name}" if path else part.name)
-            for part in kind
-        }
+        fields = {part.name: _from_arrow(part.type, part.nullable, step(path, part.name)) for part in kind}
         return ConnectSchema("struct", optional, fields=fields)
     if is_list(kind) or types.is_fixed_size_list(kind):
         item = _from_arrow(kind.value_type, kind.value_field.nullable, f"{path}[]")

@@ -13,6 +13,7 @@ from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
+from kcodec.plan.failure import step
 
 __all__ = [
     "UNKNOWN",
@@ -307,7 +308,7 @@ def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataT
             check_field(name, names, path, "an object")
         return pa.struct(
             [
-                field.with_type(_chosen(field.type, wanted[field.name], f"{path}.{field.name}".lstrip(".")))
+                field.with_type(_chosen(field.type, wanted[field.name], step(path, field.name)))
                 for field in kind
                 if field.name in wanted
             ]

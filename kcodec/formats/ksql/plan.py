@@ -16,7 +16,7 @@ from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.java.numbers import integer_bounds, parse_java_decimal
-from kcodec.plan.failure import prefix
+from kcodec.plan.failure import prefix, step
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = [
@@ -128,7 +128,7 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
         places = match_fields(kind.fields, given)
         kinds = {place: field.type for place, field in zip(places, kind.fields, strict=True)}
         found = [
-            field.with_type(written_type(kinds[number], field.type, f"{path}.{field.name}".lstrip(".")))
+            field.with_type(written_type(kinds[number], field.type, step(path, field.name)))
             for number, field in enumerate(given)
         ]
         missing = [field.name for place, field in zip(places, kind.fields, strict=True) if place is None]

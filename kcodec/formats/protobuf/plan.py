@@ -14,6 +14,7 @@ from kcodec.columns.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions, reading_of
+from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = [
@@ -164,7 +165,7 @@ class _DecodePlan:
         oneofs = list(dict.fromkeys(each.oneof for each in message.fields if each.oneof))
         made = []
         for each in message.fields:
-            where = f"{path}.{each.name}" if path else each.name
+            where = step(path, each.name)
             oneof = oneofs.index(each.oneof) if each.oneof else -1
             done = None
             if not wanted or each.name in wanted:

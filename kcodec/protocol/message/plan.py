@@ -13,6 +13,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, near
+from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
@@ -391,7 +392,7 @@ class _Encode(_Shape):
         if UNKNOWN in below and not _holds_tags(self.columns[below[UNKNOWN]].type):
             kind = self.columns[below[UNKNOWN]].type
             reason = f"a column of {kind} cannot be written as tags: list<struct<tag: uint32, data: binary>> is needed"
-            path = f"{name}.{UNKNOWN}" if name else UNKNOWN
+            path = step(name, UNKNOWN)
             return self.mismatch(below[UNKNOWN], path, struct.name, reason)
         known = {field.json_name for field in struct.fields}
         strangers = below.keys() - known - {UNKNOWN}

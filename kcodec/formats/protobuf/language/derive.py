@@ -10,6 +10,7 @@ from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
 from kcodec.formats.protobuf.language.text import print_file
+from kcodec.plan.failure import step
 
 __all__ = ["MESSAGE", "derive_text"]
 
@@ -85,7 +86,7 @@ def _message(name: str, kind: pa.DataType, imports: set[str], path: str, depth: 
     message = Message(name)
     names: set[str] = set()
     for number, field in enumerate(kind, 1):
-        where = f"{path}.{field.name}" if path else field.name
+        where = step(path, field.name)
         if _NAME.fullmatch(field.name) is None or field.name in names:
             problem = "is there twice" if field.name in names else "is no name of Protobuf"
             raise SchemaError(f"{where}: {field.name!r} {problem}")
