@@ -9,14 +9,14 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from kcodec.columns.types import PER_SECOND
+
 __all__ = ["bounds", "read_iso", "write_iso"]
 
 _DATE = r"(\d{4})-(\d\d)-(\d\d)"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
 _ZONE = r"(?:[Zz]|([+-])(\d\d):?(\d\d))"
 
-#: Parts of a second.
-_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: Days before 1970-01-01, as `datetime` counts them.
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _LAST = datetime.date.max.toordinal()
@@ -29,7 +29,7 @@ def bounds(kind: pa.DataType) -> tuple[int, int]:
     (0, 86399)
     """
     if pa.types.is_time(kind):
-        return 0, 86400 * _UNITS[kind.unit] - 1
+        return 0, 86400 * PER_SECOND[kind.unit] - 1
     if pa.types.is_unsigned_integer(kind):
         return 0, (1 << kind.bit_width) - 1
     return -(1 << (kind.bit_width - 1)), (1 << (kind.bit_width - 1)) - 1
@@ -83,7 +83,7 @@ def _instant(text: str, kind: pa.DataType, utc: bool) -> Fraction | None:
         if int(parts[5]) > 23 or int(parts[6]) > 59:
             return None
         seconds -= (int(parts[5]) * 60 + int(parts[6])) * (60 if parts[4] == "+" else -60)
-    return seconds * _UNITS[kind.unit]
+    return seconds * PER_SECOND[kind.unit]
 
 
 def write_iso(value: int, kind: pa.DataType, *, utc: bool = False) -> str | None:
@@ -95,7 +95,7 @@ def write_iso(value: int, kind: pa.DataType, *, utc: bool = False) -> str | None
     if pa.types.is_date(kind):
         days, rest = (value, 0) if kind.bit_width == 32 else divmod(value, 86_400_000)
         return None if rest or not 1 <= days + _EPOCH <= _LAST else _day(days) + "Z" * utc
-    unit = _UNITS[kind.unit]
+    unit = PER_SECOND[kind.unit]
     seconds, rest = divmod(value, unit)
     days, seconds = divmod(seconds, 86400)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -5,10 +5,13 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["PER_SECOND", "is_bytes", "is_list", "is_text", "list_of", "plain_type", "type_at"]
+__all__ = ["PER_MILLI", "PER_SECOND", "is_bytes", "is_list", "is_text", "list_of", "plain_type", "type_at"]
 
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+#: Units in a millisecond; a negative number is that of milliseconds in a unit, as numbers of JSON are multiplied.
+PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
@@ -18,15 +18,7 @@ __all__ = ["encode_plan"]
 
 _OPS = {op.value: op for op in Op}
 
-_PER_SECOND = {
-    "s": 1,
-    "ms": 10**3,
-    "us": 10**6,
-    "ns": 10**9,
-    "millis": 10**3,
-    "micros": 10**6,
-    "nanos": 10**9,
-}
+_PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 
 
 def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None = None) -> Plan:

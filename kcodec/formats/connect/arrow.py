@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import FINER
-from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
@@ -29,7 +29,6 @@ from kcodec.plan.failure import RowError, prefix
 
 __all__ = ["column_value", "row_value", "widen"]
 
-_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
 _INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
 
@@ -154,14 +153,14 @@ def _instant(value: Millis, kind: pa.DataType) -> int | None:
     elif pa.types.is_date64(kind):
         amount, remainder = int(value), 0
     elif pa.types.is_time(kind) or pa.types.is_timestamp(kind):
-        amount, remainder = divmod(int(value) * _PER_SECOND[kind.unit], 1000)
+        amount, remainder = divmod(int(value) * PER_SECOND[kind.unit], 1000)
     else:
         return None
     end = 1 << (kind.bit_width - 1)
     low = -end
     if pa.types.is_time(kind):
         # Connect has 24:00, Arrow has not.
-        low, end = 0, 86_400 * _PER_SECOND[kind.unit]
+        low, end = 0, 86_400 * PER_SECOND[kind.unit]
     if remainder:
         raise RowError("inexact", reason=f"{int(value)} ms is no whole number in {kind}")
     if not low <= amount < end:
@@ -273,7 +272,7 @@ def _millis(value: int, kind: pa.DataType, floor: bool) -> Millis:
         return Millis(value * MILLIS_PER_DAY)
     if pa.types.is_date64(kind):
         return Millis(value)
-    millis, remainder = divmod(value * 1000, _PER_SECOND[kind.unit])
+    millis, remainder = divmod(value * 1000, PER_SECOND[kind.unit])
     if remainder and not floor:
         raise RowError("inexact", reason=f"Connect's times are whole milliseconds: {FINER}")
     return Millis(millis)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_bytes, is_list, is_text, list_of, plain_type
+from kcodec.columns.types import PER_MILLI, PER_SECOND, is_bytes, is_list, is_text, list_of, plain_type
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
@@ -35,8 +35,6 @@ _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "array": is_list,
     "map": pa.types.is_map,
 }
-_PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: The unit of numbers, by the end of what Avro would call their type.
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
 
@@ -235,18 +233,18 @@ class _Decoder:
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
                 return _with(made, Op.JSON_INTEGER, self.canonical, factor=factor, bounds=integer_bounds(32))
         elif logical == "Time":
-            if types.is_time(kind) and kind.unit in _PER_MILLI:
+            if types.is_time(kind) and kind.unit != "s":
                 bounds = (0, MILLIS_PER_DAY - 1)
                 return _with(
-                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=bounds
+                    made, Op.JSON_INTEGER, self.canonical, factor=PER_MILLI[kind.unit], bounds=bounds
                 )
         elif logical == "Timestamp":
-            if types.is_timestamp(kind) and kind.unit in _PER_MILLI:
+            if types.is_timestamp(kind) and kind.unit != "s":
                 return _with(
                     made,
                     Op.JSON_INTEGER,
                     self.canonical,
-                    factor=_PER_MILLI[kind.unit],
+                    factor=PER_MILLI[kind.unit],
                     bounds=integer_bounds(64),
                 )
         elif (time := self.options.time(writer)) and types.is_temporal(kind):
@@ -286,7 +284,7 @@ def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptio
     bounds = integer_bounds(_BITS[time.wire])
     if types.is_date(kind):
         return _with(made, Op.JSON_INTEGER, bounds=bounds)
-    column, wire = _PER_SECOND[kind.unit], _PER_SECOND[_UNITS[time.logical.rpartition("-")[2]]]
+    column, wire = PER_SECOND[kind.unit], PER_SECOND[_UNITS[time.logical.rpartition("-")[2]]]
     factor = column // wire if column >= wire else -(wire // column)
     return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=factor > 1 and options.floor)
 
@@ -454,9 +452,9 @@ class _Encoder:
         if schema.name == TIME:
             if not types.is_time(kind):
                 return None
-            return self.time(made, _factor(kind), (0, MILLIS_PER_DAY))
+            return self.time(made, PER_MILLI[kind.unit], (0, MILLIS_PER_DAY))
         if schema.name == TIMESTAMP:
-            return self.time(made, _factor(kind)) if types.is_timestamp(kind) else None
+            return self.time(made, PER_MILLI[kind.unit]) if types.is_timestamp(kind) else None
         time = self.options.time(schema)
         if time is not None and types.is_temporal(kind):
             return _time_node(made, time, kind, self.options)
@@ -479,10 +477,6 @@ class _Encoder:
     def time(self, made: Node, factor: int, bounds: tuple[int, int] | None = None) -> Node:
         floor = factor > 1 and self.options.floor
         return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=floor)
-
-
-def _factor(kind: pa.DataType) -> int:
-    return -1000 if kind.unit == "s" else _PER_MILLI[kind.unit]
 
 
 def _entry(key: Node, value: Node) -> Node:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_bytes, is_list, is_text, list_of, plain_type
+from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, list_of, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -28,7 +28,6 @@ from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Node, Op, Plan
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 
 _MARK = b"kcodec.json"
-_PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
@@ -264,7 +263,7 @@ class _Planner(ABC):
             factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
             return self.counted(made, factor, integer_bounds(32))
         bounds = (0, MILLIS_PER_DAY - 1) if types.is_time(kind) else None
-        return self.counted(made, _PER_MILLI[kind.unit], bounds)
+        return self.counted(made, PER_MILLI[kind.unit], bounds)
 
     def counted(self, made: Node, factor: int, bounds: tuple[int, int] | None) -> Node:
         if factor < 0:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_list, list_of
+from kcodec.columns.types import PER_MILLI, is_list, list_of
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
@@ -28,9 +28,6 @@ __all__ = [
     "match_fields",
     "written_type",
 ]
-
-#: Of a unit, how many are a millisecond; negative: how many milliseconds it is.
-_UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
 def is_ambiguous(kind: SqlType) -> bool:
@@ -273,7 +270,7 @@ class _Encoder:
         if kind.base == "DATE" and pa.types.is_timestamp(given):
             factor = MILLIS_PER_DAY
         elif pa.types.is_time(given) or pa.types.is_timestamp(given):
-            factor = _UNITS[given.unit]
+            factor = PER_MILLI[given.unit]
         floor = factor > 1 and self.floor
         return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
 
