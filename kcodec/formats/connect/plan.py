@@ -29,6 +29,8 @@ __all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "en
 ABSENT = f"\0{secrets.token_hex(16)}."
 
 _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
+#: Of dates and times in columns of integers.
+_BOUNDS = {DATE: integer_bounds(32), TIME: (0, MILLIS_PER_DAY), TIMESTAMP: integer_bounds(64)}
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "struct": pa.types.is_struct,
@@ -222,12 +224,7 @@ class _Decoder:
                 return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
         elif logical is not None and types.is_integer(kind):
             # As it stands there: days or milliseconds.
-            bounds = (
-                (0, MILLIS_PER_DAY)
-                if logical == "Time"
-                else integer_bounds(64 if logical == "Timestamp" else 32)
-            )
-            return _with(made, Op.JSON_INTEGER, self.canonical, bounds=bounds)
+            return _with(made, Op.JSON_INTEGER, self.canonical, bounds=_BOUNDS[writer.name or ""])
         elif logical == "Date":
             if types.is_date(kind):
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
@@ -434,14 +431,9 @@ class _Encoder:
             if self.options.exact and kind.scale != schema.scale:
                 raise Beyond
             return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=schema.scale)
-        if schema.name in (DATE, TIME, TIMESTAMP) and types.is_integer(kind):
+        if schema.name in _BOUNDS and types.is_integer(kind):
             # As it stands there: days or milliseconds.
-            bounds = (
-                (0, MILLIS_PER_DAY)
-                if schema.name == TIME
-                else integer_bounds(64 if schema.name == TIMESTAMP else 32)
-            )
-            return _with(made, Op.JSON_INTEGER, bounds=bounds)
+            return _with(made, Op.JSON_INTEGER, bounds=_BOUNDS[schema.name])
         if schema.name == DATE:
             if types.is_date32(kind):
                 return _with(made, Op.JSON_INTEGER)
@@ -468,8 +460,7 @@ class _Encoder:
         if schema.type == "boolean":
             return _with(made, Op.JSON_BOOLEAN) if types.is_boolean(kind) else None
         if schema.type == "string":
-            text = is_text(kind)
-            return _with(made, Op.JSON_STRING) if text else None
+            return _with(made, Op.JSON_STRING) if is_text(kind) else None
         if is_bytes(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
         return None
