@@ -393,13 +393,14 @@ class _Parser:
             label = ""
         word = words[self.next]
         if word == "map" and words[self.next + 1] == "<":
-            return self._map(label, oneof, at)
-        if word == "group" and words[self.next + 2] == "=":
-            return self._group(label, oneof, at)
-        if not label and oneof is None and self.syntax in ("", "proto2"):
-            self.unexpected("optional, required or repeated")
-        kind = self.type_name()
-        field = Field(label, kind, self.name(), 0, oneof=oneof, at=at)
+            field = self._map(label, oneof, at)
+        else:
+            if not label and oneof is None and self.syntax in ("", "proto2"):
+                self.unexpected("optional, required or repeated")
+            if word == "group" and words[self.next + 2] == "=":
+                return self._group(label, oneof, at)
+            kind = self.type_name()
+            field = Field(label, kind, self.name(), 0, oneof=oneof, at=at)
         self.expect("=")
         field.number = self.number()
         field.options = self.options()
@@ -417,16 +418,9 @@ class _Parser:
         self.expect(",")
         kind = self.type_name()
         self.expect(">")
-        field = Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
-        self.expect("=")
-        field.number = self.number()
-        field.options = self.options()
-        self.end()
-        return field
+        return Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
 
     def _group(self, label: str, oneof: Oneof | None, at: int) -> Field:
-        if not label and oneof is None and self.syntax in ("", "proto2"):
-            self.unexpected("optional, required or repeated")
         self.next += 1
         name = self.name()
         field = Field(label, name, name.lower(), 0, oneof=oneof, at=at)
