@@ -128,18 +128,15 @@ class _Events:
                     f"before is {self.kinds['before'].simpleString()}, and after {kind.simpleString()}"
                 )
             rows = F.coalesce(self.after, self.column.getField("before"))
-        parts = [rows.getField(name).alias(name) for name in _kinds(kind)]
-        names = list(_kinds(kind))
+        parts = [(name, rows.getField(name)) for name in _kinds(kind)]
         if extraction.rewrites:
-            parts.append(F.when(self.after.isNull(), F.lit("true")).otherwise(F.lit("false")).alias(DELETED))
-            names.append(DELETED)
-        for reference, value in self.references(extraction.fields):
-            parts.append(value.alias(reference.new))
-            names.append(reference.new)
+            parts.append((DELETED, F.when(self.after.isNull(), F.lit("true")).otherwise(F.lit("false"))))
+        parts += [(reference.new, value) for reference, value in self.references(extraction.fields)]
+        names = [name for name, _ in parts]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise SchemaError(f"a field's name stands twice in the rows: {', '.join(sorted(twice))}")
-        return F.when(rows.isNotNull(), F.struct(*parts))
+        return F.when(rows.isNotNull(), F.struct(*(value.alias(name) for name, value in parts)))
 
     def references(self, references: Iterable[Reference]) -> "list[tuple[Reference, Column]]":
         """Return the fields that there are of some."""
