@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -148,18 +148,15 @@ def write(
         producer = Producer(cluster)
         outbox = _Outbox(producer)
         try:
-            row = 0
-            for batch in batches:
-                for part in _slices(batch):
-                    for name, numbers, rows in _by_topic(part, topic):
-                        if name not in writers:
-                            writers[name] = _Writer(cluster, name, formats, columns, partition)
-                        try:
-                            writers[name].write(outbox, rows)
-                        except EncodeError as error:
-                            within = error.row if numbers is None else int(numbers[error.row])
-                            raise _at_row(error, row + within) from error
-                    row += len(part)
+            for at, part in _slices(batches):
+                for name, numbers, rows in _by_topic(part, topic):
+                    if name not in writers:
+                        writers[name] = _Writer(cluster, name, formats, columns, partition)
+                    try:
+                        writers[name].write(outbox, rows)
+                    except EncodeError as error:
+                        within = error.row if numbers is None else int(numbers[error.row])
+                        raise _at_row(error, at + within) from error
             outbox.flush()
             producer.end_transaction(True)
         except BaseException:
@@ -187,12 +184,15 @@ def _at_row(error: EncodeError, row: int) -> EncodeError:
     return EncodeError(row, error.offset, error.path, error.code, error.reason, error.schema_id)
 
 
-def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yield parts of the rows, shorter ones where rows are large."""
-    # Columns of views may count the bytes of others too: so there are some rows in any case.
-    rows = min(max(len(batch) * _BYTES // max(batch.nbytes, 1), _FEWEST_ROWS), _MOST_ROWS)
-    for at in range(0, len(batch), rows):
-        yield batch.slice(at, rows)
+def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield parts of the rows, shorter ones where rows are large, each with the number of its first row."""
+    first = 0
+    for batch in batches:
+        # Columns of views may count the bytes of others too: so there are some rows in any case.
+        rows = min(max(len(batch) * _BYTES // max(batch.nbytes, 1), _FEWEST_ROWS), _MOST_ROWS)
+        for at in range(0, len(batch), rows):
+            yield first + at, batch.slice(at, rows)
+        first += len(batch)
 
 
 def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Any, pa.RecordBatch]]:
