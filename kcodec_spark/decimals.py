@@ -114,6 +114,11 @@ def encode_decimal(
     Column
         Binary, or string.
 
+    Raises
+    ------
+    ConfigError
+        When called, for an argument that is not valid.
+
     Examples
     --------
     >>> from kcodec_spark import encode_decimal

@@ -82,6 +82,12 @@ def read_ksql(
         With key columns, WINDOWSTART and WINDOWEND of windowed keys, the other columns as they are declared, and
         ROWTIME, ROWPARTITION and ROWOFFSET.
 
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        When called: if the statement is not valid, or lacks columns that the registry has no schema of; if another
+        argument or an option is not valid; or if the registry cannot be asked.
+
     Examples
     --------
     >>> from kcodec_spark import read_ksql
@@ -173,6 +179,11 @@ def select_ksql(
     DataFrame
         As of `read_ksql`.
 
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        As for `read_ksql`, and if the records lack a column.
+
     Examples
     --------
     >>> from kcodec_spark import select_ksql
@@ -245,6 +256,11 @@ def write_ksql(
     -------
     DataStreamWriter or None
         Of a streaming DataFrame what starts the query, once it has a checkpoint and a trigger; others are written.
+
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        As for `read_ksql`, and if nothing can be inserted, or a column is none of the statement's.
 
     Examples
     --------

@@ -213,6 +213,11 @@ def check_server(
     ServerReport
         Prints as one line.
 
+    Raises
+    ------
+    ConfigError
+        If an option is none.
+
     Examples
     --------
     >>> print(check_server(spark))                                                      # doctest: +SKIP

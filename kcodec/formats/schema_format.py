@@ -565,6 +565,11 @@ class SchemaFormat(ABC):
             The parsed schema whose values the columns hold, where that is another; values are converted then.
         options, limits
             As for `decoder`.
+
+        Raises
+        ------
+        SchemaError, ConfigError
+            As for `decoder`.
         """
         raise ConfigError(f"payloads of schemas of type {self.type} are not written here")
 

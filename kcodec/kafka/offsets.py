@@ -127,6 +127,11 @@ def _number(value: Any) -> int:
 def read_positions(text: str | Mapping[str, Any]) -> Positions:
     """Read offsets of partitions, also from the JSON that Spark's Kafka source keeps them as.
 
+    Raises
+    ------
+    ConfigError
+        If they are not whole numbers by topic and partition.
+
     Examples
     --------
     >>> read_positions('{"orders": {"0": 23, "1": -2}}')

@@ -33,6 +33,13 @@ def partition_of(keys: Any, partitions: int) -> pa.Array:
     pyarrow.Int32Array
         Null where the key is null: these records may go anywhere.
 
+    Raises
+    ------
+    ConfigError
+        If a topic cannot have so many partitions.
+    TypeError
+        If the keys are not a column of payloads.
+
     Examples
     --------
     >>> partition_of([b"foobar", None, b"21"], 10).to_pylist()

@@ -57,6 +57,11 @@ def plan(
         One for each partition: topic, partition, the first offset, and the one behind the last. They are pickled, split
         by `split_ranges`, and read by `read`, elsewhere and one by one if need be.
 
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+
     Examples
     --------
     >>> from kcodec import kafka

@@ -287,6 +287,13 @@ class Statement:
         -------
         Statement
             The same, if it lacks none.
+
+        Raises
+        ------
+        SchemaError
+            If there is no registry to ask, it lacks a schema, or that is not one of ksqlDB's columns.
+        RegistryError
+            If the registry cannot be asked.
         """
         if not self.infers:
             return self

@@ -89,7 +89,13 @@ class Config:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Config":
-        """Make one of the body of a request or of an answer; keys that are not known are ignored."""
+        """Make one of the body of a request or of an answer; keys that are not known are ignored.
+
+        Raises
+        ------
+        RegistryError
+            If a value is not one that its key may have.
+        """
         found = {name: body[key] for name, key in _KEYS.items() if body.get(key) is not None}
         if "compatibility" not in found and body.get("compatibilityLevel") is not None:
             found["compatibility"] = body["compatibilityLevel"]

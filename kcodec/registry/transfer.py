@@ -274,6 +274,13 @@ def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> i
         URLs of registries, or paths of a folder or a ``.jsonl`` file.
     config : mapping, optional
         For servers: see `kcodec.registry.open`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such source, or what a file holds is none of a registry's.
+    RegistryError
+        If a registry refuses, or cannot be asked.
     """
     from kcodec.registry import open as open_registry
 

@@ -285,6 +285,13 @@ class KsqlCodec(Codec):
         -------
         pyarrow.Array or pyarrow.ChunkedArray
             As of every codec.
+
+        Raises
+        ------
+        DecodeError, TypeError
+            As every codec does.
+        ConfigError
+            If there are headers, and the format has no schemas.
         """
         run = Run(errors, use_threads=use_threads)
         chunks, chunked = run.parts(payloads(values))

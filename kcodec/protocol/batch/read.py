@@ -230,6 +230,13 @@ def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.Re
     pyarrow.RecordBatchReader
         The same columns in the same order.
 
+    Raises
+    ------
+    ConfigError
+        If an option is not one of these.
+    DecodeError
+        While it is read, as for `read_batches`.
+
     Examples
     --------
     >>> import io

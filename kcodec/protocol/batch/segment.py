@@ -102,6 +102,13 @@ def stream_segment(
     pyarrow.RecordBatchReader
         The same columns in the same order.
 
+    Raises
+    ------
+    ConfigError
+        If an option is not one of these, or the file is no log by its suffix.
+    DecodeError
+        While it is read, as for `read_segment`.
+
     Examples
     --------
     >>> import pathlib
