@@ -5,7 +5,21 @@ from typing import Any
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["check_field", "field_tree"]
+__all__ = ["check_field", "field_names", "field_tree"]
+
+
+def field_names(fields: object) -> tuple[str, ...] | None:
+    """Return the names that ``fields=`` lists, one at least; None if it is not given.
+
+    >>> field_names(["id", "address.city"])
+    ('id', 'address.city')
+    """
+    if fields is None:
+        return None
+    names = tuple(fields) if isinstance(fields, Iterable) and not isinstance(fields, str) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"fields={fields!r} is not a list of one name or more")
+    return names
 
 
 def field_tree(names: Iterable[str]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ _PROTOBUF = 'syntax = "proto3"; message P { int32 x = 1; }'
     [
         (lambda: kcodec.ConnectJsonCodec(precision="9"), "precision='9' is not within 1 and 76"),
         (lambda: kcodec.ConnectJsonCodec(precision=9.5), "precision=9.5 is not within 1 and 76"),
-        (lambda: kcodec.JsonSchemaCodec({}, fields=[1]), r"fields=\[1\] is not a list of names"),
-        (lambda: kcodec.JsonSchemaCodec({}, fields=5), "fields=5 is not a list of names"),
+        (lambda: kcodec.JsonSchemaCodec({}, fields=[1]), r"fields=\[1\] is not a list of one name or more"),
+        (lambda: kcodec.JsonSchemaCodec({}, fields=5), "fields=5 is not a list of one name or more"),
         (lambda: kcodec.JsonSchemaCodec({}, "item.json"), "references='item.json' is not a mapping"),
         (lambda: kcodec.KsqlCodec("JSON", "A INT", properties="x"), "properties='x' is not a mapping"),
         (lambda: kcodec.ProtobufCodec(_PROTOBUF, 5), "message=5 is not a name, nor a list of indexes"),

@@ -4,13 +4,13 @@ The Arrow types are those whose Spark types equal the ones that Spark's own ``fr
 several types is a struct of nullable members, an enum a string, and a millisecond timestamp has microseconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_tree
+from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
@@ -123,12 +123,7 @@ class TypeOptions:
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
         if not isinstance(self.union_prefix, str):
             raise ConfigError(f"union_prefix={self.union_prefix!r} is not text")
-        if self.fields is not None:
-            listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
-            names = tuple(self.fields) if listed else ()
-            if not names or not all(isinstance(name, str) for name in names):
-                raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
-            object.__setattr__(self, "fields", names)
+        object.__setattr__(self, "fields", field_names(self.fields))
 
 
 def logical_type(schema: Schema, options: TypeOptions) -> str:

@@ -1,12 +1,12 @@
 """Shapes of documents as Arrow types."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_tree
+from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.schema import decimal_type
@@ -62,12 +62,7 @@ class TypeOptions:
     def __post_init__(self) -> None:
         for name, valid in _CHOICES.items():
             check_choice(name, getattr(self, name), valid)
-        if self.fields is not None:
-            listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
-            names = tuple(self.fields) if listed else ()
-            if not names or not all(isinstance(name, str) for name in names):
-                raise ConfigError(f"fields={self.fields!r} is not a list of names")
-            object.__setattr__(self, "fields", names)
+        object.__setattr__(self, "fields", field_names(self.fields))
         for name, limit in (("recursive_depth", 20), ("precision", 76)):
             value = getattr(self, name)
             least = 1 if name == "precision" else 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.fields import field_names
 from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known
@@ -103,12 +104,13 @@ class ProtobufOptions:
         depth = self.recursive_depth
         if depth is not None and (not is_whole(depth) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
-        if self.fields is not None and not _names("fields", self.fields):
-            raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
-        object.__setattr__(self, "fields", None if self.fields is None else tuple(self.fields))
-        for name in _names("well_known", self.well_known):
-            check_choice("well_known", name, WELL_KNOWN)
-        object.__setattr__(self, "well_known", tuple(self.well_known))
+        object.__setattr__(self, "fields", field_names(self.fields))
+        groups = self.well_known
+        if isinstance(groups, str) or not isinstance(groups, Iterable):
+            raise ConfigError(f"well_known={groups!r} is not a list of names")
+        object.__setattr__(self, "well_known", tuple(groups))
+        for name in self.well_known:
+            check_choice("well_known", name, tuple(WELL_KNOWN))
 
     def readings(self) -> dict[str, str]:
         """Return what the well-known types are read as that are not read as messages."""
@@ -142,10 +144,3 @@ def reading_of(message: MessageType, readings: Mapping[str, str]) -> str:
     """
     reading = readings.get(message.name, "")
     return reading if reading and is_well_known(message) else ""
-
-
-def _names(argument: str, names: object) -> tuple[str, ...]:
-    listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else None
-    if listed is None or not all(isinstance(name, str) for name in listed):
-        raise ConfigError(f"{argument}={names!r} is not a list of names")
-    return listed
