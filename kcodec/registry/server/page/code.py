@@ -112,7 +112,7 @@ def _depth(tokens: Iterable[Token]) -> int:
 
 def _json_token(match: re.Match[str]) -> Token:
     kind = match.lastgroup or ""
-    return Token(match[0], {"word": "literal", "mark": "mark"}.get(kind, kind if kind != "other" else ""))
+    return Token(match[0], {"word": "literal", "other": ""}.get(kind, kind))
 
 
 def _proto_lines(text: str) -> list[Line]:
