@@ -19,7 +19,7 @@ from kcodec.formats.protobuf.message import Message, default_of, read_message
 from kcodec.formats.protobuf.wire import MAX_DEPTH
 from kcodec.java.numbers import format_java_double, format_java_float
 from kcodec.java.utf8 import decode_utf8
-from kcodec.plan.failure import RowError
+from kcodec.plan.failure import RowError, prefix
 
 __all__ = ["DEFAULTS", "JsonWriting", "to_json"]
 
@@ -185,9 +185,7 @@ class _Writer:
         try:
             inner = read_message(type, data)
         except RowError as error:
-            raise RowError(
-                error.code, None, f"value.{error.path}" if error.path else "value", error.reason
-            ) from None
+            raise RowError(error.code, None, prefix("value", error.path), error.reason) from None
         first = '"@type"', quote(url)
         if not form_of(type):
             if not depth:
