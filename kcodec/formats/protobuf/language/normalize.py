@@ -177,7 +177,7 @@ class _Normalizer:
             if each.name[0].startswith("("):
                 full = self.names.find_extension(scope, each.name[0][1:-1])
             if full is None:
-                found.append(replace(each, value=_normal(each.value)))
+                found.append(replace(each))
                 continue
             extension = self.names.extensions[full].field
             option = Option((f"({full})",), _wrapped(each), each.at)
