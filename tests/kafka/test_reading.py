@@ -418,15 +418,18 @@ def test_memory_is_bounded_by_what_is_fetched(fast):
 
 
 def test_a_reader_that_is_left_ends_its_threads(fast):
+    def fetching():
+        return [each for each in threading.enumerate() if each.name.startswith("kcodec-fetch")]
+
     with filled(counts=[50] * 100) as cluster:
-        before = threading.active_count()
         small = {**fast, "max.partition.fetch.bytes": 2_000}
         reader = read("t", servers=cluster.address, columns=["offset"], config=small)
         reader.read_next_batch()
+        assert fetching()
         del reader
         end = time.monotonic() + 5
-        while any(each.name.startswith("kcodec-fetch") for each in threading.enumerate()):
-            assert time.monotonic() < end, (before, threading.enumerate())
+        while fetching():
+            assert time.monotonic() < end
             time.sleep(0.02)
 
 

@@ -164,13 +164,10 @@ def test_paths_and_reasons_of_rows_are_bounded(impl):
     _, report = AvroCodec(record).decode([b""] * 100, errors="report")
     assert report.nbytes < 200_000
     assert report["path"][0].as_py() == "n" * 1000 + "..."
-    column = pa.array([{"other": 1}] * 100)
+    column = pa.array([{}] * 100, pa.struct([]))
     _, report = AvroCodec(record).encode(column, errors="report")
     assert report.nbytes < 200_000
-    assert (
-        report["reason"][0].as_py().startswith("there is no column nnn")
-        or "no field" in report["reason"][0].as_py()
-    )
+    assert report["reason"][0].as_py().startswith("there is no column nnn")
     with pytest.raises(EncodeError) as info:
         AvroCodec(record).encode(column)
     assert len(str(info.value)) < 2_000
