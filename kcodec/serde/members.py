@@ -37,8 +37,11 @@ class MembersWriter:
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self._whole.given_type() if listed else None))
         steps: dict[int, Step] = {}
-        for at, writer in enumerate(self._chosen(parts[0].type) if parts else ()):
-            if any(part.field(at).null_count < len(part) for part in parts):
+        writers = self._chosen(parts[0].type) if parts else []
+        for at, writer in enumerate(writers):
+            if any(pc.struct_field(part, [at]).null_count < len(part) for part in parts):
+                if not steps:
+                    _check_subjects(writers, parts[0].type)
                 steps[at] = writer.step(parts[0].type.field(at).type)[0]
         kind = self._whole.encoded_type
 
@@ -58,6 +61,21 @@ class MembersWriter:
             if f".{member}".endswith(f".{name}"):
                 return writer
         raise SchemaError(f"the member {member} is none of the messages {', '.join(self._writers)}")
+
+
+def _check_subjects(writers: list[ColumnWriter], kind: pa.StructType) -> None:
+    """Raise if schemas of several messages, derived one by one, would be versions of one subject."""
+    seen: set[str] = set()
+    for at, writer in enumerate(writers):
+        subject = writer.derived_subject(kind.field(at).type)
+        if subject is None:
+            continue
+        if subject in seen:
+            raise ConfigError(
+                f"several messages of {subject} need a schema that has them all: schema=, or use.latest.version with "
+                "auto.register.schemas=false; what is derived of columns has one message"
+            )
+        seen.add(subject)
 
 
 def _encode(

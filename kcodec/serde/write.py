@@ -70,7 +70,7 @@ class ColumnWriter:
     def choose(self, kind: pa.DataType) -> Target:
         """Choose the schema that a column of a type is written with; it is asked for once."""
         with self._lock:
-            schema = self._schema or self._derived.get(kind, lambda: self._derive(kind))
+            schema = self._schema or self._derive(kind)
             return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
     def step(self, kind: pa.DataType) -> tuple[Step, bytes | None]:
@@ -96,9 +96,15 @@ class ColumnWriter:
     def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return pa.nulls(len(chunk), self.encoded_type), []
 
+    def derived_subject(self, kind: pa.DataType) -> str | None:
+        """Return the subject that a column's schema is registered under if it is derived; None if it is not."""
+        if self._schema is not None or not self._topic.config.auto_register:
+            return None
+        return self._topic.subject(self._derive(kind).schema)
+
     def _derive(self, kind: pa.DataType) -> Given:
         language = self._topic.format
-        return Given(Schema(language.derived_text(kind), language.type))
+        return self._derived.get(kind, lambda: Given(Schema(language.derived_text(kind), language.type)))
 
     def given_type(self) -> pa.DataType | None:
         """Return the type of the values of the schema that is given, if one is."""

@@ -167,6 +167,23 @@ class TestStructsOfMessages:
         names = [Serde("PROTOBUF", registry).deserialize(values[at : at + 1]).to_pylist() for at in (0, 1)]
         assert names == [[{"x": 1}], [{"y": "z"}]]
 
+    def test_derived_schemas_have_no_subject_in_common(self, impl):
+        registry = MemoryRegistry()
+        serde = Serde("PROTOBUF", registry, topic="t", message=["B", "C"])
+        kind = pa.struct([("B", pa.struct([("x", pa.int64())])), ("C", pa.struct([("y", pa.string())]))])
+        assert serde.serialize(pa.array([None], kind)).to_pylist() == [None]
+        with pytest.raises(
+            ConfigError, match="several messages of t-value need a schema that has them all: "
+        ):
+            serde.serialize(pa.array([{"B": {"x": 1}}, {"C": {"y": "z"}}], kind))
+        assert registry.subjects() == []
+        text = 'syntax = "proto3"; message B { int64 x = 1; } message C { string y = 1; }'
+        registry.register("t-value", Schema(text, "PROTOBUF"))
+        config = {"use.latest.version": True, "auto.register.schemas": False}
+        latest = Serde("PROTOBUF", registry, topic="t", message=["B", "C"], config=config)
+        written = latest.serialize(pa.array([{"B": {"x": 1}}, {"C": {"y": "z"}}], kind))
+        assert written.to_pylist() == [FRAME + b"\1\0\x08\1", FRAME + b"\1\2\2\x0a\1z"]
+
     def test_what_cannot_be_written(self, impl):
         settings = {"topic": "t", "schema": SHOP, "message": ["Order", "Refund"]}
         serde = Serde("PROTOBUF", MemoryRegistry(), **settings)
