@@ -1,11 +1,13 @@
 """Which fields of nested columns are wanted, by their dotted names."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["check_field", "field_names", "field_tree"]
+__all__ = ["check_field", "field_names", "field_path", "field_tree"]
 
 
 def field_names(fields: object) -> tuple[str, ...] | None:
@@ -44,3 +46,22 @@ def check_field(name: str, known: Collection[str], path: str, record: str) -> No
     """Raise a ConfigError that offers a near name if a name is not among the fields of a record."""
     if name not in known:
         raise ConfigError(f"{path or 'the root'} ({record}) has no field {name}{near(name, known)}")
+
+
+def field_path(kind: pa.DataType, steps: Sequence[str]) -> list[str] | None:
+    """Return the names of the fields that the steps of a dotted name lead through; None if it is that of none.
+
+    Names may have dots themselves, as those of Protobuf's messages.
+
+    >>> kind = pa.struct([("shop.Order", pa.struct([("id", pa.int64())]))])
+    >>> field_path(kind, ["shop", "Order", "id"])
+    ['shop.Order', 'id']
+    """
+    if not steps:
+        return []
+    for end in range(1, len(steps) + 1) if pa.types.is_struct(kind) else ():
+        name = ".".join(steps[:end])
+        index = kind.get_field_index(name)
+        if index >= 0 and (below := field_path(kind.field(index).type, steps[end:])) is not None:
+            return [name, *below]
+    return None

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
+from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.kafka.committed import CommittedBatches
 from kcodec.kafka.fetcher import Piece
@@ -223,7 +224,8 @@ class Columns:
                 elif each.is_all:
                     arrays += whole.flatten() if pa.types.is_struct(whole.type) else [whole]
                 else:
-                    arrays.append(pc.struct_field(whole, list(each.path)) if each.path else whole)
+                    path = field_path(whole.type, each.path) or list(each.path)
+                    arrays.append(pc.struct_field(whole, path) if path else whole)
             else:
                 arrays.append(_plain(piece, records, each.source))
         if not arrays:
@@ -354,7 +356,8 @@ def _children(kind: pa.DataType, source: str) -> list[pa.Field]:
 def _at_path(kind: pa.DataType, column: _Column) -> pa.DataType:
     if pa.types.is_null(kind):
         return kind
-    for name in column.path:
+    path = field_path(kind, column.path)
+    for name in column.path if path is None else path:
         index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
         if index < 0:
             has = f"has {', '.join(each.name for each in kind)}" if pa.types.is_struct(kind) else f"is {kind}"

@@ -92,6 +92,9 @@ class ColumnReader:
         options = self._options
         if not dataclasses.is_dataclass(options) or getattr(options, "fields", ()) is not None:
             return self
+        if self._topic.format.members():
+            # The fields are messages.
+            return self
         assert not isinstance(options, type)
         chosen: Any = dataclasses.replace(options, fields=tuple(fields))
         return ColumnReader(self._topic, self._wanted, chosen, self._limits)

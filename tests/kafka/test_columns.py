@@ -156,3 +156,20 @@ def test_topics_of_different_columns_are_refused(fast):
         assert read(["t"], **place).schema.field("value").type == pa.int64()
         with pytest.raises(ConfigError, match="values of 'u' have other columns than those of 't'"):
             read(["t", "u"], **place)
+
+
+def test_fields_of_one_of_several_messages(fast):
+    registry = "memory://kafka-messages"
+    text = 'syntax = "proto3"; package shop; message Order { int64 id = 1; } message Refund { Order of = 1; }'
+    names = ["Order", "Refund"]
+    serde = kcodec.Serde("PROTOBUF", registry, topic="t", schema=text, message=names)
+    rows = [{"shop.Order": {"id": 7}}, {"shop.Refund": {"of": {"id": 8}}}]
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        write(pa.table({"value": pa.array(rows, serde.arrow_type)}), "t", value=serde, **place)
+        columns = {"order": "value.shop.Order.id", "refund": "value.shop.Refund.of.id"}
+        for value in (serde, {"format": "PROTOBUF", "registry": registry, "message": names}):
+            found = read("t", value=value, columns=columns, **place).read_all()
+            assert found.to_pylist() == [{"order": 7, "refund": None}, {"order": None, "refund": 8}]
+        with pytest.raises(ConfigError, match="there is no 'shop', it has "):
+            read("t", value=serde, columns=["value.shop.Order.none"], **place)
