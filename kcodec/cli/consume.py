@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcodec.cli.kafka_options import KafkaOptions, add_options
+from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
 from kcodec.errors import ConfigError, EncodeError, RegistryError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = ["add"]
 
 #: Columns that tell where a record stands.
 _PLACE = ("topic", "partition", "offset")
+#: What files are by their names, where nothing else is said.
+_OF_FILES = {".parquet": "parquet", ".csv": "csv"}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,6 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             default="bytes",
             help="avro, or another format of the registry; string, bytes, int, bigint, double (default %(default)s)",
         )
+    add_message(consume, "that of the first value")
     consume.add_argument(
         "--from", dest="start", metavar="WHERE", help="earliest, latest, -N (records before the end), a time, or "
         "offsets as JSON; by default earliest, with --follow latest",
@@ -63,7 +66,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     consume.add_argument("--columns", metavar="NAMES", help="such as key,value.id,offset,headers")
     consume.add_argument(
         "-o", "--format", choices=("table", "json", "text", "csv", "parquet"),
-        help="by default a table on a terminal, else json; text with a property print.*",
+        help="by default that of FILE (.parquet, .csv), a table on a terminal, else json; text with a property print.*",
     )  # fmt: skip
     consume.add_argument("--output", type=Path, metavar="FILE", help="by default the standard output")
     consume.add_argument(
@@ -105,7 +108,8 @@ def _run(given: argparse.Namespace) -> int:
     if format is None:
         wants_text = any(name.startswith("print.") for name in options.properties)
         is_table = given.output is None and sys.stdout.isatty()
-        format = "text" if wants_text else "table" if is_table else "json"
+        of_file = _OF_FILES.get(given.output.suffix.lower()) if given.output is not None else None
+        format = "text" if wants_text else "table" if is_table else of_file or "json"
     with RecordOutput(format, given.output, options.properties) as output:
         return 1 if _consume(given, options, format, output) else 0
 
@@ -113,17 +117,26 @@ def _run(given: argparse.Namespace) -> int:
 def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> bool:
     """Write the records that are asked for; return whether some could not be decoded."""
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
-    columns = given.columns.split(",") if given.columns else _columns(format)
+    columns = [name.strip() for name in given.columns.split(",")] if given.columns else _columns(format)
     # With a number of records, the last batch may be written in part: then its records have to tell what to commit, and
     # which faults are of those behind; the latter not if fields may have their names.
     fields = {name.rpartition(".")[2] for name in columns if "." in name}
     is_clear = fields.isdisjoint(("*", *_PLACE))
     places = _PLACE if given.max is not None and (given.group is not None or is_clear) else ()
     hidden = [name for name in places if name not in columns]
+    if given.where is not None:
+        from kcodec.cli.where import named_columns
+
+        # What has only fields of it among the columns is read as a whole, to look at.
+        named = named_columns(given.where)
+        hidden += [
+            name for name in _columns("json") if name in named and name not in (*columns, *hidden, *fields)
+            and (named[name] or "*" not in fields)
+        ]  # fmt: skip
     place: dict[str, Any] = {
         "config": options.config,
         "key": options.payload("key", given.key),
-        "value": options.payload("value", given.value),
+        "value": with_message(options.payload("value", given.value), given.message),
         "columns": [*columns, *hidden],
         "isolation": given.isolation,
         "errors": "report",
@@ -137,7 +150,8 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             for name in ("key", "value")
             if (text := _console_text(given, options, place[name], name)) is not None
         }
-    writer = _Writer(given, output, len(hidden))
+    numbers = {name for name in ("key", "value") if name in place["columns"] and _is_number(place[name])}
+    writer = _Writer(given, output, len(hidden), numbers)
     start = _where(given.start, "--from")
     try:
         if given.follow and given.end is not None:
@@ -230,7 +244,7 @@ def _place(record: pa.RecordBatch) -> tuple[str, int, int]:
 
 def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
     """Return what prints values as console consumers do: by the subject's latest schema, which they are read as."""
-    if isinstance(format, dict):
+    if _is_number(format):
         return _number_texts
     if not isinstance(format, str) or len(given.topics) > 1 or given.topics[0].startswith("^"):
         return None
@@ -255,11 +269,14 @@ def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any,
         return language.printer(language.parse(latest.text, named_texts(registry, latest)))
 
 
-def _number_texts(array: pa.Array) -> list[str | None]:
-    from kcodec._lazy import compute as pc
+def _is_number(format: Any) -> bool:
+    """Return whether keys or values are single numbers, as Java's serializers write them."""
+    return isinstance(format, dict) and format["format"] == "KAFKA"
+
+
+def _number_texts(numbers: pa.Array) -> list[str | None]:
     from kcodec.formats.json.codec import JsonCodec
 
-    numbers = pc.struct_field(array, [0])
     texts = JsonCodec(numbers.type, nonfinite=True).encode(numbers).to_pylist()
     # JSON has numbers that are not finite within quotes.
     return [None if each is None else each.decode().strip('"') for each in texts]
@@ -268,12 +285,13 @@ def _number_texts(array: pa.Array) -> list[str | None]:
 class _Writer:
     """Batches on their way out: those rows that are wanted, up to a number of them.
 
-    Of the columns, the last `hidden` ones are not written.
+    Of the columns, the last `hidden` ones are not written. Those of `numbers` are structs of one, which is shown bare.
     """
 
-    def __init__(self, given: argparse.Namespace, output: Any, hidden: int) -> None:
+    def __init__(self, given: argparse.Namespace, output: Any, hidden: int, numbers: set[str]) -> None:
         self._output = output
         self._hidden = hidden
+        self._numbers = numbers
         self._where = given.where
         self._condition: Any = None
         self._left = given.max
@@ -285,12 +303,18 @@ class _Writer:
         if self._begun:
             return
         self._begun = True
+        import pyarrow as pa
+
+        schema = pa.schema(
+            [
+                pa.field(field.name, field.type.field(0).type) if field.name in self._numbers else field
+                for field in schema
+            ]
+        )
         if self._where is not None:
             from kcodec.cli.where import condition
 
             self._condition = condition(self._where, schema)
-        import pyarrow as pa
-
         self._output.begin(pa.schema(list(schema)[: len(schema) - self._hidden]))
 
     @property
@@ -301,11 +325,11 @@ class _Writer:
     def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:
         """Write what is wanted of a batch; return the last record that is, if others of the batch are left."""
         self.progress.add(batch, lag)
-        parts = [batch]
+        parts = [self._bare(batch)]
         if self._condition is not None:
             import pyarrow as pa
 
-            parts = pa.Table.from_batches([batch]).filter(self._condition).to_batches()
+            parts = pa.Table.from_batches(parts).filter(self._condition).to_batches()
         last, is_cut = None, False
         for part in parts:
             if self._left is not None:
@@ -316,6 +340,19 @@ class _Writer:
                 self._show(part)
                 last = part
         return last.slice(len(last) - 1) if is_cut and last is not None else None
+
+    def _bare(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not self._numbers:
+            return batch
+        import pyarrow as pa
+
+        from kcodec._lazy import compute as pc
+
+        arrays = [
+            pc.struct_field(array, [0]) if name in self._numbers else array
+            for name, array in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
 
     def _show(self, part: pa.RecordBatch) -> None:
         try:

@@ -13,7 +13,7 @@ from kcodec._files import check_end
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 
-__all__ = ["KafkaOptions", "add_options", "shown_tries"]
+__all__ = ["KafkaOptions", "add_message", "add_options", "shown_tries", "with_message"]
 
 _PREFIX = "KCODEC_KAFKA_"
 #: What Confluent's console tools take as properties beside settings of the registry.
@@ -52,6 +52,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a property of Confluent's console tools, such as print.key=true or schema.registry.url=URL",
     )
     parser.add_argument("--registry", metavar="URL", help="the schema registry")
+
+
+def add_message(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the option that names messages of Protobuf."""
+    parser.add_argument(
+        "--message",
+        metavar="NAMES",
+        help=f"with --value protobuf: the message, by default {default}; or several, which are fields of values then",
+    )
+
+
+def with_message(format: Any, text: str | None) -> Any:
+    """Return the format of values with the messages that ``--message`` names."""
+    if text is None:
+        return format
+    named = {"format": format} if isinstance(format, str) else format
+    if named is None or named["format"] != "PROTOBUF":
+        raise ConfigError("--message is for --value protobuf")
+    names = [name.strip() for name in text.split(",")]
+    return {**named, "message": names[0] if len(names) == 1 else names}
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kcodec._files import check_end
-from kcodec.cli.kafka_options import KafkaOptions, add_options
+from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
 from kcodec.errors import ConfigError, EncodeError, SchemaError, one_line
 
 __all__ = ["add"]
@@ -34,6 +34,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     produce.add_argument(
         "--schema", type=Path, metavar="FILE", help="of values; by default the subject's latest one"
     )
+    add_message(produce, "the only one of the schema")
     produce.add_argument(
         "--key-field", metavar="NAME", help="the field of the values that is the key as well"
     )
@@ -49,6 +50,7 @@ def _run(given: argparse.Namespace) -> int:
     options = KafkaOptions(given)
     key = _with_schema("key", options.payload("key", given.key), options)
     value = _with_schema("value", options.payload("value", given.value), options, given.schema)
+    value = with_message(value, given.message)
     if options.flag("parse.key") and value is not None:
         raise ConfigError(
             "--property parse.key is for lines of bytes: with --value, --key-field names the key"

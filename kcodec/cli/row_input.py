@@ -250,7 +250,10 @@ def _lines_of_json(
     """Read lines of JSON, each a value, as the type of the schema that they are written with."""
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:
-        raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
+        what = "message" if value["format"] == "PROTOBUF" and "message" not in value else "schema"
+        raise ConfigError(
+            f"no {what} of {topic!r} is known: --{what} {'NAME' if what == 'message' else 'FILE'}"
+        )
     decode = _json_decoder(kind, isinstance(value, dict) and value["format"] == "KAFKA")
 
     #: For each line that is blank, the number of rows before it.

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError
 
-__all__ = ["condition"]
+__all__ = ["condition", "named_columns"]
 
 _COMPARISONS: dict[type, Any] = {
     ast.Eq: operator.eq,
@@ -31,16 +32,39 @@ def condition(text: str, schema: pa.Schema) -> Any:
     >>> str(condition("value.id > 5 and offset != 7", schema))
     '((FieldRef.Nested(FieldRef.Name(value) FieldRef.Name(id)) > 5) and (offset != 7))'
     """
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ConfigError(f"--where {text!r}: {getattr(error, 'msg', 'too long')}") from None
-    found = _condition(tree, schema, text)
+    found = _condition(_parsed_text(text), schema, text)
     try:
         schema.empty_table().filter(found)
     except pa.ArrowException as error:
         raise ConfigError(f"--where {text!r}: {error}") from None
     return found
+
+
+def named_columns(text: str) -> dict[str, bool]:
+    """Return the names that a condition begins with, and whether fields of them are meant.
+
+    Examples
+    --------
+    >>> named_columns("value.id > 5 and offset != 7")
+    {'value': True, 'offset': False}
+    """
+    found: dict[str, bool] = {}
+    for node in ast.walk(_parsed_text(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found[node.value.id] = True
+        elif isinstance(node, ast.Name):
+            found.setdefault(node.id, False)
+    return found
+
+
+def _parsed_text(text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = getattr(error, "msg", "too long")
+        raise ConfigError(
+            f"--where {text!r}: {reason}: it is such as \"value.id >= 5 and (topic == 'orders' or value.note is None)\""
+        ) from None
 
 
 def _condition(node: ast.expr, schema: pa.Schema, text: str) -> Any:
@@ -115,6 +139,7 @@ def _column(node: ast.expr, schema: pa.Schema, text: str) -> tuple[Any, pa.DataT
         raise ConfigError(f"--where {text!r}: on the left stands a column, such as value.id")
     path.insert(0, node.id)
     kind: Any = pa.struct(list(schema))
+    path = field_path(kind, path) or path
     for name in path:
         index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
         if index < 0:

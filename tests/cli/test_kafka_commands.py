@@ -469,6 +469,70 @@ def test_a_number_of_records_that_is_none(run, filled, count):
     assert left.value.code == 2
 
 
+def test_conditions_on_what_is_not_written(run, filled):
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled)
+
+    def rows(*more):
+        status, out, errors = run(*avro, *more)
+        assert (status, errors) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    assert rows("--columns", "value.note", "--where", "value.id >= 2") == [{"note": None}, {"note": "z"}]
+    assert rows("--columns", "value.id", "--where", "key == 'b' or offset == 2") == [{"id": 2}, {"id": 3}]
+    assert rows("--columns", "value.*", "--where", "value.id == 2") == [{"id": 2, "note": None}]
+    assert rows("--columns", "value.*, offset", "--where", "id == 3") == [{"id": 3, "note": "z", "offset": 2}]
+    some = ("--columns", "value.note", "--where", "value.id >= 2", "-n", "1")
+    assert rows(*some) == [{"note": None}]
+    unknown = run(*avro, "--columns", "value.note", "--where", "value.none == 2")
+    assert unknown[::2] == (2, "kcodec consume: --where 'value.none == 2': there is no 'none' in id, note\n")
+
+
+def test_keys_that_are_numbers_are_bare(run, registry):
+    keyed = ("orders", "--value", "avro", "--registry", registry, "--key", "bigint")
+    assert run("produce", *keyed, "--key-field", "id", stdin=b'{"id":5,"note":null}\n{"id":6}\n')[0] == 0
+    lines = run("consume", *keyed, "--columns", "key,value.id")[1].splitlines()
+    assert sorted(lines) == ['{"key":5,"id":5}', '{"key":6,"id":6}']
+    assert run("consume", *keyed, "--columns", "value.id", "--where", "key > 5")[1] == '{"id":6}\n'
+    assert run("consume", *keyed, "--columns", "key", "--where", "key > 5", "-o", "csv")[1] == '"key"\n6\n'
+
+
+def test_files_are_what_they_are_called(run, filled, tmp_path):
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value.*", "--output")
+    for name in ("a.parquet", "a.CSV", "a.jsonl", "a.csv"):
+        more = ("-o", "json") if name == "a.csv" else ()
+        assert run(*avro, tmp_path / name, *more)[::2] == (0, "")
+    assert pq.read_table(tmp_path / "a.parquet").to_pylist() == ROWS
+    assert (tmp_path / "a.CSV").read_text().splitlines() == ['"id","note"', '1,"ä"', "2,", '3,"z"']
+    for name in ("a.jsonl", "a.csv"):
+        assert [json.loads(line) for line in (tmp_path / name).read_text().splitlines()] == ROWS
+
+
+def test_messages_of_protobuf(run, tmp_path):
+    text = """syntax = "proto3"; package shop;
+        message Order { int64 id = 1; } message Refund { int64 id = 1; string why = 2; }"""
+    registry = f"sqlite:///{tmp_path}/protobuf.db"
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(text, "PROTOBUF"))
+    place = ("orders", "--value", "protobuf", "--registry", registry)
+    refund = ("produce", *place, "--partition", "0", "--message", "Refund")
+    assert run(*refund, stdin=b'{"id":1,"why":"late"}\n')[::2] == (0, "")
+    unsaid = run("produce", *place, stdin=b'{"id":2}\n')
+    assert unsaid[::2] == (2, "kcodec produce: no message of 'orders' is known: --message NAME\n")
+    assert run("produce", *place, "--partition", "0", "--message", "Order", stdin=b'{"id":2}\n')[0] == 0
+    both = ("--message", "Order, shop.Refund")
+    status, out, _ = run("consume", *place, *both, "--columns", "value")
+    rows = [{"shop.Order": None, "shop.Refund": {"id": 1, "why": "late"}}]
+    rows.append({"shop.Order": {"id": 2}, "shop.Refund": None})
+    assert (status, [json.loads(line)["value"] for line in out.splitlines()]) == (0, rows)
+    some = ("--columns", "value.shop.Refund.why", "--where", "value.shop.Refund.id == 1")
+    assert run("consume", *place, *both, *some)[1] == '{"why":"late"}\n'
+    status, out, errors = run("consume", *place, "--message", "Refund", "--columns", "value.why")
+    assert (status, out) == (1, '{"why":"late"}\n{"why":null}\n')
+    assert "values of the message shop.Order are not read as shop.Refund" in errors
+    for command, format in (("consume", "avro"), ("produce", "bigint"), ("consume", "bytes")):
+        wrong = run(command, "orders", "--registry", registry, "--value", format, "--message", "Order")
+        assert wrong[::2] == (2, f"kcodec {command}: --message is for --value protobuf\n")
+
+
 @pytest.mark.parametrize("format", ["json", "csv", "parquet"])
 def test_a_file_is_kept_where_nothing_can_be_read(run, filled, tmp_path, format):
     kept = tmp_path / "kept"

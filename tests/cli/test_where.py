@@ -30,6 +30,7 @@ VALUES = [{"id": 1, "note": "ä"}, {"id": 2, "note": None}, {"id": 3, "note": "z
         ("price > 1.25", [1, 2]),
         ("price in [1.5, 2]", [1]),
         ("price < 100", [0, 1, 2]),
+        ("messages.shop.Order.id > 7 and messages.shop.Order.id < 9", [1]),
     ],
 )
 def test_conditions(text, rows):
@@ -41,6 +42,7 @@ def test_conditions(text, rows):
             "when": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us")),
             "sent": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us", "UTC")),
             "price": pa.array([Decimal("1.25"), Decimal("1.50"), Decimal("2.50")]),
+            "messages": [{"shop.Order": {"id": number}, "shop.Refund": None} for number in (7, 8, 9)],
         }
     )
     assert table.filter(condition(text, table.schema))["offset"].to_pylist() == rows
@@ -70,3 +72,9 @@ def test_conditions_that_are_none(text):
     schema = pa.schema([("offset", pa.int64()), ("value", value), ("sent", pa.timestamp("us", "UTC"))])
     with pytest.raises(ConfigError, match="--where"):
         condition(text, schema)
+
+
+@pytest.mark.parametrize("text", ["offset = 1", "offset == 1 AND flag", "note like 'a%'"])
+def test_what_is_no_condition_is_told_what_one_is_like(text):
+    with pytest.raises(ConfigError, match=r"invalid syntax: it is such as \"value\.id >= 5 and "):
+        condition(text, pa.schema([("offset", pa.int64())]))
