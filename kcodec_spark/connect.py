@@ -26,6 +26,7 @@ def from_connect_json(
     compat: str | None = None,
     key: bool = False,
     wide_decimals: str | None = None,
+    fields: Sequence[str] | None = None,
     deterministic: bool = False,
 ) -> "Column":
     """Decode a column of what JsonConverter writes.
@@ -48,6 +49,8 @@ def from_connect_json(
         Whether to use a worker's settings of ``key.converter``, rather than of ``value.converter``.
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
+    fields : sequence of str, optional
+        The only fields to decode, dotted for those of structs below.
     deterministic : bool
         As for `from_avro`.
 
@@ -72,7 +75,8 @@ def from_connect_json(
     named = {name.lower(): value for name, value in others.items() if str(name).lower() == "debezium"}
     others = {name: value for name, value in others.items() if str(name).lower() != "debezium"}
     rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
-    codec = connect_codec(schema, {**converter, **named}, compat=compat, key=key, wide_decimals=wide_decimals)
+    arguments = {"compat": compat, "key": key, "wide_decimals": wide_decimals, "fields": fields}
+    codec = connect_codec(schema, {**converter, **named}, **arguments)
     return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
 
@@ -138,7 +142,7 @@ def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[s
 def connect_codec(schema: Any, options: Mapping[str, Any], **arguments: Any) -> Any:
     """Return the codec of a schema, with options by their names in `OPTIONS`."""
     converter = {name: value for name, value in options.items() if name != "debezium"}
-    arguments = {name: value for name, value in arguments.items() if value}
+    arguments = {name: value for name, value in arguments.items() if value not in (None, False)}
     if not flag(options, "debezium", default=True):
         arguments["debezium"] = False
     if is_codec(schema):

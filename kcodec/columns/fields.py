@@ -1,13 +1,14 @@
 """Which fields of nested columns are wanted, by their dotted names."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ConfigError, near
 
-__all__ = ["check_field", "field_names", "field_path", "field_tree"]
+__all__ = ["check_field", "chosen", "field_names", "field_path", "field_tree"]
 
 
 def field_names(fields: object) -> tuple[str, ...] | None:
@@ -65,3 +66,44 @@ def field_path(kind: pa.DataType, steps: Sequence[str]) -> list[str] | None:
         if index >= 0 and (below := field_path(kind.field(index).type, steps[end:])) is not None:
             return [name, *below]
     return None
+
+
+def chosen(kind: pa.DataType, fields: Sequence[str] | None) -> pa.DataType:
+    """Return a type with nothing but some fields, dotted for those of structs below; also in lists and maps.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such field.
+
+    Examples
+    --------
+    >>> print(chosen(pa.struct([("a", pa.list_(pa.struct([("b", pa.int8()), ("c", pa.int8())])))]), ["a.c"]))
+    struct<a: list<item: struct<c: int8>>>
+    """
+    return kind if fields is None else _chosen(kind, field_tree(fields), "")
+
+
+def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataType:
+    types = pa.types
+    if not wanted:
+        return kind
+    if types.is_struct(kind):
+        names = {field.name: None for field in kind}  # near names are looked for in their order
+        for name in wanted:
+            check_field(name, names, path, "an object")
+        return pa.struct(
+            [
+                field.with_type(
+                    _chosen(field.type, wanted[field.name], f"{path}.{field.name}" if path else field.name)
+                )
+                for field in kind
+                if field.name in wanted
+            ]
+        )
+    if types.is_map(kind):
+        item = kind.item_field
+        return pa.map_(kind.key_field, item.with_type(_chosen(item.type, wanted, path)))
+    if is_list(kind):
+        return list_of(kind.value_field.with_type(_chosen(kind.value_type, wanted, path)), kind)
+    raise ConfigError(f"{path or 'the root'} has no fields")

@@ -107,7 +107,14 @@ def _fields(asked: _Asked) -> dict[str, Any]:
 
 
 def _selected(codec: Any, asked: _Asked) -> Any:
-    return codec if asked.fields is None else codec.select(asked.fields)
+    if asked.fields is None:
+        return codec
+    found = codec.select(asked.fields)
+    if found is codec:
+        raise ConfigError(
+            f"{asked.part}.fields: {asked.format.lower()} is read as a whole: select the columns"
+        )
+    return found
 
 
 def _framed(asked: _Asked) -> Any:

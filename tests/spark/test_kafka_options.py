@@ -160,6 +160,12 @@ def test_columns_of_values():
     for debezium, kind in (("true", "date"), ("false", "int")):
         _, spark = columns(**{**connect, "value.schema": day, "debezium": debezium}, columns="value.*")
         assert spark.simpleString() == f"struct<at:{kind}>"
+    two = "id BIGINT, of STRUCT<a: INT, b: INT>"
+    for format in ("json", "connect_json"):
+        _, spark = columns(
+            **{"value.format": format, "value.schema": two, "value.fields": "of.b", "columns": "value.*"}
+        )
+        assert spark.simpleString() == "struct<of:struct<b:int>>"
     _, spark = columns(**{"key.format": "kafka", "key.schema": "K BIGINT", "columns": "key.K"})
     assert spark.simpleString() == "struct<K:bigint>"
 
@@ -168,6 +174,10 @@ def test_columns_of_values():
     ("options", "expected"),
     [
         ({"value.format": "arvo"}, "is not one of avro, protobuf"),
+        (
+            {"value.format": "delimited", "value.schema": "A INT, B INT", "value.fields": "A"},
+            "value.fields: delimited is read as a whole: select the columns",
+        ),
         ({"value.schema": RECORD}, "value.schema needs value.format"),
         ({"value.format": "avro"}, "value.schema is needed, or schemaRegistryAddress"),
         ({"value.format": "json", "schemaRegistryAddress": "memory://x"}, "value.schema is needed$"),

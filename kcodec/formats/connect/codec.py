@@ -13,6 +13,7 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run, check_errors, name_frames, report
 from kcodec.columns.casts import cast_rows, code_of
+from kcodec.columns.fields import chosen, field_names
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type
@@ -90,6 +91,9 @@ class ConnectJsonCodec(Codec):
         Arrow's, as those of Connect do. By default True, with ``compat`` False, which has no other value.
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
+    fields : sequence of str, optional
+        The only fields to decode, one at least, dotted for those of structs below; the others are passed over. All are
+        written.
     limits : Limits, optional
         What one row may cost.
 
@@ -149,6 +153,7 @@ class ConnectJsonCodec(Codec):
         round: str = "error",
         debezium: bool | None = None,
         large: bool = False,
+        fields: Sequence[str] | None = None,
         limits: Limits | None = None,
     ) -> None:
         for name, value, valid in (
@@ -191,6 +196,7 @@ class ConnectJsonCodec(Codec):
             "round": round,
             "debezium": debezium,
             "large": large,
+            "fields": field_names(fields),
             "limits": Limits.of(limits),
         }
         self._options = PlanOptions(
@@ -221,14 +227,23 @@ class ConnectJsonCodec(Codec):
         )
         self._targets: Kept[bytes, Target] = Kept()
         self._writings: Kept[tuple[str, pa.DataType], _Writing] = Kept()
-        self._target = self._given_target(schema if content is None else content)
+        schema = schema if content is None else content
+        self._schema = None if schema is None else self._connect_schema(schema)
+        self._target = self._given_target(schema)
         self.arrow_type = None if self._target is None else self._target.kind
+
+    def _connect_schema(self, schema: object) -> ConnectSchema:
+        """Return a schema that was given in any form."""
+        if isinstance(schema, (pa.DataType, pa.Schema)):
+            return ConnectSchema.from_arrow(schema, nullable=True)
+        return ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
 
     def _given_target(self, schema: object | None) -> Target | None:
         if schema is None:
             return None
         if isinstance(schema, (pa.DataType, pa.Schema)):
-            kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
+            whole = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
+            kind = chosen(whole, self._arguments["fields"])
             made = ConnectSchema.from_arrow(kind, nullable=True)
             target = self._make_target(made, decodable(decoded_type(kind)))
         else:
@@ -245,7 +260,7 @@ class ConnectJsonCodec(Codec):
     @property
     def schema(self) -> ConnectSchema | None:
         """The schema that rows are read and written as; None without one."""
-        return None if self._target is None else self._target.schema
+        return self._schema
 
     @property
     def plan(self) -> Plan:
@@ -306,6 +321,7 @@ class ConnectJsonCodec(Codec):
     def _target_of(self, schema: object) -> Target:
         """Return the target of a schema in any form but Arrow's."""
         schema = ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
+        schema = schema.select(self._arguments["fields"])
         precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
         debezium = self._options.debezium
         kind = arrow_type(schema, precision, wide, large, debezium)
@@ -383,9 +399,7 @@ class ConnectJsonCodec(Codec):
             raise SchemaError("there is no plan: values of this type are converted one by one") from None
 
     def _schema_of(self, kind: pa.DataType) -> ConnectSchema:
-        if self._target is not None:
-            return self._target.schema
-        return ConnectSchema.from_arrow(kind, nullable=True)
+        return ConnectSchema.from_arrow(kind, nullable=True) if self._schema is None else self._schema
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if self._target is None and pa.types.is_null(array.type):

@@ -2,18 +2,29 @@
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, SchemaError, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
-from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, ValueSchema, parse_integer, to_java
+from kcodec.formats.connect.values import (
+    DATE,
+    DECIMAL,
+    TIME,
+    TIMESTAMP,
+    Map,
+    Struct,
+    ValueSchema,
+    parse_integer,
+    to_java,
+)
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
@@ -208,6 +219,32 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         except RowError as error:
             raise SchemaError(error.reason) from None
 
+    def select(self, fields: Sequence[str] | None) -> "ConnectSchema":
+        """Return the schema with nothing but some fields, dotted for those of structs below; also in arrays and maps.
+
+        Parameters
+        ----------
+        fields : sequence of str, optional
+            Their names; all without.
+
+        Returns
+        -------
+        ConnectSchema
+
+        Raises
+        ------
+        ConfigError
+            If there is no such field.
+
+        Examples
+        --------
+        >>> row = ConnectSchema("struct", fields={"id": ConnectSchema("int64"), "note": ConnectSchema("string")})
+        >>> print(ConnectSchema("array", value_schema=row).select(["id"]).to_arrow())
+        list<item: struct<id: int64 not null> not null>
+        """
+        names = field_names(fields)
+        return self if names is None else _selected(self, field_tree(names), "")
+
     def to_json(self, decimal_format: str = "BASE64") -> dict[str, Any]:
         """Return the form that envelopes carry, as a dict in JsonConverter's order.
 
@@ -324,6 +361,38 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
     def __str__(self) -> str:
         # Defaults with the scale that they have.
         return self.to_text("NUMERIC")
+
+
+def _selected(schema: ConnectSchema, wanted: Mapping[str, Any], path: str) -> ConnectSchema:
+    if not wanted:
+        return schema
+    if schema.type == "struct":
+        for name in wanted:
+            check_field(name, schema.fields, path, schema.name or "a struct")
+        fields = {
+            name: _selected(part, wanted[name], f"{path}.{name}".lstrip("."))
+            for name, part in schema.fields.items()
+            if name in wanted
+        }
+        made = replace(schema, fields=fields, default=None)
+    elif schema.value_schema is not None:
+        made = replace(schema, value_schema=_selected(schema.value_schema, wanted, path), default=None)
+    else:
+        raise ConfigError(f"{path or 'the root'} has no fields")
+    return replace(made, default=_narrowed(schema.default, made))
+
+
+def _narrowed(value: Any, schema: ConnectSchema) -> Any:
+    """Return a value with nothing but the fields that its schema has."""
+    if value is None:
+        return None
+    if schema.type == "struct":
+        return Struct((name, _narrowed(value.get(name), part)) for name, part in schema.fields.items())
+    if schema.value_schema is None:
+        return value
+    if schema.type == "map":
+        return Map((key, _narrowed(item, schema.value_schema)) for key, item in value)
+    return [_narrowed(item, schema.value_schema) for item in value]
 
 
 _ATTRIBUTES: dict[str, type] = {

@@ -13,6 +13,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
+from kcodec.columns.fields import chosen, field_names
 from kcodec.columns.nested import arrange, unpack
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
@@ -53,6 +54,9 @@ class JsonCodec(Codec):
         is not.
     trailing : bool
         Whether anything may follow a document.
+    fields : sequence of str, optional
+        The only fields to decode, one at least, dotted for those of objects below; the others are read past. All are
+        written.
     limits : Limits, optional
         What one row may cost.
 
@@ -92,6 +96,7 @@ class JsonCodec(Codec):
         nonfinite: bool = False,
         round: str = "error",
         trailing: bool = False,
+        fields: Sequence[str] | None = None,
         limits: Limits | None = None,
     ) -> None:
         if isinstance(arrow_type, pa.Schema):
@@ -102,7 +107,9 @@ class JsonCodec(Codec):
             raise ConfigError(
                 f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type, schema or DDL"
             )
-        self.arrow_type = arrow_type
+        fields = field_names(fields)
+        self.arrow_type = chosen(arrow_type, fields)
+        self._written_type = arrow_type
         options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite, round)
         options.check()
         check_booleans(trailing=trailing)
@@ -112,10 +119,11 @@ class JsonCodec(Codec):
             "arrow_type": arrow_type,
             **options._asdict(),
             "trailing": trailing,
+            "fields": fields,
             "limits": self._limits,
         }
         try:
-            self._plan = json_plan(decodable(arrow_type), "decode", options)
+            self._plan = json_plan(decodable(self.arrow_type), "decode", options)
             self._encode_plan = json_plan(arrow_type, "encode", options)
         except RecursionError:
             raise SchemaError("the type is nested too deeply") from None
@@ -146,9 +154,9 @@ class JsonCodec(Codec):
         return decoded, faults
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        if array.type != self.arrow_type:
-            array = arrange(unpack(array), self.arrow_type)
-        plain, lost = cast_rows(array, self.arrow_type, floor=self._arguments["round"] == "truncate")
+        if array.type != self._written_type:
+            array = arrange(unpack(array), self._written_type)
+        plain, lost = cast_rows(array, self._written_type, floor=self._arguments["round"] == "truncate")
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)
         return encoded, sorted([*lost, *faults])

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
+from kcodec.columns.fields import chosen
 from kcodec.columns.nested import cast_leaves
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
@@ -18,7 +19,7 @@ from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_ty
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
-from kcodec.formats.json_schema.types import TypeOptions, arrow_type, chosen
+from kcodec.formats.json_schema.types import TypeOptions, arrow_type
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import NamedText
 from kcodec.plan import Limits, Plan

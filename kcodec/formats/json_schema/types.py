@@ -1,25 +1,21 @@
 """Shapes of documents as Arrow types."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_names, field_tree
-from kcodec.columns.types import is_list, list_of
+from kcodec.columns.fields import field_names
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
-from kcodec.plan.failure import step
 
 __all__ = [
     "UNKNOWN",
     "TypeOptions",
     "arrow_type",
-    "chosen",
     "decimal_scale",
     "entry_of",
     "has_no_columns",
@@ -275,43 +271,3 @@ def ordered_fields(shape: Shape) -> list[tuple[str, Shape]]:
         name: number if below.index is None else below.index for number, (name, below) in enumerate(places)
     }
     return sorted(places, key=lambda each: order[each[0]])
-
-
-def chosen(kind: pa.DataType, fields: Sequence[str] | None) -> pa.DataType:
-    """Return a type with nothing but some fields, dotted for those of structs below; also in lists and maps.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such field.
-
-    Examples
-    --------
-    >>> print(chosen(pa.struct([("a", pa.list_(pa.struct([("b", pa.int8()), ("c", pa.int8())])))]), ["a.c"]))
-    struct<a: list<item: struct<c: int8>>>
-    """
-    return kind if fields is None else _chosen(kind, field_tree(fields), "")
-
-
-def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataType:
-    types = pa.types
-    if not wanted:
-        return kind
-    if types.is_struct(kind):
-        names = {field.name: None for field in kind}  # near names are looked for in their order
-        for name in wanted:
-            check_field(name, names, path, "an object")
-        return pa.struct(
-            [
-                field.with_type(_chosen(field.type, wanted[field.name], step(path, field.name)))
-                for field in kind
-                if field.name in wanted
-            ]
-        )
-    if types.is_map(kind):
-        item = kind.item_field
-        return pa.map_(kind.key_field, item.with_type(_chosen(item.type, wanted, path)))
-    if is_list(kind):
-        item = kind.value_field.with_type(_chosen(kind.value_type, wanted, path))
-        return list_of(item, kind)
-    raise ConfigError(f"{path or 'the root'} has no fields")

@@ -327,3 +327,80 @@ def test_two_columns_of_one_name_are_refused(impl, compat):
     codec = ConnectJsonCodec(pa.schema([("i", pa.int64())]), compat=compat)
     with pytest.raises(SchemaError, match="the root: two columns have one name"):
         codec.encode(array)
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+@pytest.mark.parametrize("enveloped", [True, False])
+def test_chosen_fields(impl, compat, enveloped):
+    schema = {
+        "type": "struct",
+        "fields": [
+            {
+                "field": "a",
+                "type": "struct",
+                "optional": True,
+                "fields": [{"field": "x", "type": "int32"}, {"field": "y", "type": "string"}],
+                "default": {"x": 1, "y": "q"},
+            },
+            {
+                "field": "l",
+                "type": "array",
+                "items": {
+                    "type": "struct",
+                    "fields": [{"field": "u", "type": "int32"}, {"field": "v", "type": "int8"}],
+                },
+            },
+            {"field": "z", "type": "int32"},
+        ],
+    }
+    payloads = [{"a": {"x": 2, "y": "w"}, "l": [{"u": 1, "v": 2}], "z": 3}, {"a": None, "l": [], "z": 4}]
+    rows = [{"schema": schema, "payload": each} if enveloped else each for each in payloads]
+    values = [*(json.dumps(row, separators=(",", ":")).encode() for row in rows), None]
+    wanted = [{"a": {"y": "w"}, "l": [{"u": 1}]}, {"a": {"y": "q"}, "l": []}, None]
+    whole = ConnectJsonCodec(schema, schemas_enable=enveloped, compat=compat)
+    codec = whole.select(["a.y", "l.u"])
+    assert codec == ConnectJsonCodec(schema, schemas_enable=enveloped, compat=compat, fields=("a.y", "l.u"))
+    assert (
+        str(codec.arrow_type)
+        == "struct<a: struct<y: string not null>, l: list<item: struct<u: int32 not null> not null> not null>"
+    )
+    assert (
+        codec.decode(values).to_pylist()
+        == pickle.loads(pickle.dumps(codec)).decode(values).to_pylist()
+        == wanted
+    )
+    assert codec.select(["z"]) is codec
+    # All of them are written.
+    assert codec.schema == whole.schema
+    decoded = whole.decode(values[:2])
+    assert codec.encode(decoded) == whole.encode(decoded)
+    if enveloped:
+        assert ConnectJsonCodec(compat=compat, fields=["a.y", "l.u"]).decode(values).to_pylist() == wanted
+    elif compat is None:
+        bad = [b'{"a":null,"l":[{"u":1,"v":"x"}],"z":[]}']
+        assert codec.decode(bad).to_pylist() == [{"a": {"y": "q"}, "l": [{"u": 1}]}]
+        assert whole.decode(bad, errors="null").to_pylist() == [None]
+
+
+def test_chosen_fields_of_an_arrow_type(impl):
+    kind = pa.schema([("a", pa.int32()), ("b", pa.struct([("c", pa.int8()), ("d", pa.int8())]))])
+    codec = ConnectJsonCodec(kind, schemas_enable=False, fields=["b.d"])
+    assert codec.decode([b'{"a":"x","b":{"c":"x","d":1}}']).to_pylist() == [{"b": {"d": 1}}]
+    assert codec.encode(pa.table({"a": [1], "b": [{"c": 2, "d": 3}]})).to_pylist() == [
+        b'{"a":1,"b":{"c":2,"d":3}}'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("id", "fields='id' is not a list of names"),
+        ([], r"fields=\[\] is not a list of names"),
+        (["none"], "the root [(]a struct[)] has no field none"),
+        (["id.none"], "id has no fields"),
+    ],
+)
+def test_fields_that_are_none(fields, reason):
+    schema = {"type": "struct", "fields": [{"field": "id", "type": "int64"}]}
+    with pytest.raises(ConfigError, match=reason):
+        ConnectJsonCodec(schema, fields=fields)

@@ -574,3 +574,19 @@ def test_inference_of_several_kinds(impl):
         infer([b"{"])
     with pytest.raises(kcodec.SchemaError, match="NaN is not JSON"):
         infer([b"NaN"])
+
+
+def test_chosen_fields(impl):
+    kind = "id INT NOT NULL, of STRUCT<a: INT, b: ARRAY<STRUCT<c: INT, d: INT>>>, any STRING"
+    whole = kcodec.JsonCodec(kind)
+    codec = whole.select(["of.b.d", "any"])
+    assert codec == kcodec.JsonCodec(kind, fields=("of.b.d", "any")) != whole
+    assert str(codec.arrow_type) == "struct<of: struct<b: list<item: struct<d: int32>>>, any: string>"
+    document = b'{"id":"x","of":{"a":"y","b":[{"c":"z","d":7}]},"any":"w"}'
+    assert codec.decode([document, None]).to_pylist() == [{"of": {"b": [{"d": 7}]}, "any": "w"}, None]
+    assert whole.decode([document], errors="null").to_pylist() == [None]
+    rows = whole.decode([b'{"id":1,"of":{"a":2,"b":[{"c":3,"d":4}]},"any":null}'])
+    # All of them are written.
+    assert codec.encode(rows) == whole.encode(rows)
+    with pytest.raises(kcodec.ConfigError, match=r"of \(an object\) has no field c"):
+        whole.select(["of.c"])
