@@ -74,6 +74,8 @@ def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Stateme
     >>> orders.value_codec().decode([b'{"Paid": true}']).to_pylist()
     [{'Paid': True}]
     """
+    if variables is not None and not isinstance(variables, Mapping):
+        raise TypeError(f"variables are a mapping of names to texts, not {type(variables).__name__}")
     return _Statements(text, variables or {}).read()
 
 

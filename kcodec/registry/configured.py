@@ -15,7 +15,7 @@ from kcodec.registry.base import (
     qualified,
 )
 from kcodec.registry.database import Database
-from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
+from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_config, check_mode
 
 __all__ = ["ConfiguredDatabase"]
 
@@ -53,6 +53,7 @@ class ConfiguredDatabase(Database):
 
         What stands under the ``cleared`` keys of the server is then no longer set.
         """
+        check_config(config)
         for rules in (config.default_rule_set, config.override_rule_set):
             if rules is not None:
                 rules.check()

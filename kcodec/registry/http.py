@@ -23,7 +23,7 @@ from kcodec.registry.base import (
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 from kcodec.registry.compatibility.levels import Compatibility, check_level
-from kcodec.registry.settings import Config, check_mode
+from kcodec.registry.settings import Config, check_config, check_mode
 
 __all__ = ["HttpRegistry"]
 
@@ -288,6 +288,7 @@ class HttpRegistry:
 
     def set_config(self, config: Config, subject: str | None = None) -> Config:
         """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        check_config(config)
         return Config.of(self._ask("PUT", _place("config", subject), None, config.json, kind=dict))
 
     def delete_config(self, subject: str | None = None) -> Config:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcodec.errors import RegistryError
+from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.compatibility.levels import check_level
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["DEFAULTS", "MODES", "NOTHING", "POLICIES", "Config", "check_mode"]
+__all__ = ["DEFAULTS", "MODES", "NOTHING", "POLICIES", "Config", "check_config", "check_mode"]
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
@@ -154,6 +154,13 @@ NOTHING = Config()
 
 #: What holds where nothing is set.
 DEFAULTS = Config("BACKWARD", normalize=False, validate_fields=False)
+
+
+def check_config(config: Any) -> None:
+    """Raise `ConfigError` if what is to be set is no `Config`, such as a level alone."""
+    if not isinstance(config, Config):
+        given = repr(config) if isinstance(config, str) else "..."
+        raise ConfigError(f"a configuration is a Config({given}), not a {type(config).__name__}")
 
 
 def check_mode(mode: Any) -> str:

@@ -337,6 +337,8 @@ def test_a_statement_by_itself():
     assert parse_one(str(made)) == made
     with pytest.raises(SchemaError, match="2 statements: one is needed"):
         parse_one(created() * 2)
+    with pytest.raises(TypeError, match="variables are a mapping of names to texts, not list"):
+        parse("CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='JSON');", ["x"])
     with pytest.raises(TypeError, match="a text or a Statement, not int"):
         parse_one(3)
     with pytest.raises(SchemaError, match="Unknown format: X"):

@@ -228,6 +228,11 @@ class TestContract:
         with refused(422, 42201):
             registry.lookup("s", schema)
 
+    def test_refuses_a_configuration_that_is_a_level(self, registry):
+        for subject in (None, "s"):
+            with pytest.raises(ConfigError, match=r"a configuration is a Config\('FULL'\), not a str"):
+                registry.set_config("FULL", subject)
+
     def test_finds_nothing_by_what_is_no_guid(self, registry):
         for name in (None, 5, "x"):
             with refused(404, 40403):

@@ -49,6 +49,11 @@ def converter_config(
     >>> converter_config({"value.converter.schemas.enable": "false", "tasks.max": "1"}).schemas_enable
     False
     """
+    if given is not None and not (
+        isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
+    ):
+        # Of what it holds nothing is shown: it may be a credential.
+        raise ConfigError(f"config is a mapping of names to values, not this {type(given).__name__}")
     names = {each.name.replace("_", "."): each.name for each in fields(ConverterConfig)}
     defaults = ConverterConfig()
     found = {name: value for name, value in keywords.items() if value != getattr(defaults, name)}

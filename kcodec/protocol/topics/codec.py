@@ -125,6 +125,10 @@ class TopicCodec:
             if topic in FRAMED or topic == "__share_group_state":
                 raise ConfigError(f"definitions= are needed for {topic}: kcodec.protocol.load reads Kafka's")
             definitions = builtin_definitions()
+        elif not isinstance(definitions, Definitions):
+            raise ConfigError(
+                f"definitions are what kcodec.protocol.load makes, not a {type(definitions).__name__}"
+            )
         self._build(topic, record_types(topic, definitions), compat, unknown_tags, Limits.of(limits))
 
     def _build(

@@ -34,7 +34,7 @@ def differences(
     Raises
     ------
     ConfigError
-        If the types differ, the type has no such policy, or there are references and no registry.
+        If one is no `Schema`, the types differ, the type has no such policy, or there are references and no registry.
     SchemaError
         If one is no schema.
     RegistryError
@@ -47,6 +47,11 @@ def differences(
     >>> differences(Schema('"long"'), Schema('"int"'))
     [Difference(type='TYPE_MISMATCH', path='/', message='reader type: INT not compatible with writer type: LONG')]
     """
+    for name, schema in (("old", old), ("new", new)):
+        if not isinstance(schema, Schema):
+            raise ConfigError(
+                f"{name} is a Schema, such as Schema(text, 'AVRO'), not a {type(schema).__name__}"
+            )
     known = schema_format(new.type)
     if old.type != new.type:
         raise ConfigError(f"a schema of {new.type} does not compare with one of {old.type}")

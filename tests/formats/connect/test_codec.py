@@ -271,6 +271,11 @@ def test_settings_under_the_names_of_connect():
         ({"config": {"schemas.enable": "yes"}}, "not one of true, false"),
         ({"config": {"schemas.cache.size": "-1"}}, "a number of schemas"),
         ({"config": {"converter.type": "key"}}, "converter.type"),
+        (
+            {"config": [("decimal.format", "NUMERIC")]},
+            "config is a mapping of names to values, not this list",
+        ),
+        ({"config": {1: "NUMERIC"}}, "not this dict"),
         ({"compat": "ksqldb"}, "not one of None, 'connect'"),
         ({"precision": 77}, "not within 1 and 76"),
     ):

@@ -336,6 +336,8 @@ def test_arguments(definitions):
         TopicCodec("__share_group_state", builtin_definitions())
     with pytest.raises(ConfigError, match="compat='java' is not one of"):
         TopicCodec("__consumer_offsets", compat="java")
+    with pytest.raises(ConfigError, match=r"definitions are what kcodec\.protocol\.load makes, not a str"):
+        TopicCodec("__cluster_metadata", "kafka-clients.jar")
     codec = TopicCodec("__consumer_offsets")
     with pytest.raises(ConfigError, match="keys are needed"):
         codec.decode(None, [b""])

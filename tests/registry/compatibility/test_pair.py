@@ -54,6 +54,11 @@ def test_references():
 def test_what_does_not_compare():
     with pytest.raises(ConfigError, match="AVRO does not compare with one of JSON"):
         differences(CLOSED, Schema('"int"'))
+    for texts in (('"int"', Schema('"int"')), (Schema('"int"'), '"int"')):
+        with pytest.raises(
+            ConfigError, match=r"(old|new) is a Schema, such as Schema\(text, 'AVRO'\), not a str"
+        ):
+            differences(*texts)
     with pytest.raises(ConfigError, match="STRICT"):
         differences(Schema('"int"'), Schema('"int"'), policy="LENIENT")
     with pytest.raises(SchemaError):
