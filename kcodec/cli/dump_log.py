@@ -20,6 +20,8 @@ _TOPICS = {
     "cluster-metadata-decoder": "__cluster_metadata",
     "share-group-state-decoder": "__share_group_state",
 }
+#: Topics whose records are not known without definitions, and the jar that has these.
+_DEFINED = {"__cluster_metadata": "kafka-metadata", "__share_group_state": "kafka-share-coordinator"}
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -68,6 +70,11 @@ def _run(given: argparse.Namespace) -> int:
     if given.topic is not None:
         if given.format != "text":
             raise ConfigError("decoders of topics are for the text form")
+        if given.definitions is None and given.topic in _DEFINED:
+            jar = _DEFINED[given.topic]
+            raise ConfigError(
+                f"{given.topic} needs --definitions: those of {jar}, a jar in the folder libs of Kafka"
+            )
         definitions = None if given.definitions is None else load(given.definitions)
         text = TopicText(given.topic, definitions)
     if given.format == "parquet" and (given.out is None or len(given.paths) > 1):

@@ -104,8 +104,12 @@ def test_the_command(tmp_path, capsys, shared):
     more = ["--definitions", str(shared / "kafka-messages")]
     assert main(["dump-log", "--offsets-decoder", *more, str(path)]) == 0
     assert "leaderEpoch" in capsys.readouterr().out
-    assert main(["dump-log", "--share-group-state-decoder", str(path)]) == 2
-    assert "no record of __share_group_state" in capsys.readouterr().err
+    for decoder, topic, jar in (
+        ("share-group-state", "__share_group_state", "kafka-share-coordinator"),
+        ("cluster-metadata", "__cluster_metadata", "kafka-metadata"),
+    ):
+        assert main(["dump-log", f"--{decoder}-decoder", str(path)]) == 2
+        assert f"{topic} needs --definitions: those of {jar}, a jar" in capsys.readouterr().err
     assert main(["dump-log", "--offsets-decoder", "--format", "json", str(path)]) == 2
     with pytest.raises(SystemExit):
         main(["dump-log", "--offsets-decoder", "--transaction-log-decoder", str(path)])
