@@ -183,6 +183,62 @@ def _keys() -> dict[str, _Key]:
 
 _KEYS = _keys()
 
+#: Settings of librdkafka and of Java's clients that are taken and change nothing: there are no members of groups here,
+#: and threads, sockets and logs are others.
+_WITHOUT_MEANING = frozenset(
+    (
+        *("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records"),
+        *("partition.assignment.strategy", "group.instance.id", "group.protocol", "auto.commit.interval.ms"),
+        *(
+            "enable.partition.eof",
+            "queued.min.messages",
+            "queued.max.messages.kbytes",
+            "fetch.error.backoff.ms",
+        ),
+        *(
+            "linger.ms",
+            "queue.buffering.max.ms",
+            "queue.buffering.max.messages",
+            "queue.buffering.max.kbytes",
+        ),
+        *(
+            "batch.num.messages",
+            "buffer.memory",
+            "delivery.report.only.error",
+            "sticky.partitioning.linger.ms",
+        ),
+        *("client.dns.lookup", "broker.address.family", "broker.address.ttl", "connections.max.idle.ms"),
+        *(
+            "reconnect.backoff.ms",
+            "reconnect.backoff.max.ms",
+            "socket.keepalive.enable",
+            "socket.nagle.disable",
+        ),
+        *(
+            "send.buffer.bytes",
+            "receive.buffer.bytes",
+            "socket.send.buffer.bytes",
+            "socket.receive.buffer.bytes",
+        ),
+        *("api.version.request", "api.version.request.timeout.ms", "api.version.fallback.ms"),
+        *("broker.version.fallback", "statistics.interval.ms", "debug", "log_level", "log.connection.close"),
+    )
+)
+#: What takes the place of others.
+_INSTEAD = {
+    "enable.auto.commit": "none are committed but by `commit`",
+    "enable.auto.offset.store": "none are committed but by `commit`",
+    **dict.fromkeys(("key.deserializer", "key.serializer"), "give key="),
+    **dict.fromkeys(("value.deserializer", "value.serializer"), "give value="),
+    "partitioner": "records go where murmur2_random puts them, or into partition=",
+    "partitioner.class": "records go where Java's producer puts them, or into partition=",
+    "retries": "delivery.timeout.ms is how long it is tried",
+    "message.send.max.retries": "delivery.timeout.ms is how long it is tried",
+    "max.block.ms": "default.api.timeout.ms is how long it is tried",
+}
+#: Of the settings of registries those that Java's clients have beside their own.
+_OF_REGISTRY = ("basic.auth.", "bearer.auth.")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -254,7 +310,7 @@ class Settings:
         """Check settings; `servers` are addresses beside them, `given` further fields, None for those that are not.
 
         Raise `ConfigError` for an unknown name, with the nearest known one, and for a value that is none. Settings of a
-        schema registry have the prefix ``schema.registry.``.
+        schema registry have the prefix ``schema.registry.``, which ``basic.auth.`` and ``bearer.auth.`` may do without.
         """
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
@@ -264,10 +320,18 @@ class Settings:
         for name, value in (config or {}).items():
             key = _KEYS.get(name)
             if key is None:
-                if isinstance(name, str) and name.startswith("schema.registry."):
+                if isinstance(name, str) and name.startswith(("schema.registry.", *_OF_REGISTRY)):
                     registry.append((name.removeprefix("schema.registry."), value))
                     continue
-                raise ConfigError(f"unknown setting {name!r}{near(str(name), _KEYS)}")
+                if name in _WITHOUT_MEANING:
+                    continue
+                if name in _INSTEAD:
+                    if name.startswith("enable.auto.") and not _flag(name, value):
+                        continue
+                    if name == "partitioner" and value == "murmur2_random":
+                        continue
+                    raise ConfigError(f"unknown setting {name!r}: {_INSTEAD[name]}")
+                raise ConfigError(f"unknown setting {name!r}{near(str(name), (*_KEYS, *_WITHOUT_MEANING))}")
             read = key.read(name, value)
             if key.field in found and found[key.field] != read:
                 raise ConfigError(f"{names[key.field]} and {name} contradict each other")

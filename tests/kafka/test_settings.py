@@ -1,6 +1,7 @@
 """Settings under the names of librdkafka and Java's clients."""
 
 import pickle
+import re
 
 import pytest
 
@@ -99,7 +100,42 @@ def test_what_is_refused(config, message):
     assert SECRET not in str(info.value)
 
 
-@pytest.mark.parametrize("name", ["max.block.ms", "linger.ms", "max.poll.records"])
+def test_settings_of_others_change_nothing():
+    """Those of members of groups, and of clients that are made otherwise, as providers hand them out."""
+    config = {
+        "client.dns.lookup": "use_all_dns_ips",
+        "session.timeout.ms": "45000",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": False,
+        "linger.ms": 5,
+        "partitioner": "murmur2_random",
+        "debug": "broker",
+    }
+    assert Settings.of(config, "b:2") == Settings.of({}, "b:2")
+    user = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": f"me:{SECRET}"}
+    registry = {"schema.registry.url": "http://r:1"}
+    named = {f"schema.registry.{name}": value for name, value in user.items()}
+    assert Settings.of({**registry, **user}, "b:2") == Settings.of({**registry, **named}, "b:2")
+    assert SECRET not in repr(Settings.of(user, "b:2"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("enable.auto.commit", True, "none are committed but by `commit`"),
+        ("enable.auto.commit", "yes", "enable.auto.commit='yes' is not true or false"),
+        ("value.deserializer", "org.apache.kafka.common.serialization.StringDeserializer", "give value="),
+        ("partitioner", "consistent", "records go where murmur2_random puts them"),
+        ("max.block.ms", 5, "default.api.timeout.ms is how long it is tried"),
+        ("session.timout.ms", 5, "did you mean 'session.timeout.ms'?"),
+    ],
+)
+def test_what_takes_the_place_of_settings(name, value, reason):
+    with pytest.raises(ConfigError, match=re.escape(reason)):
+        Settings.of({name: value}, "b:2")
+
+
+@pytest.mark.parametrize("name", ["zookeeper.connect", "interceptor.classes", "log.dirs"])
 def test_no_hint_where_nothing_is_near(name):
     with pytest.raises(ConfigError, match=f"^unknown setting '{name}'$"):
         Settings.of({name: 1}, "b:2")
