@@ -151,7 +151,7 @@ def _by_partition(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
     if isinstance(text, str):
         try:
             parsed = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"offsets are no JSON: {error}") from None
     else:
         parsed = text

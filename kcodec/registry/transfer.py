@@ -105,7 +105,7 @@ def _versions(registry: SchemaRegistry, subjects: list[str]) -> Iterator[tuple[R
         return
     for subject in subjects:
         config = own_config(registry, subject)
-        if config is not None and config.alias:
+        if config is not None and config.alias and qualified(config.alias, context_of(subject)) != subject:
             # A server answers for the other one.
             raise RegistryError(
                 f"{subject} has versions, and is an alias of {config.alias}: its own cannot be asked for; drop the "
@@ -251,8 +251,12 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
         try:
             body = json.loads(text)
             parsed.append((body.get("order", 0), _entry(body)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{where}: not an entry of a registry: {error!r}") from None
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{where}: not an entry of a registry: {error}") from None
+        except KeyError as error:
+            raise ConfigError(f"{where}: not an entry of a registry: there is no {error}") from None
+        except (TypeError, AttributeError):
+            raise ConfigError(f"{where}: not an entry of a registry: a value is of another type") from None
     parsed.sort(key=lambda each: each[0])
     for _, entry in parsed:
         yield entry

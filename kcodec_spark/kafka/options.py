@@ -243,7 +243,7 @@ def _nearest(name: str, known: Mapping[str, str]) -> str:
 def _assignment(text: str) -> dict[str, list[int]]:
     try:
         parsed = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"assign is no JSON: {error}") from None
     if (
         not isinstance(parsed, dict)

@@ -61,7 +61,7 @@ def test_positions(positions):
     assert read_positions(positions_json(positions)) == positions
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"t": 5}', '{"t": {"x": 5}}', "{"])
+@pytest.mark.parametrize("text", ["", "[]", '{"t": 5}', '{"t": {"x": 5}}', "{", "[" * 100_000])
 def test_positions_that_are_none(text):
     with pytest.raises(ConfigError, match=r"offsets are|is not the number of a partition"):
         read_positions(text)

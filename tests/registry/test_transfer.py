@@ -119,12 +119,21 @@ def test_settings_of_what_is_only_read():
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", "{}", '{"subject": "s"}', '{"schema": "x", "subject": "s", "id": "x"}']
+    "text", ["{", "[]", "{}", '{"subject": "s"}', '{"schema": "x", "subject": "s", "id": "x"}', "[" * 100_000]
 )
 def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "x.jsonl").write_text(text)
-    with pytest.raises(ConfigError, match=r"x\.jsonl, line 1"):
+    with pytest.raises(ConfigError, match=r"x\.jsonl, line 1: not an entry of a registry: ") as info:
         list(read_entries(tmp_path / "x.jsonl"))
+    assert "Error" not in str(info.value)
+
+
+def test_an_alias_of_itself_is_asked_for(tmp_path):
+    source = MemoryRegistry()
+    source.register("self", Schema('"int"'))
+    source.set_config(Config(alias="self"), "self")
+    with serve(source) as server:
+        assert copy(server.url, str(tmp_path / "x.jsonl")) == 1
 
 
 def test_a_source_that_is_no_text(tmp_path):
