@@ -13,6 +13,8 @@ from kcodec.errors import ConfigError
 
 __all__ = ["condition", "named_columns"]
 
+#: Arrow goes down an expression as deep as it is, in the end beyond the stack.
+_MOST_PARTS = 1000
 _COMPARISONS: dict[type, Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -59,12 +61,15 @@ def named_columns(text: str) -> dict[str, bool]:
 
 def _parsed_text(text: str) -> ast.expr:
     try:
-        return ast.parse(text, mode="eval").body
+        tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", "too long")
         raise ConfigError(
             f"--where {text!r}: {reason}: it is such as \"value.id >= 5 and (topic == 'orders' or value.note is None)\""
         ) from None
+    if sum(len(node.values) for node in ast.walk(tree) if isinstance(node, ast.BoolOp)) > _MOST_PARTS:
+        raise ConfigError(f"--where of more than {_MOST_PARTS} parts: `in` takes many values")
+    return tree
 
 
 def _condition(node: ast.expr, schema: pa.Schema, text: str) -> Any:

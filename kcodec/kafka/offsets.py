@@ -110,7 +110,7 @@ def _is_single(value: Any) -> bool:
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         found = re.compile(pattern)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(f"topics={pattern!r} is no pattern: {error}") from None
     if not isinstance(found.pattern, str):
         raise ConfigError(f"topics={pattern!r} is no pattern of text")

@@ -153,7 +153,7 @@ class Given:
         if given[0] == "subscribePattern":
             try:
                 return re.compile(text)
-            except re.error as error:
+            except (re.error, RecursionError, OverflowError) as error:
                 raise ConfigError(f"subscribePattern={text!r} is no pattern: {error}") from None
         return _assignment(text)
 

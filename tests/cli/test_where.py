@@ -30,6 +30,9 @@ VALUES = [{"id": 1, "note": "ä"}, {"id": 2, "note": None}, {"id": 3, "note": "z
         ("price > 1.25", [1, 2]),
         ("price in [1.5, 2]", [1]),
         ("price < 100", [0, 1, 2]),
+        (" or ".join(f"offset == {number}" for number in range(2, 1002)), [2]),
+        (f"offset in {[*range(2, 20_001)]}", [2]),
+        ("offset != 0 and offset != 1 and offset != 5", [2]),
         ("messages.shop.Order.id > 7 and messages.shop.Order.id < 9", [1]),
     ],
 )
@@ -77,4 +80,10 @@ def test_conditions_that_are_none(text):
 @pytest.mark.parametrize("text", ["offset = 1", "offset == 1 AND flag", "note like 'a%'"])
 def test_what_is_no_condition_is_told_what_one_is_like(text):
     with pytest.raises(ConfigError, match=r"invalid syntax: it is such as \"value\.id >= 5 and "):
+        condition(text, pa.schema([("offset", pa.int64())]))
+
+
+def test_conditions_of_many_parts():
+    text = " or ".join(f"offset == {number}" for number in range(20_000))
+    with pytest.raises(ConfigError, match="--where of more than 1000 parts: `in` takes many values"):
         condition(text, pa.schema([("offset", pa.int64())]))

@@ -475,6 +475,8 @@ def test_topics_that_are_none(fast):
                 read(topics, **place)
         with pytest.raises(ConfigError, match="is no pattern of text"):
             read(re.compile(b"t"), servers=cluster.address, config=fast)
+        with pytest.raises(ConfigError, match="is no pattern"):
+            read("^" + "(" * 5000 + ")" * 5000, servers=cluster.address, config=fast)
         with pytest.raises(ConfigError, match=r"the pattern '\^t.\*' is to stand alone"):
             read(["t", "^t.*"], **place)
         with pytest.raises(KafkaError, match="t-7: UNKNOWN_TOPIC_OR_PARTITION"):

@@ -309,11 +309,15 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         >>> ConnectSchema.from_arrow(pa.struct([pa.field("id", pa.uint8(), nullable=False)])).to_text()
         '{"type":"struct","fields":[{"type":"int16","optional":false,"field":"id"}],"optional":false}'
         """
+        name = ""
         if isinstance(kind, pa.Field):
-            return _from_arrow(kind.type, kind.nullable or nullable, kind.name)
+            kind, nullable, name = kind.type, kind.nullable or nullable, kind.name
         if isinstance(kind, pa.Schema):
             kind = pa.struct(list(kind))
-        return _from_arrow(kind, nullable, "")
+        try:
+            return _from_arrow(kind, nullable, name)
+        except RecursionError:
+            raise SchemaError("the type is nested too deeply") from None
 
     def to_arrow(
         self,

@@ -108,7 +108,6 @@ class JsonCodec(Codec):
                 f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type, schema or DDL"
             )
         fields = field_names(fields)
-        self.arrow_type = chosen(arrow_type, fields)
         self._written_type = arrow_type
         options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite, round)
         options.check()
@@ -123,6 +122,7 @@ class JsonCodec(Codec):
             "limits": self._limits,
         }
         try:
+            self.arrow_type = chosen(arrow_type, fields)
             self._plan = json_plan(decodable(self.arrow_type), "decode", options)
             self._encode_plan = json_plan(arrow_type, "encode", options)
         except RecursionError:

@@ -266,3 +266,13 @@ def test_floats_that_are_not_finite_widen(compat, impl):
 def test_nonfinite_is_true_or_false():
     with pytest.raises(ConfigError, match="nonfinite"):
         ConnectJsonCodec(nonfinite="yes")
+
+
+def test_types_that_are_nested_too_deeply():
+    kind = pa.int8()
+    for _ in range(3000):
+        kind = pa.list_(kind)
+    with pytest.raises(SchemaError, match="nested too deeply"):
+        ConnectSchema.from_arrow(kind)
+    with pytest.raises(SchemaError, match="nested too deeply"):
+        ConnectJsonCodec(kind)

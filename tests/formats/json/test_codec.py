@@ -590,3 +590,11 @@ def test_chosen_fields(impl):
     assert codec.encode(rows) == whole.encode(rows)
     with pytest.raises(kcodec.ConfigError, match=r"of \(an object\) has no field c"):
         whole.select(["of.c"])
+
+
+def test_fields_of_types_that_are_nested_too_deeply():
+    kind = pa.int8()
+    for _ in range(3000):
+        kind = pa.list_(kind)
+    with pytest.raises(kcodec.SchemaError, match="nested too deeply"):
+        kcodec.JsonCodec(kind, fields=["id"])
