@@ -1,5 +1,6 @@
 """What the references of a schema name: documents at hand, and parts of them. Nothing is ever fetched."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from kcodec.errors import SchemaError
 
-__all__ = ["ABSENT", "Documents", "Resource", "Target"]
+__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri"]
 
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
@@ -20,6 +21,25 @@ _DRAFTS = {
     "https://json-schema.org/draft/2020-12/schema": 2020,
 }
 _DEFAULT_DRAFT = 7
+
+#: A character of a URI as ``java.net.URI`` has them: of any script, others in hexadecimal digits.
+_CHARACTER = r"""(?:
+    [^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"<>\\^`{|}%\[\]#?/] | %[0-9A-Fa-f]{2}
+)"""
+_URI = re.compile(
+    rf"""
+    (?: [A-Za-z][A-Za-z0-9+.\-]*: (?=[^#]) | (?! [^/?#]*: ) )
+    (?:
+        (?<=:) (?!/) (?: {_CHARACTER} | [/?\[\]] )*
+      |
+        (?! //\Z ) (?: // (?: {_CHARACTER}*@ )? \[[0-9A-Fa-f:.]+\] (?: :[0-9]* )? )?
+        (?: {_CHARACTER} | / )*
+        (?: \? (?: {_CHARACTER} | [/?\[\]] )* )?
+    )
+    (?: [#] (?: {_CHARACTER} | [/?\[\]] )* )?
+    """,
+    re.VERBOSE,
+)
 
 
 @dataclass
@@ -134,6 +154,17 @@ class Documents:
             self._parts[id(part)] = inner
         _find_anchors(resource, key)
         return resource
+
+
+def is_uri(text: str) -> bool:
+    """Return whether ``java.net.URI`` takes a text, in which some characters have to be quoted.
+
+    Examples
+    --------
+    >>> is_uri("#/$defs/Page[Order]"), is_uri("#/$defs/Page%3COrder%3E"), is_uri("#/$defs/Page<Order>")
+    (True, True, False)
+    """
+    return _URI.fullmatch(text) is not None
 
 
 def _draft(document: Any, default: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import read_document
-from kcodec.formats.json_schema.references import ABSENT, Documents, Resource
+from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri
 from kcodec.formats.schema_format import NamedText
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
@@ -302,7 +302,7 @@ class _SchemaReader:
         """Put down what a schema says of itself."""
         key = "id" if self.draft == 4 else "$id"
         node.id = self.text_or_none(key)
-        if node.id is not None and not _URI.fullmatch(node.id):
+        if node.id is not None and not is_uri(node.id):
             self.refuse(key, "not a URI")
         node.title = self.text_or_none("title")
         node.description = self.text_or_none("description")
@@ -573,11 +573,6 @@ class _SchemaReader:
 def _refuse(path: str, reason: str) -> NoReturn:
     raise SchemaError(f"{path}: {reason}")
 
-
-#: What ``java.net.URI`` takes: a scheme is a word, and some characters have to be quoted.
-_URI = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.\-]*:(?=.)|(?![^/?#]*:))(?:[^\x00-\x20\x7f\"<>\\^`{|}%]|%[0-9A-Fa-f]{2})*"
-)
 
 #: What Java's regular expressions have and Python's have not, with something of the same shape that Python has.
 #: Names end at a backslash, so that many without an end are not each looked for up to the end of the text.

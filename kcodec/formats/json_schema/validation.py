@@ -19,7 +19,7 @@ import pyarrow as pa
 from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
-from kcodec.formats.json_schema.references import Documents
+from kcodec.formats.json_schema.references import Documents, is_uri
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 
 __all__ = ["Validator", "validated"]
@@ -43,7 +43,9 @@ _DATA = ("enum", "const", "default", "examples")
 #: Keywords whose values are URIs.
 _URIS = ("$ref", "$dynamicRef", "$id", "id")
 
+#: Characters that are not quoted in URIs: all of ASCII, and those that no part of them must quote.
 _ASCII = "".join(map(chr, range(128)))
+_PLAIN = "".join(set(_ASCII[33:127]) - set('"<>[]\\^`{|}'))
 
 _INTEGER, _UNIQUE = "kcodec.integer", "kcodec.unique"
 
@@ -141,7 +143,9 @@ class Validator:
             OverflowError,
             RecursionError,
         ) as error:
-            raise SchemaError(f"the schema cannot validate: {one_line(error)}") from None
+            bad = next(filter(None, map(_bad_uri, [main, *(each for _, each in named)])), None)
+            why = f"{bad!r} is not a URI, in which a space is %20 and < is %3C" if bad else one_line(error)
+            raise SchemaError(f"the schema cannot validate: {why}") from None
 
     def _plain(self, schema: Any) -> Any:
         """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
@@ -411,15 +415,31 @@ def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 
 
 def _with_quoted(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with URIs as the library takes them: Java's may have letters of any script."""
-    uris = {
-        key: _quoted(part[key]) for key in _URIS if isinstance(part.get(key), str) and not part[key].isascii()
-    }
+    """Return a schema with URIs as the library takes them."""
+    uris = {key: _quoted(part[key]) for key in _URIS if isinstance(part.get(key), str)}
     return {**part, **uris} if uris else part
 
 
 def _quoted(uri: str) -> str:
-    return quote(uri, safe=_ASCII)
+    """Quote what Java's URIs have and the library's have not: letters of any script, brackets behind the path."""
+    if not is_uri(uri):
+        return uri
+    whole, mark, fragment = uri.partition("#")
+    path, question, query = whole.partition("?")
+    parts = (quote(path, safe=_ASCII), quote(query, safe=_PLAIN), quote(fragment, safe=_PLAIN))
+    return f"{parts[0]}{question}{parts[1]}{mark}{parts[2]}"
+
+
+def _bad_uri(schema: Any) -> str | None:
+    """Return a URI of a schema that is none."""
+    found: list[str] = []
+
+    def look(part: dict[str, Any]) -> dict[str, Any]:
+        found.extend(part[key] for key in _URIS if isinstance(part.get(key), str) and not is_uri(part[key]))
+        return part
+
+    _changed(schema, look)
+    return found[0] if found else None
 
 
 def _without(part: dict[str, Any], keyword: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 from vector_files import read_vectors
 
 from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.references import is_uri
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.schema_format import NamedText, schema_format
@@ -190,3 +191,20 @@ def test_it_is_a_schema_format():
         '{errorType:"TYPE_NARROWED", description:"A type at path \'#/\' is different between the old schema and the '
         "new schema'}"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "#", "#a[b]", "x?a[b]", "a%20b", "é", "urn:a[b]", "//[::1]:80/x", "http://é@[::1]", "///x", "a/b:c"],
+)
+def test_uris_that_java_takes(text):
+    assert is_uri(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a b", "a<", "a[b]", "/a]", "##", "a#b#", "a%b", "%4", "a\u00a0", "\u2028", "\x85", "a\x00", ":a", "é:a", "1:a",
+     "a:", "a:#b", "//", "http://", "//[x/", "//x[/", "\\", "{a}", "^", "`", "|", '"'],
+)  # fmt: skip
+def test_what_java_takes_for_no_uri(text):
+    assert not is_uri(text)

@@ -285,3 +285,29 @@ class TestCodec:
         with pytest.raises(ConfigError, match=r"install kcodec\[jsonschema\]"):
             JsonSchemaCodec(self.schema, validate=True)
         JsonSchemaCodec(self.schema)
+
+
+@pytest.mark.parametrize("draft", [4, 7, 2020])
+@pytest.mark.parametrize("name", ["Page[Order]", "Page%5BOrder%5D", "Page%3COrder%3E", "a%20b", "é", "["])
+def test_references_may_have_any_name_that_is_quoted(draft, name):
+    number = {"type": "integer"}
+    schema = {
+        "properties": {"x": {"$ref": f"#/definitions/{name}"}},
+        "definitions": dict.fromkeys(("Page[Order]", "Page<Order>", "a b", "é", "["), number),
+    }
+    assert accepts(draft, schema, '{"x":1}')
+    assert not accepts(draft, schema, '{"x":"a"}')
+
+
+@pytest.mark.parametrize("draft", [4, 7, 2020])
+@pytest.mark.parametrize("name", ["Page<Order>", "a b", "a%b", "a|b"])
+def test_references_with_what_has_to_be_quoted_are_refused_as_by_java(draft, name):
+    schema = {
+        "properties": {"x": {"$ref": f"#/definitions/{name}"}},
+        "definitions": {name: {}, "other": {"default": {"$ref": "a b"}}},
+    }
+    with pytest.raises(SchemaError, match="is not a URI, in which a space is %20 and < is %3C") as caught:
+        accepts(draft, schema, "{}")
+    assert f"'#/definitions/{name}'" in str(caught.value)
+    with pytest.raises(SchemaError, match=r"'a b\.json' is not a URI"):
+        violation({"$schema": DRAFTS[draft], "$ref": "a b.json"}, "{}", [("a b.json", {})])
