@@ -7,6 +7,7 @@ from itertools import compress
 
 from kcodec._lazy import compute as pc
 from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.regular_expressions import translated
 
 __all__ = ["matching"]
 
@@ -54,6 +55,7 @@ def matching(pattern: str, names: Sequence[str], done: Callable[[int], None]) ->
     """
     import pyarrow as pa
 
+    pattern = translated(pattern)
     done(1 + sum(map(len, names)) // _CHARACTERS)
     try:
         # Halves of surrogate pairs, which UTF-8 has not, are question marks.

@@ -585,6 +585,9 @@ _JAVA = [
     (re.compile(r"\\x\{[0-9A-Fa-f]+\}"), r"\\w"),
     (re.compile(r"([*+?}])\+"), r"\1"),
     (re.compile(r"&&"), ""),
+    (re.compile(r"\(\?[dimsuxU]*(?:-[dimsuxU]+)?\)"), ""),
+    (re.compile(r"(\\[dDsSwW])-(?!\])"), r"\1\\-"),
+    (re.compile(r"\[(?=\[)|([|~])(?=\1)"), r"\g<0>\\"),
 ]
 
 

@@ -20,6 +20,7 @@ from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.formats.json_schema.references import Documents, is_uri
+from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 
 __all__ = ["Validator", "validated"]
@@ -143,16 +144,15 @@ class Validator:
             OverflowError,
             RecursionError,
         ) as error:
-            bad = next(filter(None, map(_bad_uri, [main, *(each for _, each in named)])), None)
-            why = f"{bad!r} is not a URI, in which a space is %20 and < is %3C" if bad else one_line(error)
-            raise SchemaError(f"the schema cannot validate: {why}") from None
+            culprits = filter(None, map(_culprit, [main, *(each for _, each in named)]))
+            raise SchemaError(f"the schema cannot validate: {next(culprits, one_line(error))}") from None
 
     def _plain(self, schema: Any) -> Any:
         """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
-        schema = _changed(schema, _with_quoted)
+        schema = _changed(_changed(schema, _with_quoted), _with_translated)
         return _without(schema, "$schema") if isinstance(schema, dict) else schema
 
     def violation(self, document: bytes) -> tuple[str, str] | None:
@@ -430,16 +430,43 @@ def _quoted(uri: str) -> str:
     return f"{parts[0]}{question}{parts[1]}{mark}{parts[2]}"
 
 
-def _bad_uri(schema: Any) -> str | None:
-    """Return a URI of a schema that is none."""
+def _with_translated(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with regular expressions as the library takes them."""
+    found: dict[str, Any] = {}
+    if isinstance(part.get("pattern"), str):
+        found["pattern"] = translated(part["pattern"])
+    if isinstance(part.get("patternProperties"), dict):
+        found["patternProperties"] = {
+            translated(each): schema for each, schema in part["patternProperties"].items()
+        }
+    return {**part, **found} if found else part
+
+
+def _culprit(schema: Any) -> str | None:
+    """Return what is wrong with a schema, if that is one of its URIs or regular expressions."""
     found: list[str] = []
 
     def look(part: dict[str, Any]) -> dict[str, Any]:
-        found.extend(part[key] for key in _URIS if isinstance(part.get(key), str) and not is_uri(part[key]))
+        for key in _URIS:
+            if isinstance(part.get(key), str) and not is_uri(part[key]):
+                found.append(f"{part[key]!r} is not a URI, in which a space is %20 and < is %3C")
+        patterns = part.get("patternProperties")
+        for pattern in (part.get("pattern"), *(patterns if isinstance(patterns, dict) else ())):
+            found.extend(_pattern_faults(pattern) if isinstance(pattern, str) else ())
         return part
 
     _changed(schema, look)
     return found[0] if found else None
+
+
+def _pattern_faults(pattern: str) -> Iterator[str]:
+    library = _library()
+    try:
+        library.Draft7Validator({"pattern": translated(pattern)}, validate_formats=True)
+    except SchemaError as error:
+        yield str(error)
+    except library.ValidationError:
+        yield f"there is nothing in ECMA 262 for the regular expression {pattern!r}"
 
 
 def _without(part: dict[str, Any], keyword: str) -> dict[str, Any]:
