@@ -16,27 +16,27 @@ PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
 
-_plain_types: Kept[tuple[pa.DataType, bool], pa.DataType] = Kept(256)
+_plain_types: Kept[tuple[pa.DataType, bool, bool], pa.DataType] = Kept(256)
 
 
-def plain_type(kind: pa.DataType, *, sized: bool = True) -> pa.DataType:
+def plain_type(kind: pa.DataType, *, sized: bool = True, days: bool = False) -> pa.DataType:
     """Return the type that a column is cast to, without loss, before it is encoded.
 
     Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
-    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds. Unless a
-    format has `sized` bytes, bytes of a fixed size become others.
+    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds, unless `days` are
+    wanted. Unless a format has `sized` bytes, bytes of a fixed size become others.
     """
-    return _plain_types.get((kind, sized), lambda: _plain(kind, 0, sized))
+    return _plain_types.get((kind, sized, days), lambda: _plain(kind, 0, sized, days))
 
 
-def _plain(kind: pa.DataType, depth: int, sized: bool) -> pa.DataType:
+def _plain(kind: pa.DataType, depth: int, sized: bool, days: bool) -> pa.DataType:
     types = pa.types
     if depth > _MAX_ARROW_NESTING:
         raise SchemaError(f"an Arrow type is nested deeper than {_MAX_ARROW_NESTING} levels")
     if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type, depth + 1, sized)
+        return _plain(kind.storage_type, depth + 1, sized, days)
     if types.is_dictionary(kind):
-        return _plain(kind.value_type, depth + 1, sized)
+        return _plain(kind.value_type, depth + 1, sized, days)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
@@ -47,22 +47,22 @@ def _plain(kind: pa.DataType, depth: int, sized: bool) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if types.is_float16(kind):
         return pa.float32()
-    if types.is_date64(kind):
+    if types.is_date64(kind) and not days:
         return pa.timestamp("ms")
     if types.is_struct(kind):
-        return pa.struct([_plain_field(field, depth, sized) for field in kind])
+        return pa.struct([_plain_field(field, depth, sized, days) for field in kind])
     if types.is_map(kind):
-        key, item = (_plain_field(field, depth, sized) for field in (kind.key_field, kind.item_field))
+        key, item = (_plain_field(field, depth, sized, days) for field in (kind.key_field, kind.item_field))
         # Keys that are nulls are those of an empty map.
         return pa.map_(key.with_type(pa.string()) if types.is_null(key.type) else key, item)
     if is_list(kind) or types.is_fixed_size_list(kind):
-        return list_of(_plain_field(kind.value_field, depth, sized), kind)
+        return list_of(_plain_field(kind.value_field, depth, sized, days), kind)
     return kind
 
 
-def _plain_field(field: pa.Field, depth: int, sized: bool) -> pa.Field:
+def _plain_field(field: pa.Field, depth: int, sized: bool, days: bool) -> pa.Field:
     # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
-    return field.with_type(_plain(field.type, depth + 1, sized)).remove_metadata()
+    return field.with_type(_plain(field.type, depth + 1, sized, days)).remove_metadata()
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -84,7 +84,7 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(20, 0)
     if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit == "s":
         return pa.time32("ms") if types.is_time(kind) else pa.timestamp("ms", kind.tz)
-    return kind if types.is_date64(kind) else plain_type(kind)
+    return plain_type(kind, days=True)
 
 
 def decode_plan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, list_of, plain_type
+from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -55,24 +55,7 @@ def encode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOpti
 
 def encoded_type(kind: pa.DataType) -> pa.DataType:
     """Return the plain type that columns of a type are cast to before they are written; dates stay dates."""
-    return _with_dates(plain_type(kind), kind)
-
-
-def _with_dates(plain: pa.DataType, given: pa.DataType) -> pa.DataType:
-    types, given = pa.types, _stored(given)
-    if types.is_date64(given):
-        return given
-    if types.is_struct(plain):
-        pairs = zip(plain, given, strict=True)
-        return pa.struct([field.with_type(_with_dates(field.type, each.type)) for field, each in pairs])
-    if types.is_map(plain):
-        key = _with_dates(plain.key_type, given.key_type)
-        item = _with_dates(plain.item_type, given.item_type)
-        return pa.map_(plain.key_field.with_type(key), plain.item_field.with_type(item))
-    if is_list(plain):
-        item = plain.value_field.with_type(_with_dates(plain.value_type, given.value_type))
-        return list_of(item, plain)
-    return plain
+    return plain_type(kind, days=True)
 
 
 def marks(kind: pa.DataType) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Texts, indexes and verdicts of Confluent's registry."""
 
 import base64
+import datetime
 import pickle
 
 import pyarrow as pa
@@ -322,6 +323,18 @@ class TestDerivedTexts:
         assert PROTOBUF.canonical(PROTOBUF.parse(text)) == text
         options = ProtobufSchema.parse(text).message("OrderLines").by_name["price"].options
         assert options == {"(confluent.field_meta).params": {"precision": "10", "scale": "2"}}
+
+    def test_days_in_milliseconds_are_dates(self, impl):
+        day = datetime.date(2024, 5, 1)
+        kind = pa.struct([("on", pa.date64()), ("days", pa.list_(pa.field("item", pa.date64(), False)))])
+        text = PROTOBUF.derived_text(kind)
+        assert "  google.type.Date on = 1;\n  repeated google.type.Date days = 2;\n" in text
+        codec = ProtobufCodec(text)
+        rows = [{"on": day, "days": [day]}, {"on": None, "days": []}]
+        assert codec.decode(codec.encode(pa.array(rows, kind))).to_pylist() == rows
+        assert PROTOBUF.derived_text(pa.struct([("on", pa.dictionary(pa.int8(), pa.date64()))])) == (
+            PROTOBUF.derived_text(pa.struct([("on", pa.date32())]))
+        )
 
     def test_columns_come_back(self):
         kind = pa.struct(

@@ -75,7 +75,7 @@ def derive_text(kind: pa.DataType, name: str = MESSAGE) -> str:
         raise SchemaError(f"a Protobuf schema is derived from a struct, not from {kind}")
     imports: set[str] = set()
     package, _, simple = name.rpartition(".")
-    message = _message(simple, plain_type(kind), imports, "", 0)
+    message = _message(simple, plain_type(kind, days=True), imports, "", 0)
     file = File("proto3", package, imports=[Import(path) for path in sorted(imports)], messages=[message])
     return print_file(file)
 
