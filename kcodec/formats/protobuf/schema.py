@@ -161,8 +161,16 @@ class ProtobufSchema:
         SchemaError
             If it is not declared there.
         """
-        full = self.message(name).name
+        found = self.message(name)
+        full = found.name
         if full not in self._numbered:
+            fields = (
+                field
+                for each in self.messages.values()
+                for field in (*each.fields, *each.extensions.values())
+            )
+            if any(field.type == "group" and field.message is found for field in fields):
+                raise SchemaError(f"{full} is a group: frames count messages only, so that none can name it")
             raise SchemaError(f"{full} is not declared in the main file")
         return list(self._numbered[full])
 

@@ -112,6 +112,24 @@ def test_messages_are_found_by_name_and_by_indexes():
         schema.message([2])
 
 
+@pytest.mark.parametrize("name", ["G", "M.G", "M.N.H", "E"])
+def test_groups_have_no_indexes(name):
+    schema = ProtobufSchema.parse(
+        """
+        syntax = "proto2";
+        message M {
+          optional group G = 1 { }
+          message N { oneof one { group H = 1 { } } }
+          extensions 2;
+        }
+        extend M { optional group E = 2 { } }
+        """
+    )
+    assert schema.message(name).fields == ()
+    with pytest.raises(SchemaError, match=f"{name} is a group: frames count messages only"):
+        schema.indexes(name)
+
+
 def test_schemas_pickle_and_compare():
     schema = ProtobufSchema.parse(NESTED)
     again = pickle.loads(pickle.dumps(schema))
