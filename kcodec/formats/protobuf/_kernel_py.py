@@ -16,7 +16,7 @@ from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
-from kcodec.formats.protobuf.plan import SECONDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.wire import (
     BYTES,
     FIXED64,
@@ -25,6 +25,7 @@ from kcodec.formats.protobuf.wire import (
     MAX_DEPTH,
     VARINT,
     canonical_unknown,
+    check_fields,
     read_length,
     read_tag,
     read_varint,
@@ -450,7 +451,12 @@ class _Writer(Inputs):
             with _inside(field.name):
                 self.field(out, field, row)
         if node.unknown >= 0 and self.arrays[node.unknown][row].is_valid:
-            out += self.arrays[node.unknown][row].as_py()
+            unknown = self.arrays[node.unknown][row].as_py()
+            try:
+                check_fields(unknown)
+            except RowError as error:
+                raise RowError(error.code, None, UNKNOWN_FIELDS) from None
+            out += unknown
         return bytes(out)
 
     def field(self, out: bytearray, field: FieldNode, row: int) -> None:

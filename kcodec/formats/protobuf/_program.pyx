@@ -12,7 +12,7 @@ from kcodec.wire.cursor cimport load_le64, write_varint
 
 import pyarrow as pa
 
-from kcodec.formats.protobuf.plan import SECONDS
+from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.plan.node import Limits, Op as Step
 
 cdef enum:
@@ -185,7 +185,8 @@ cdef class ProtobufProgram(Program):
             return number
         for field in node.children:
             self.put_field(field, path)
-        self.new_op(NO_FIELD, -1, path, None)
+        # Where unknown fields are written that are none.
+        self.new_op(NO_FIELD, -1, inside(path, UNKNOWN_FIELDS), None)
         self.ops = <Op *>self.table
         for position, field in enumerate(node.children):
             if field.op is not Step.FAIL and field.children:

@@ -17,6 +17,7 @@ from kcodec.formats.protobuf._program cimport (
     PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
+from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.wire.cursor cimport copy32, likely, load_be64, store_le32, store_le64, unlikely, write_varint, zigzag64
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
@@ -452,6 +453,7 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
     cdef const Input *column
     cdef int64_t start
     cdef int64_t size
+    cdef Status status
     while op != stop:
         column = &writing.columns[op.column]
         if op.code == PUT_FAIL:
@@ -476,6 +478,9 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
         column = &writing.columns[message.unknown]
         start = start_of(column, index)
         size = start_of(column, index + 1) - start
+        status = check_fields(column.data + start, column.data + start + size)
+        if unlikely(status != OK):
+            return fail(writing, status, stop)
         memcpy(out, column.data + start, size)
         out += size
     return out

@@ -134,6 +134,24 @@ cdef const uint8_t *skip_field(
                 return fail(context, INVALID_TAG, op, at)
 
 
+cdef Status check_fields(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Check that bytes are whole fields, of any message."""
+    cdef Context context
+    cdef uint32_t number
+    cdef int32_t wire_type
+    context.limit = end
+    while p < end:
+        p = read_tag(&context, NULL, p, end, &number, &wire_type)
+        if p == NULL:
+            return context.status
+        if wire_type == GROUP_END:
+            return INVALID_TAG
+        p = skip_field(&context, NULL, p, end, number, wire_type, MAX_DEPTH)
+        if p == NULL:
+            return context.status
+    return OK
+
+
 cdef const uint8_t *put_unknown(
     Context *context, const Message *message, int64_t index, const uint8_t *tag, const uint8_t *p, uint32_t number,
     int32_t wire_type

@@ -136,6 +136,17 @@ def write_tag(out: bytearray, number: int, wire_type: int) -> None:
     write_varint(out, number << 3 | wire_type)
 
 
+def check_fields(data: bytes) -> None:
+    """Check that bytes are whole fields, of any message."""
+    at = 0
+    while at < len(data):
+        tag = at
+        number, wire_type, at = read_tag(data, at, len(data))
+        if wire_type == GROUP_END:
+            raise RowError("invalid_tag", tag)
+        at = skip_field(data, at, len(data), number, wire_type, MAX_DEPTH)
+
+
 def canonical_unknown(data: bytes) -> bytes:
     """Return whole unknown fields as protobuf-java writes them back.
 

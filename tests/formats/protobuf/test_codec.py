@@ -338,6 +338,41 @@ def test_unknown_fields_come_back(impl):
     assert codec.encode(array)[0].as_py().hex() == data[:16] + "48ffffffffffffffffff01" + "a20601ff"
 
 
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("28", "truncated"),
+        ("2a0561", "truncated"),
+        ("0b", "truncated"),
+        ("00", "invalid_tag"),
+        ("070100", "invalid_tag"),
+        ("2c", "invalid_tag"),
+        ("2b280134", "invalid_tag"),
+        ("2d000000", "truncated"),
+        ("2880808080808080808080", "varint_overlong"),
+        ("0b" * 101 + "0c" * 101, "depth_limit"),
+        ("2801" + "ff", "truncated"),
+    ],
+)
+def test_unknown_fields_that_are_none_are_errors_of_their_rows(impl, given, code):
+    codec = ProtobufCodec(
+        'syntax = "proto3"; message M { N n = 1; repeated N l = 2; map<string, N> m = 3; } message N { int32 a = 1; }',
+        unknown_fields="keep",
+    )
+    good, bad = ({"_unknown_fields": bytes.fromhex(each)} for each in ("2b28012c3001", given))
+    rows = [{"n": good}, bad, good, {"n": bad}, {"l": [good, bad]}, {"m": {"k": bad}}, {"m": {"k": good}}]
+    encoded, report = codec.encode(pa.array(rows, codec.arrow_type), errors="report")
+    assert [bytes.hex(each) if each is not None else None for each in encoded.to_pylist()] == [
+        "0a062b28012c3001", None, "2b28012c3001", None, None, None, "1a0b0a016b12062b28012c3001",
+    ]  # fmt: skip
+    assert [(each["row"], each["path"], each["code"]) for each in report.to_pylist()] == [
+        (1, "_unknown_fields", code),
+        (3, "n._unknown_fields", code),
+        (4, "l[1]._unknown_fields", code),
+        (5, "m[0].value._unknown_fields", code),
+    ]
+
+
 @pytest.mark.parametrize("given", [5, 2.5, [b"x"], {"a": b"x"}])
 def test_unknown_fields_are_bytes(impl, given):
     codec = ProtobufCodec(SHOP, unknown_fields="keep")

@@ -19,8 +19,10 @@ from kcodec.formats.protobuf._program cimport (
 from kcodec.formats.protobuf._put cimport (
     Writing, follows_member, is_sorted, put_entries, put_items, put_length, put_message, sort,
 )
+from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
 from kcodec.wire.cursor cimport copy32, likely, store_le64, unlikely, write_varint
+from kcodec.wire.status cimport OK
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted
@@ -239,6 +241,8 @@ cdef bint put_fields(
             if is_valid(column, block.first + lanes[at]):
                 start = start_of(column, block.first + lanes[at])
                 size = start_of(column, block.first + lanes[at] + 1) - start
+                if unlikely(check_fields(column.data + start, column.data + start + size) != OK):
+                    return False
                 memcpy(block.out[lanes[at]], column.data + start, size)
                 block.out[lanes[at]] += size
     return True
