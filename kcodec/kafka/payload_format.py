@@ -1,5 +1,6 @@
 """What turns keys or values of topics into columns and back: a codec, a serde, or a format by its name."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.kafka.settings import Settings
 from kcodec.registry.base import SchemaRegistry
@@ -93,16 +94,27 @@ class PayloadFormat:
                     )
                 from kcodec.serde.ksql import KsqlCodec
 
+                self._check(name, options, KsqlCodec)
                 self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})
             elif name == _CONNECT:
                 from kcodec.formats.connect.codec import ConnectJsonCodec
 
+                self._check(name, options, ConnectJsonCodec)
                 self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
             else:
+                self._check(name, options, Serde)
                 self._named = {**options, "format": name}
                 self._serde("")
         except TypeError as error:
             raise ConfigError(f"{self.name}: {error}") from None
+
+    def _check(self, name: str, options: Mapping[str, Any], made: type) -> None:
+        """Refuse options that what is made of them does not take."""
+        known = [option for option in inspect.signature(made).parameters if option != "format"]
+        for option in options:
+            if option not in known:
+                instead = near(str(option), known) or f": its options are {', '.join(known)}"
+                raise ConfigError(f"{self.name}: format {name!r} has no option {option!r}{instead}")
 
     @property
     def is_bytes(self) -> bool:

@@ -1,5 +1,7 @@
 """The columns that reading gives: which ones, their types, and what is not there yet."""
 
+import re
+
 import pyarrow as pa
 import pytest
 from fake_broker import PLACE, FakeCluster
@@ -58,6 +60,24 @@ def test_columns(fast):
             columns(["value"], value="avor")
         with pytest.raises(ConfigError, match="value: format 'BYTES' has no options: schema"):
             columns(["value"], value={"format": "bytes", "schema": "x"})
+        for given, message in (
+            (
+                {"format": "AVRO", "foo": 1},
+                "'AVRO' has no option 'foo': its options are registry, topic, is_key, ",
+            ),
+            (
+                {"format": "avro", "registri": "memory://a"},
+                "'AVRO' has no option 'registri': did you mean 'registry'?",
+            ),
+            ({"format": "AVRO", 1: 2}, "'AVRO' has no option 1: its options are "),
+            (
+                {"format": "KAFKA", "columns": "", "keys": True},
+                "'KAFKA' has no option 'keys': did you mean 'key'?",
+            ),
+            ({"format": "CONNECT_JSON", "foo": 1}, "'CONNECT_JSON' has no option 'foo': its options are "),
+        ):
+            with pytest.raises(ConfigError, match=f"value: format {re.escape(message)}"):
+                columns(["value"], value=given)
         for name in ("JSON", {"format": "JSON", "schema": "ID BIGINT"}):
             with pytest.raises(ConfigError, match=r"value: format 'JSON' needs columns: .*kcodec\.JsonCodec"):
                 columns(["value"], value=name)
