@@ -217,9 +217,7 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
             if text is not None:
                 try:
                     text = text if isinstance(text, str) else text.decode("utf-8-sig")
-                    seen.add(
-                        json.loads(text, parse_int=_integer, parse_float=_Number, parse_constant=_refuse)
-                    )
+                    seen.add(_read(text))
                 except (ValueError, RecursionError, ArithmeticError) as error:
                     raise SchemaError(f"row {number - 1} is not JSON that is read here: {error}") from None
     field = seen.field("", decimals, times)
@@ -240,6 +238,12 @@ def _integer(text: str) -> int:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+#: Objects are tuples of keys and values: each value of a key that stands twice has to be of its type.
+_read = json.JSONDecoder(
+    object_pairs_hook=tuple, parse_int=_integer, parse_float=_Number, parse_constant=_refuse
+).decode
 
 
 #: Types of text in ISO 8601, with what all of it looks like.
@@ -269,9 +273,9 @@ class _Seen:
     def add(self, value: Any) -> None:
         if value is None:
             return
-        if isinstance(value, dict):
+        if isinstance(value, tuple):
             self.kinds.add("object")
-            for name, item in value.items():
+            for name, item in value:
                 self.fields.setdefault(name, _Seen()).add(item)
         elif isinstance(value, list):
             self.kinds.add("array")

@@ -558,6 +558,20 @@ def test_inference(impl, documents, options, expected):
         assert decode(kind, *documents)[1].num_rows == 0
 
 
+@pytest.mark.parametrize(
+    ("document", "row"),
+    [
+        (b'{"a":1,"a":"x"}', {"a": '"x"'}),
+        (b'{"a":"x","a":null}', {"a": None}),
+        (b'{"a":1,"a":2}', {"a": 2}),
+        (b'{"b":{"c":1,"c":[1]}}', {"b": {"c": "[1]"}}),
+        (b'{"a":{"b":1},"a":{"c":2}}', {"a": {"b": None, "c": 2}}),
+    ],
+)
+def test_inference_sees_each_value_of_a_key(impl, document, row):
+    assert kcodec.JsonCodec.infer([document]).decode([document]).to_pylist() == [row]
+
+
 def test_inference_of_several_kinds(impl):
     documents = [b'{"a":1,"l":[1,"x"]}', b'{"a":{"b":2}}', None]
     kind = infer(documents)
