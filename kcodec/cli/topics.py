@@ -87,10 +87,12 @@ def _look(payload: bytes | None) -> str:
         return "null"
     if not payload:
         return "empty"
-    if payload[0] == 0 and len(payload) == 8 and payload[1:4] == bytes(3):
-        return "int64"
     if payload[0] == 0 and len(payload) >= 5:
-        return f"schema id {int.from_bytes(payload[1:5], 'big')}"
+        number = int.from_bytes(payload[1:5], "big")
+        if len(payload) != 8:
+            return f"schema id {number}"
+        # No schema has the id 0.
+        return f"schema id {number} or int64" if number else "int64"
     if payload[0] == 1 and len(payload) >= 17:
         return "schema GUID"
     try:

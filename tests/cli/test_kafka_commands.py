@@ -19,6 +19,7 @@ import pytest
 from fake_broker import CLOSE, FAST, FakeCluster
 
 import kcodec
+from kcodec.cli import topics
 from kcodec.cli.main import main
 from kcodec.cli.row_input import open_rows
 from kcodec.kafka import read, write
@@ -793,3 +794,19 @@ def test_topics(run, filled, cluster):
     assert run("topics", "orders", "-o", "table")[1].splitlines()[0].split() == [
         "topic", "partition", "leader", "start", "end", "size",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("payload", "look"),
+    [
+        ("0000000000000007", "int64"),
+        ("0000000000ffffff", "int64"),
+        ("0000000005026102", "schema id 5 or int64"),
+        ("0000018cc251f400", "schema id 101570 or int64"),
+        ("000000000502", "schema id 5"),
+        ("000000000000000000", "schema id 0"),
+        ("fffffffffffffffe", "int64 or double"),
+    ],
+)
+def test_eight_bytes_may_be_a_frame_or_a_number(payload, look):
+    assert topics._looks([bytes.fromhex(payload)]) == look
