@@ -222,6 +222,8 @@ class _Inference:
     def __init__(self, original_names: bool) -> None:
         self.original_names = original_names
         self.types = 0
+        #: Names of the fields around a type, the outermost first.
+        self.names: list[str] = []
 
     def root(self, source: Source) -> SqlType:
         try:
@@ -232,7 +234,11 @@ class _Inference:
     def type(self, source: Source, depth: int) -> SqlType:
         self.types += 1
         if depth > MAX_NESTING or self.types > _MAX_TYPES:
-            raise SchemaError(f"types are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}")
+            within = f"within {'.'.join(self.names[:3])} " if self.names else ""
+            raise SchemaError(
+                f"types {within}are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}: a schema that contains "
+                "itself has no columns in ksqlDB"
+            )
         if source.type in _LEAVES:
             return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
         if source.type == "bytes":
@@ -261,11 +267,14 @@ class _Inference:
     def struct(self, source: Source, depth: int) -> SqlType:
         fields: dict[str, SqlField] = {}
         for name, below in source.fields:
+            named = name if self.original_names else name.upper()
+            self.names.append(name)
             try:
-                named = name if self.original_names else name.upper()
                 made = SqlField(named, self.type(below, depth + 1))
             except _Unsupported:
                 continue
+            finally:
+                self.names.pop()
             if named in fields:
                 raise SchemaError(f"Cannot create field because of field name duplication {named}")
             fields[named] = made
