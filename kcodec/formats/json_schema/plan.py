@@ -282,7 +282,7 @@ class _Encoding(_Planner):
         return [*children, *rest]
 
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
-        if below is None or below.accepts_null:
+        if below is None or (below.accepts_null and not below.spare):
             return Form.NULL | Form.ESCAPED, b""
         if shape is not None and field.name not in shape.required:
             # No null may be there, but nothing.

@@ -113,6 +113,9 @@ class Shape:
         Why there are no columns below, if there are none: such as a schema that contains itself.
     perhaps : bool
         Whether only a part of the schema says all this that need not hold: what others say is not narrowed down by it.
+    spare : bool
+        Whether it is a property of some members of a union, of which none requires it: a null there could keep a
+        document from being the member that it is.
     """
 
     kinds: frozenset[str] | None = None
@@ -128,6 +131,7 @@ class Shape:
     default: Any = ABSENT
     cut: str = ""
     perhaps: bool = False
+    spare: bool = False
 
     @property
     def likely(self) -> frozenset[str]:
@@ -463,7 +467,9 @@ def either(shapes: Sequence[Shape]) -> Shape:
         notes,
         {
             # Where others do not have it, anything may stand there.
-            name: either(found) if len(found) == len(objects) else _unsure(either(found))
+            name: either(found)
+            if len(found) == len(objects)
+            else replace(_unsure(either(found)), spare=not any(name in each.required for each in objects))
             for name, found in fields.items()
         },
         frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),

@@ -482,6 +482,32 @@ class TestWriting:
         # A column of one kind is written as what it is.
         assert encoded(schema, 1, kind=pa.int8()) == ["1"]
 
+    @pytest.mark.parametrize("key", ["oneOf", "anyOf"])
+    @pytest.mark.parametrize("more", [True, False])
+    def test_nulls_of_members_that_a_document_is_not(self, impl, key, more):
+        def member(name, spare, required):
+            return {
+                "type": "object",
+                "properties": {"kind": {"const": name}, spare: {"type": ["null", "string"]}, "any": {}},
+                "required": ["kind", *required],
+                "additionalProperties": more,
+            }
+
+        schema = {"properties": {"x": {key: [member("a", "b", []), member("c", "d", []), {"type": "null"}]}}}
+        rows = [
+            b'{"x":{"kind":"a","any":null}}',
+            b'{"x":{"kind":"a","b":"x","any":null}}',
+            b'{"x":{"kind":"c","any":null,"d":"y"}}',
+            b'{"x":null}',
+        ]
+        validating = codec(schema, validate=True)
+        assert validating.encode(validating.decode(rows)).to_pylist() == rows
+        # One that its member requires is written.
+        required = codec({"properties": {"x": {key: [member("a", "b", ["b"]), member("c", "d", [])]}}})
+        assert required.encode(required.decode([b'{"x":{"kind":"a","b":null}}'])).to_pylist() == [
+            b'{"x":{"kind":"a","b":null,"any":null}}'
+        ]
+
     def test_times(self, impl):
         kind = pa.struct(
             [("d", pa.date64()), ("t", pa.timestamp("us", "UTC")), ("n", pa.timestamp("us", "UTC"))]
