@@ -134,7 +134,7 @@ def test_schemas_that_contain_themselves(impl, name, text):
     registry = MemoryRegistry()
     registered(registry, text, {"JSON_SR": "JSON"}.get(name, name), subject="t-value")
     with pytest.raises(
-        SchemaError, match="within [aA].* nested deeper than 64, .*: a schema that contains itself"
+        SchemaError, match=r"within [aA].* nested deeper than 64, .*: a schema that contains itself"
     ):
         KsqlCodec(name, registry=registry, topic="t")
     codec = codec_of(name, "C INT, A STRUCT<A STRUCT<C INT>, X INT>", registry=registry)

@@ -236,8 +236,8 @@ class _Inference:
         if depth > MAX_NESTING or self.types > _MAX_TYPES:
             within = f"within {'.'.join(self.names[:3])} " if self.names else ""
             raise SchemaError(
-                f"types {within}are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}: a schema that contains "
-                "itself has no columns in ksqlDB"
+                f"types {within}are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}: "
+                "a schema that contains itself has no columns in ksqlDB"
             )
         if source.type in _LEAVES:
             return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
