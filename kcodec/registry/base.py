@@ -18,6 +18,7 @@ __all__ = [
     "ALL_CONTEXTS",
     "DEFAULT_CONTEXT",
     "DEFAULT_TYPE",
+    "GLOBAL_CONTEXT",
     "Reference",
     "RegisteredSchema",
     "Schema",
@@ -42,6 +43,9 @@ DEFAULT_TYPE = "AVRO"
 
 #: The context of subjects that name none.
 DEFAULT_CONTEXT = "."
+
+#: The context whose settings hold in every context that has none of its own; it has no subjects.
+GLOBAL_CONTEXT = ".__GLOBAL"
 
 #: A prefix of subjects that stands for every context.
 ALL_CONTEXTS = ":*:"
@@ -528,7 +532,8 @@ def check_subject(subject: str, *, whole: bool = True) -> str:
     Raises
     ------
     RegistryError
-        42208, if it is empty, reserved, or has control characters or lone surrogates.
+        42208, if it is empty, reserved, or has control characters or lone surrogates, and where a subject is named
+        in the context ``.__GLOBAL``, which has settings only.
     """
     name = subject if isinstance(subject, str) else ""
     if name.startswith(":.") and name.count(":") == 1:
@@ -537,7 +542,8 @@ def check_subject(subject: str, *, whole: bool = True) -> str:
     own = name
     if name.startswith(":."):
         own = name[name.index(":", 1) + 1 :] or ("" if whole else name)
-    if not own or own in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
+    is_reserved = own in ("__GLOBAL", "__EMPTY") or (whole and context_of(name) == GLOBAL_CONTEXT)
+    if not own or is_reserved or _REFUSED.search(name):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
     return name
 

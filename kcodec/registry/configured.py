@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 
 from kcodec.errors import RegistryError, check_booleans
 from kcodec.registry.base import (
+    GLOBAL_CONTEXT,
     check_subject,
     context_of,
     context_prefix,
@@ -21,8 +22,12 @@ __all__ = ["ConfiguredDatabase"]
 
 _Setting = TypeVar("_Setting")
 
-#: Where the settings of the whole registry are kept.
+#: Where the settings of the registry are kept, which are those of the default context, and those of all contexts.
 _GLOBAL = ""
+_EVERYWHERE = f":{GLOBAL_CONTEXT}:"
+
+#: What a subject that is set to something takes from the settings of the registry beside it.
+_SHARED = ("compatibility_group", "compatibility_policy", "normalize", "validate_fields")
 
 #: Configurations that are kept as they are read: most subjects have one of a few.
 _KEPT = 100
@@ -34,12 +39,12 @@ class ConfiguredDatabase(Database):
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
         """Return what a subject is set to, or the registry as a whole."""
         with self._transaction() as connection:
-            if subject is None:
-                return self._config(connection, _GLOBAL).over(DEFAULTS)
             place = _place(subject)
             if default_to_global:
                 return self._effective(connection, place)
             found = self._config(connection, place)
+            if _is_top(place):
+                return found.over(DEFAULTS)
             if found == NOTHING:
                 raise RegistryError(
                     f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
@@ -91,12 +96,10 @@ class ConfiguredDatabase(Database):
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
         """Return the mode of a subject, or of the registry as a whole."""
         with self._transaction() as connection:
-            if subject is None:
-                return self._mode(connection, _GLOBAL) or "READWRITE"
             place = _place(subject)
             if default_to_global:
                 return self._effective_mode(connection, place)
-            found = self._mode(connection, place)
+            found = self._mode(connection, place) or ("READWRITE" if _is_top(place) else None)
         if found is None:
             raise RegistryError(
                 f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
@@ -111,6 +114,8 @@ class ConfiguredDatabase(Database):
         check_booleans(force=force)
         mode = check_mode(mode)
         place = _place(subject)
+        if mode == "FORWARD" and place != _EVERYWHERE:
+            raise RegistryError("Forward mode only supported on global level", 422, 42204)
         with self._transaction(write=True) as connection:
             if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
                 self._clear(connection, place)
@@ -195,13 +200,13 @@ class ConfiguredDatabase(Database):
         return _config_of(*self._config_texts(connection, (place,)))
 
     def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
-        """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
-        return _merged(self._config_texts(connection, (subject, *_around(subject))))
+        """Return what holds for a subject."""
+        return _merged(self._config_texts(connection, (subject, *_around(subject), _GLOBAL)))
 
     def _meant(self, connection: sqlite3.Connection, subject: str) -> tuple[str, Config]:
         """Return the subject that is meant by a name, which may be an alias of it, and what holds for it."""
         name = check_subject(subject)
-        texts = self._config_texts(connection, (name, *_around(name)))
+        texts = self._config_texts(connection, (name, *_around(name), _GLOBAL))
         alias = _config_of(texts[0]).alias
         if not alias:
             return name, _merged(texts)
@@ -219,9 +224,7 @@ class ConfiguredDatabase(Database):
         return None if row is None else row[0]
 
     def _effective_mode(self, connection: sqlite3.Connection, subject: str) -> str:
-        modes = [self._mode(connection, place) for place in (subject, *_around(subject))]
-        if modes[-1] == "READONLY_OVERRIDE":
-            return "READONLY_OVERRIDE"
+        modes = (self._mode(connection, place) for place in (subject, *_around(subject)))
         return next((mode for mode in modes if mode is not None), "READWRITE")
 
     def _check_mode(self, connection: sqlite3.Connection, subject: str) -> str:
@@ -258,14 +261,22 @@ def _config_of(text: str | None) -> Config:
 
 @functools.lru_cache(_KEPT)
 def _merged(texts: tuple[str | None, ...]) -> Config:
-    """Return configurations, the nearest first, over the defaults."""
-    found = NOTHING
-    for text in texts:
-        found = found.over(_config_of(text))
-    return found.over(DEFAULTS)
+    """Return what holds of the configurations of a subject, around it, the nearest first, and of the registry.
+
+    As in Confluent's server the nearest holds as a whole, but for what a subject's own takes from the registry's.
+    """
+    own, *around, whole = map(_config_of, texts)
+    if own != NOTHING:
+        shared = {name: getattr(whole, name) for name in _SHARED}
+        return own.over(Config(**shared)).over(DEFAULTS)
+    return next((each for each in around if each != NOTHING), NOTHING).over(DEFAULTS)
 
 
 def _around(subject: str) -> tuple[str, ...]:
     """Return the places whose settings hold for a subject that has none of its own, the nearest first."""
-    context = context_prefix(context_of(subject))
-    return (context, _GLOBAL) if context else (_GLOBAL,)
+    return (context_prefix(context_of(subject)), _EVERYWHERE)
+
+
+def _is_top(place: str) -> bool:
+    """Return whether the settings of a place are the defaults where none are given."""
+    return place == _GLOBAL or context_of(place) == GLOBAL_CONTEXT

@@ -78,6 +78,7 @@ INSERT INTO versions SELECT subject, version, key, deleted FROM old_versions JOI
 INSERT INTO schema_references
     SELECT key, subject, version FROM old_references JOIN schemas ON id = schema_id;
 INSERT INTO settings VALUES ('', '{{"compatibility": "NONE"}}', NULL);
+INSERT INTO settings VALUES (':.__GLOBAL:', '{{"compatibility": "NONE"}}', NULL);
 DROP TABLE placed;
 DROP TABLE old_references;
 DROP TABLE old_versions;

@@ -327,8 +327,10 @@ class TestSettings:
         assert registry.delete_mode("s") == "READONLY"
         registry.register("s", LONG)
         registry.set_mode("READONLY_OVERRIDE")
-        registry.set_mode("READWRITE", "s")
         with refused(422, 42205):
+            registry.register("s", record("a"))
+        registry.set_mode("READWRITE", "s")
+        with refused(409, 40901):
             registry.register("s", record("a"))
 
     def test_import_keeps_ids(self, registry):
@@ -390,6 +392,9 @@ class TestSettings:
         with refused(404, 40403):
             registry.get(1, ":.lab:s")
         assert registry.config(":.lab:s").compatibility == "NONE"
+        if place is None:
+            # Its mode is that of the default context.
+            registry.set_mode("IMPORT", ":.lab:")
         assert registry.register(":.lab:s", LONG, schema_id=1, version=1).version == 1
 
     def test_mode_import_keeps_what_is_referred_to(self, registry):
@@ -403,7 +408,10 @@ class TestSettings:
         assert registry.subjects(deleted=True) == ["part", "whole"]
 
     def test_forward_takes_what_import_takes(self, registry):
-        registry.set_mode("FORWARD", ":.lab:")
+        for place in (None, "s", ":.lab:"):
+            with refused(422, 42204, "Forward mode only supported on global level"):
+                registry.set_mode("FORWARD", place)
+        registry.set_mode("forward", ":.__GLOBAL:")
         with refused(422, 42205, "Subject :.lab:s in context :.lab: is not in read-write mode"):
             registry.register(":.lab:s", INT)
         assert registry.register(":.lab:s", INT, schema_id=10, version=3).version == 3
@@ -482,7 +490,42 @@ class TestContexts:
         with refused(409, 40901):
             registry.register("s", TEXT)
 
-    @pytest.mark.parametrize("subject", [":.lab:", ":.lab:__EMPTY", ":.lab:a\x00"])
+    def test_settings_of_all_contexts(self, registry):
+        assert registry.config(":.__GLOBAL:").compatibility == "BACKWARD"
+        assert registry.mode(":.__GLOBAL:") == "READWRITE"
+        registry.set_config(Config("NONE"))
+        assert registry.config("s", default_to_global=True).compatibility == "NONE"
+        assert registry.config(":.lab:s", default_to_global=True).compatibility == "BACKWARD"
+        registry.set_config(Config("FULL"), ":.__GLOBAL:")
+        for place, level in ((":.lab:s", "FULL"), (":.lab:", "FULL"), ("s", "NONE"), (":.__GLOBAL:", "FULL")):
+            assert registry.config(place, default_to_global=True).compatibility == level
+        registry.delete_config()
+        assert registry.config().compatibility == "BACKWARD"
+        assert registry.config("s", default_to_global=True).compatibility == "FULL"
+        registry.set_mode("READONLY", ":.__GLOBAL:")
+        for subject in ("s", ":.lab:s"):
+            with refused(422, 42205, "is in read-only mode"):
+                registry.register(subject, INT)
+        registry.set_mode("READWRITE", ":.lab:")
+        assert registry.register(":.lab:s", INT).version == 1
+        assert registry.contexts() == [".", ".lab"]
+        assert registry.delete_mode(":.__GLOBAL:") == "READONLY"
+        assert registry.register("s", INT).version == 1
+
+    def test_what_holds_beside_settings_of_ones_own(self, registry):
+        registry.set_config(Config("NONE", normalize=True, compatibility_group="g", alias="other"))
+        registry.set_config(Config(validate_fields=True), "s")
+        registry.set_config(Config("FULL"), ":.lab:")
+        registry.set_config(Config(validate_fields=True), ":.lab:s")
+        for subject in ("s", ":.lab:s"):
+            found = registry.config(subject, default_to_global=True)
+            assert (found.compatibility, found.normalize, found.validate_fields) == ("BACKWARD", True, True)
+            assert (found.compatibility_group, found.alias) == ("g", None)
+        assert registry.config(":.lab:t", default_to_global=True) == Config(
+            "FULL", normalize=False, validate_fields=False
+        )
+
+    @pytest.mark.parametrize("subject", [":.lab:", ":.lab:__EMPTY", ":.lab:a\x00", ":.__GLOBAL:s"])
     def test_names(self, registry, subject):
         with refused(422, 42208):
             registry.register(subject, INT)

@@ -212,8 +212,8 @@ class TestChanges:
         assert ask("POST", check, STRING).json == {"is_compatible": False}
         ask("PUT", "/mode/s", {"mode": "READONLY"})
         assert ask("POST", path, INT).fault[:2] == (422, 42205)
-        ask("PUT", "/mode", {"mode": "READONLY_OVERRIDE"})
         ask("DELETE", "/mode/s")
+        ask("PUT", "/mode", {"mode": "READONLY_OVERRIDE"})
         assert ask("POST", path, INT).fault[:2] == (422, 42205)
         ask("PUT", "/mode", {"mode": "READWRITE"})
         assert ask("POST", path, INT).json["id"] == 1

@@ -54,7 +54,8 @@ def hostile(monkeypatch):
             encoding=(Rule(EVIL),),
         ),
     )
-    registry.set_config(Config("NONE"))
+    for place in (None, ":.__GLOBAL:"):
+        registry.set_config(Config("NONE"), place)
     for subject in ODD_SUBJECTS:
         registry.register(subject, schema)
         registry.register(subject, Schema(f'{{"type":"object","description":{quoted}}}', "JSON"))
