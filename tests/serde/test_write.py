@@ -1,5 +1,7 @@
 """Serdes write frames: what is registered, and under which subject."""
 
+import json
+
 import pyarrow as pa
 import pytest
 from order_registry import V1, V2, frame
@@ -171,6 +173,38 @@ class TestRootBytes:
         values = serde.serialize(column)
         assert values.to_pylist() == [frame(1, b"\x30\x39"), None]
         assert serde.deserialize(values).to_pylist() == [b"\x30\x39", None]
+
+    @pytest.mark.parametrize(
+        ("chosen", "written"),
+        [
+            ({"type": "bytes"}, b"\x30\x39"),
+            # As in a field: the scale that is chosen is put on the number that is there.
+            ({"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 3}, b"\x30\x39"),
+            ({"type": "string"}, b"\x04\x30\x39"),
+        ],
+    )
+    def test_decimals_of_another_schema_keep_their_digits(self, registry, chosen, written):
+        from decimal import Decimal
+
+        given = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
+        config = {"auto.register.schemas": False, "use.latest.version": True}
+        registry.register("d-value", Schema(json.dumps(chosen)))
+        serde = Serde("AVRO", registry, topic="d", schema=given, config=config)
+        column = pa.array([Decimal("123.45"), None], pa.decimal128(6, 2))
+        assert serde.serialize(column).to_pylist() == [frame(1, written), None]
+
+    def test_values_that_are_not_bytes_by_their_own_schema(self, registry):
+        config = {
+            "auto.register.schemas": False,
+            "use.latest.version": True,
+            "latest.compatibility.strict": False,
+        }
+        given = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+        registry.register("e-value", Schema('"bytes"'))
+        serde = Serde("AVRO", registry, topic="e", schema=given, config=config)
+        array, report = serde.serialize(pa.array(["A", None]), errors="report")
+        assert array.to_pylist() == [None, None]
+        assert report["code"].to_pylist() == ["unresolvable"]
 
     def test_other_columns_are_errors_of_their_rows(self, registry):
         serde = Serde("AVRO", registry, topic="b", schema="bytes")

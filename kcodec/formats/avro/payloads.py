@@ -74,42 +74,51 @@ class AvroEncoder(SchemaEncoder):
 
     def __init__(self, schema: Schema, given: Schema | None, options: TypeOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)
-        self._given = None if given is None else AvroWriter(given, options=options, limits=limits)
-        if given is not None:
-            self._conversion = AvroReader(schema, options=options, limits=limits).program(given)
+        self._conversion = None if given is None else _Conversion(schema, given, options, limits)
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode an array; a conversion writes it as the schema given and reads it as the other."""
+        """Encode an array, converted first if it holds the values of another schema."""
         faults: list[Fault] = []
-        if self._given is not None:
-            array, faults = self._given.encode(array, large=True, stop=stop)
+        if self._conversion is not None:
+            array, faults = self._conversion.convert(array, stop)
             if stop and faults:
                 return array, faults
-            module = kernel()
-            array, unresolved = module.decode(array, [self._conversion.compiled(module)], stop=stop)
-            faults += [fault._replace(offset=None) for fault in unresolved]
-            if stop and faults:
-                return array, faults
-        encoded, unwritten = self._writer.encode(array, prefix=prefix, large=large, stop=stop)
+        encoded, unwritten = self._encode(array, prefix, large, stop)
         return encoded, sorted([*faults, *unwritten], key=lambda fault: fault.row)
 
+    def _encode(
+        self, array: pa.Array, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, Sequence[Fault]]:
+        return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
 
-class BytesEncoder(SchemaEncoder):
+
+class _Conversion:
+    """What makes values of one schema those of another: it writes them as the one, and reads them as the other."""
+
+    def __init__(self, schema: Schema, given: Schema, options: TypeOptions, limits: Limits) -> None:
+        self._given = AvroWriter(given, options=options, limits=limits)
+        self._program = AvroReader(schema, options=options, limits=limits).program(given)
+
+    def convert(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        array, faults = self._given.encode(array, large=True, stop=stop)
+        if stop and faults:
+            return array, faults
+        module = kernel()
+        array, unresolved = module.decode(array, [self._program.compiled(module)], stop=stop)
+        return array, [*faults, *(fault._replace(offset=None) for fault in unresolved)]
+
+
+class BytesEncoder(AvroEncoder):
     """The root type bytes: no length before the content."""
 
-    checks_offsets = True
-
-    def __init__(self, schema: Schema, options: TypeOptions, limits: Limits) -> None:
-        self._writer = AvroWriter(schema, options=options, limits=limits)
-
-    def encode(
-        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    def _encode(
+        self, array: pa.Array, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Put the prefix before the content of each row, which is binary, or decimals if the schema has them."""
         kind = pa.large_binary() if large else pa.binary()
-        faults: list[Fault] = []
+        faults: Sequence[Fault] = ()
         if pa.types.is_decimal(array.type):
             # At most 32 bytes, so that the length that comes before them is one byte.
             encoded, faults = self._writer.encode(array)

@@ -234,9 +234,8 @@ class AvroFormat(SchemaFormat):
         """Return what writes columns as a schema; values of another are resolved as Avro has it."""
         from kcodec.formats.avro.payloads import AvroEncoder, BytesEncoder
 
-        if schema.root.type == "bytes":
-            return BytesEncoder(schema.root, options, limits)
-        return AvroEncoder(schema.root, None if given is None else given.root, options, limits)
+        encoder = BytesEncoder if schema.root.type == "bytes" else AvroEncoder
+        return encoder(schema.root, None if given is None else given.root, options, limits)
 
 
 def _without_java(node: Any) -> Any:

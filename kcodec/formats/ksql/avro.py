@@ -294,12 +294,8 @@ class KsqlAvroFormat(AvroFormat):
         rows, root = self._rows, schema.root
         _check(rows.kind, root)
         written = TypeOptions(large=rows.large, round="truncate" if rows.floor else "error")
-        encoder: SchemaEncoder = (
-            BytesEncoder(root, written, limits)
-            if root.type == "bytes"
-            else AvroEncoder(root, None, written, limits)
-        )
-        return ColumnEncoder(rows.kind, _Target(root), encoder.encode)
+        encoder = BytesEncoder if root.type == "bytes" else AvroEncoder
+        return ColumnEncoder(rows.kind, _Target(root), encoder(root, None, written, limits).encode)
 
 
 def _avro_names(kind: SqlType) -> SqlType:
