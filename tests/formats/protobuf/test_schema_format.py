@@ -201,6 +201,59 @@ def test_descriptors_in_base64_import_others(as_texts):
     assert schema.indexes("Event.Order") == ([0, 0] if "shop/order.proto" in as_texts else [0, 1])
 
 
+def test_texts_of_descriptors():
+    """Each reserved range and name has a statement, lists are lists, and fields keep options that files define."""
+    text = """
+        syntax = "proto2";
+        package p;
+        import "confluent/meta.proto";
+        import "google/protobuf/descriptor.proto";
+        extend google.protobuf.FieldOptions { optional string note = 50000; }
+        message M {
+          reserved 2, 9 to 11; reserved "x", "y";
+          option (confluent.message_meta) = { tags: "PII" params: { key: "k" value: "v" } };
+          optional int32 a = 1 [default = 7, (p.note) = "n"];
+        }
+        enum E { A = 0; reserved 5, 7 to max; }
+    """
+    data = ProtobufCodec(text, "M").descriptor_set
+    schema = PROTOBUF.parse(PROTOBUF.given_text(data), PROTOBUF.given_imports(data))
+    message = PROTOBUF.canonical(schema).partition("message M ")[2].partition("extend")[0]
+    assert (
+        message
+        == """{
+  reserved 2;
+  reserved 9 to 11;
+  reserved "x";
+  reserved "y";
+
+  option (confluent.message_meta) = {
+    params: [
+      {
+        key: "k",
+        value: "v"
+      }
+    ],
+    tags: [
+      "PII"
+    ]
+  };
+
+  optional int32 a = 1 [
+    (p.note) = "n",
+    default = 7
+  ];
+}
+enum E {
+  reserved 5;
+  reserved 7 to max;
+  A = 0;
+}
+
+"""
+    )
+
+
 @pytest.mark.parametrize("text", ["garbage", "Z2FyYmFnZQ=="])
 def test_what_is_neither_text_nor_descriptor(text):
     with pytest.raises(SchemaError, match=r"^line 1, column 1: expected a message"):

@@ -191,8 +191,8 @@ class _File:
 
     def reserved(self, proto: dict[str, Any], beyond: int) -> list[Reserved]:
         """Return reserved numbers and names; ranges of messages end one beyond their last number."""
-        ranges: list[Range | str] = [_range(each, beyond) for each in proto.get("reserved_range", ())]
-        return [Reserved(items, self.place()) for items in (ranges, proto.get("reserved_name")) if items]
+        items: list[Range | str] = [_range(each, beyond) for each in proto.get("reserved_range", ())]
+        return [Reserved([each], self.place()) for each in [*items, *proto.get("reserved_name", ())]]
 
     def field(
         self, proto: dict[str, Any], scope: str, nested: Mapping[str, dict[str, Any]], groups: list[str]
@@ -205,19 +205,22 @@ class _File:
         if label == "optional" and self.syntax not in ("", "proto2") and not proto.get("proto3_optional"):
             label = ""
         typed = proto.get("type_name", "")
-        field = Field(label, typed or kind, name, proto.get("number", 0), at=self.place())
+        # To the list itself options are added that only extensions can name.
+        options = self.options(proto)
+        field = Field(label, typed or kind, name, proto.get("number", 0), options, at=self.place())
         if not field.type:
             raise SchemaError(f"{scope}.{name} has no type")
+        stated: list[Option] = []
         if "default_value" in proto:
             value = proto["default_value"]
             quoted = Quoted((value if kind == "bytes" else escape(value),))
-            field.options.append(
+            stated.append(
                 Option(("default",), quoted if kind in ("string", "bytes") else Word(value), field.at)
             )
         if proto.get("json_name", json_name(name)) != json_name(name) and "extendee" not in proto:
             value = Quoted((escape(proto["json_name"]),))
-            field.options.append(Option(("json_name",), value, field.at))
-        field.options += self.options(proto)
+            stated.append(Option(("json_name",), value, field.at))
+        options[:0] = stated
         if kind == "group":
             if typed in nested:
                 groups.append(typed)
@@ -225,7 +228,7 @@ class _File:
                 field.type = field.group.name
             else:
                 encoding = ("features", "message_encoding")
-                field.options.append(Option(encoding, Word("DELIMITED"), field.at))
+                options.append(Option(encoding, Word("DELIMITED"), field.at))
         return field
 
     def extends(
@@ -311,7 +314,8 @@ def _value(field: FieldType, value: Any) -> Value:
         entries: list[tuple[str, Value]] = []
         for inner, values in value.fields():
             name = f"[{inner.name}]" if inner.number in value.type.extensions else inner.name
-            entries += [(name, _value(inner, each)) for each in _elements(inner, values)]
+            found = [_value(inner, each) for each in _elements(inner, values)]
+            entries.append((name, found if inner.repeated else found[0]))
         return Aggregate(entries)
     if field.enum is not None:
         return Word(field.enum.names.get(value, str(value)))
