@@ -15,7 +15,7 @@ from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError,
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
 from kcodec.plan import Limits
 from kcodec.plan.failure import OtherPrefix
-from kcodec.registry.base import RegisteredSchema
+from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
@@ -109,7 +109,7 @@ class ColumnReader:
             return self._decoder
 
     def _make_decoder(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaDecoder | None:
-        texts, topic = self._texts or self._find(first), self._topic
+        texts, topic = self._texts or self._find(first, indexes), self._topic
         if texts is None:
             return None
         schema = topic.parsed(texts)
@@ -122,7 +122,7 @@ class ColumnReader:
         self._texts = texts
         return decoder
 
-    def _find(self, first: RegisteredSchema | None) -> SchemaTexts | None:
+    def _find(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
         if isinstance(wanted, Given):
             return topic.given_texts(wanted)
@@ -130,7 +130,7 @@ class ColumnReader:
             return topic.texts(topic.registered(wanted).schema)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
         try:
-            subject = topic.subject(None if first is None else first.schema)
+            subject = topic.subject(None) if first is None else self._subject(first.schema, indexes)
         except (ConfigError, SchemaError):
             if required:
                 raise
@@ -150,6 +150,17 @@ class ColumnReader:
         elif required and first is not None:
             raise ConfigError("the subject name strategy gives no subject")
         return None if first is None else topic.texts(first.schema)
+
+    def _subject(self, first: Schema, indexes: tuple[int, ...]) -> str | None:
+        """Return the subject of the first value's schema, named after the value's message if after a record."""
+        topic = self._topic
+        try:
+            writer = topic.parsed(topic.texts(first))
+            language = topic.format.reading(writer, (writer, indexes))
+        except SchemaError:
+            # Not every subject needs the schema; where it is read, this is said of the value.
+            language = None
+        return topic.subject(first, language)
 
     def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
         """Fetch schemas, by id or as the registry has given them; see `kcodec.Serde.fetch`."""

@@ -48,8 +48,8 @@ class TopicSchemas:
     is_key: bool
     config: SerdeConfig
 
-    def subject(self, schema: Schema | None) -> str | None:
-        """Return the subject of a schema; see `SerdeConfig.subject`."""
+    def subject(self, schema: Schema | None, language: SchemaFormat | None = None) -> str | None:
+        """Return the subject of a schema, or of its message that the language is for; see `SerdeConfig.subject`."""
         if schema is not None:
             schema = ConfiguredSchema(
                 schema.text,
@@ -57,7 +57,7 @@ class TopicSchemas:
                 schema.references,
                 schema.metadata,
                 schema.rules,
-                language=self.format,
+                language=language or self.format,
             )
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 

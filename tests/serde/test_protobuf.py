@@ -54,6 +54,20 @@ def test_the_first_value_says_which_message_is_read(impl, registry):
         again.deserialize([FRAME + b"\1\0" + ORDER])
 
 
+@pytest.mark.parametrize(("strategy", "topic"), [("RecordName", ""), ("TopicRecordName", "t-")])
+def test_the_first_value_says_under_which_subject_its_latest_is(impl, strategy, topic):
+    registry = MemoryRegistry()
+    for subject, text in (("shop.Order", SHOP), ("shop.Refund", SHOP_2)):
+        registry.register(topic + subject, Schema(text, "PROTOBUF"))
+    config = {"value.subject.name.strategy": strategy, "use.latest.version": True}
+    serde = Serde("PROTOBUF", registry, topic="t", config=config)
+    assert serde.deserialize([FRAME + b"\1\2\2" + REFUND]).to_pylist() == [{"id": 2, "amount": 0.5}]
+    assert "message New" in serde.reader_schema
+    lost = Serde("PROTOBUF", registry, topic="t", config=config)
+    _, report = lost.deserialize([FRAME + b"\1\2\6" + REFUND], errors="report")
+    assert report["code"].to_pylist() == ["schema_error"]
+
+
 @pytest.mark.parametrize("message", ["shop.Order", "Order"])
 def test_the_message_is_chosen(impl, registry, message):
     registry.register("t-value", Schema(SHOP_2, "PROTOBUF"))
