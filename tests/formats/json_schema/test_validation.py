@@ -71,6 +71,18 @@ def test_dependencies(draft):
     assert not accepts(draft, {"properties": {"x": {"$ref": "#/dependencies/c"}}, **schema}, '{"x":{}}')
 
 
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_patterns_of_java(draft):
+    schema = {"properties": {"a": {"anyOf": [{"pattern": "(?i)^ab"}, {"pattern": "\\Ax\\z"}]}}}
+    for text, expected in (("ABC", True), ("x", True), ("xx", False)):
+        assert accepts(draft, schema, json.dumps({"a": text})) == expected
+    assert accepts(draft, schema, '{"a":1}')
+    found = violation({"$schema": DRAFTS[draft], "pattern": "(?i)^ab"}, '"x"')
+    assert found == ("", 'pattern at the root: the value does not match "(?i:^ab)"')
+    with pytest.raises(SchemaError, match="cannot validate"):
+        accepts(draft, {"pattern": "("}, '"x"')
+
+
 @pytest.mark.parametrize("draft", NEW)
 @pytest.mark.parametrize("anchor", [True, False])
 def test_recursive_references_are_not_followed(draft, anchor):
