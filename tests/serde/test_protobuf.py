@@ -38,6 +38,17 @@ REFUND = encoded(SHOP, "Refund", {"id": 2, "amount": 0.5})[0]
 NEWER = encoded(SHOP_2, "Order", {"id": 3, "who": b"c", "added": 4})[0]
 FRAME = b"\0\0\0\0"
 
+#: GUIDs of known files as Java's serializer registers them, of the classes of protobuf-java 4.34.1.
+KNOWN_GUIDS = {
+    "confluent/meta.proto": "c0287085-cc72-8b0b-edd2-6d9016312587",
+    "google/protobuf/struct.proto": "45fece7a-8624-373a-e104-fc439313e744",
+    "google/protobuf/timestamp.proto": "95114fce-a2b6-107e-56c9-8aa75a4c036c",
+    "google/protobuf/type.proto": "f67750ca-2d3e-3ee4-0883-d579bfa472d5",
+    "google/protobuf/wrappers.proto": "6fca5a04-9e02-27ac-5274-1b88b3e529a2",
+    "google/type/datetime.proto": "31e3101b-96c7-f335-4b6a-a8efe66531b5",
+    "google/type/money.proto": "a6572a3a-1c97-55d8-2432-599f66da0cf4",
+}
+
 
 def test_the_first_value_says_which_message_is_read(impl, registry):
     serde = Serde("PROTOBUF", registry, topic="t")
@@ -331,6 +342,14 @@ class TestReferences:
         )
         assert registry.subjects() == ["google/protobuf/duration.proto", "t-value", "u-value"]
         assert registry.get_version("u-value").schema.references[0].name == "google/protobuf/duration.proto"
+
+    @pytest.mark.parametrize(("path", "guid"), KNOWN_GUIDS.items())
+    def test_known_types_have_the_texts_of_javas_classes(self, impl, path, guid):
+        registry = MemoryRegistry()
+        texts = {"m": f'syntax = "proto3"; import "{path}"; message M {{ int32 a = 1; }}'}
+        config = {"skip.known.types": "false"}
+        Serde("PROTOBUF", registry, topic="t", schema=texts, config=config).serialize(pa.array([{"a": 1}]))
+        assert registry.get_version(path).guid == guid
 
     def test_references_may_only_be_looked_up(self, impl):
         registry = MemoryRegistry()
