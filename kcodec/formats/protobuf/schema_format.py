@@ -144,7 +144,7 @@ class ProtobufFormat(SchemaFormat):
     def normalized(self, schema: ProtobufSchema) -> str:
         """Print a schema sorted and with full names."""
         self._check(schema)
-        return print_file(normalize(schema.names, schema.path))
+        return print_file(normalize(schema.names, schema.path), normalized=True)
 
     def printed(self, schema: ProtobufSchema, form: str) -> str:
         """Return the canonical text, that ``ignore_extensions``, or a ``serialized`` descriptor in Base64."""

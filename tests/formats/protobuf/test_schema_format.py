@@ -201,6 +201,35 @@ def test_descriptors_in_base64_import_others(as_texts):
     assert schema.indexes("Event.Order") == ([0, 0] if "shop/order.proto" in as_texts else [0, 1])
 
 
+@pytest.mark.parametrize(
+    ("members", "normalized"),
+    [
+        # The default and the JSON name are sorted among the other options.
+        (
+            'optional int32 a = 1 [lazy = true, default = 3, (z) = 1, json_name = "x"];',
+            '  optional int32 a = 1 [\n    default = 3,\n    json_name = "x",\n    lazy = true,\n    (z) = 1\n  ];\n',
+        ),
+        # Oneofs without members go; what separated them from others stays.
+        ("oneof o {}", ""),
+        ("oneof o {} oneof p {} optional int32 a = 1;", "  optional int32 a = 1;\n\n"),
+        ("oneof o {} message N {}", "\n  message N {}\n"),
+        ("oneof o {} oneof p { int32 a = 1; }", "  oneof p {\n    int32 a = 1;\n  }\n"),
+    ],
+)
+def test_normalized_members(members, normalized):
+    schema = PROTOBUF.parse(f'syntax = "proto2"; message M {{ {members} }}')
+    assert PROTOBUF.normalized(schema) == f"\nmessage M {{\n{normalized}}}\n"
+
+
+@pytest.mark.parametrize(
+    "option", ["lazy = true", "weak = true", "nope = 1", "features.field_presence = IMPLICIT"]
+)
+def test_serialized_descriptors_lose_options(option):
+    texts = [f'syntax = "proto3"; message M {{ int32 a = 1{each}; }}' for each in ("", f" [{option}]")]
+    plain, with_option = (PROTOBUF.printed(PROTOBUF.parse(text), "serialized") for text in texts)
+    assert with_option == plain
+
+
 def test_texts_of_descriptors():
     """Each reserved range and name has a statement, lists are lists, and fields keep options that files define."""
     text = """

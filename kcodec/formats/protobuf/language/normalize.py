@@ -93,7 +93,6 @@ class _Normalizer:
         oneofs = {
             id(each): replace(each, options=self.options(full, each.options))
             for each in sorted(node.oneofs, key=lambda each: first.get(id(each), 0))
-            if id(each) in first
         }
         for each in fields:
             each.oneof = oneofs[id(each.oneof)] if each.oneof is not None else None

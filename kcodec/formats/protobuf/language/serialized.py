@@ -38,6 +38,15 @@ from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["serialized"]
 
+#: Options that the registry has no place for; nor for those whose names have dots, but extensions.
+_LOST = (
+    "lazy",
+    "unverified_lazy",
+    "weak",
+    "message_set_wire_format",
+    "deprecated_legacy_json_field_conflicts",
+)
+
 
 def serialized(schema: ProtobufSchema) -> bytes:
     """Return the bytes of the main file's FileDescriptorProto."""
@@ -203,10 +212,16 @@ class _Serializer:
         kept = [
             each
             for each in options
-            if each.name not in (("default",), ("json_name",))
-            and (each.name[0][0] != "(" or each.name[0].startswith(CONFLUENT))
+            if each.name not in (("default",), ("json_name",)) and _is_kept(each.name)
         ]
-        return written_options(self.schema, kind, kept) if kept else None
+        written = written_options(self.schema, kind, kept)
+        return written if written.values else None
+
+
+def _is_kept(name: tuple[str, ...]) -> bool:
+    if name[0][0] == "(":
+        return name[0].startswith(CONFLUENT)
+    return len(name) == 1 and name[0] not in _LOST
 
 
 def _entry_name(field: str) -> str:

@@ -47,8 +47,11 @@ CONFLUENT = ("(confluent.", "(.confluent.")
 #: Lines of one element, without indentation.
 _Lines = list[str]
 
+#: A group of members that has no lines, but has its place.
+_PRESENT: _Lines = []
 
-def print_file(file: File, *, extensions: bool = True) -> str:
+
+def print_file(file: File, *, extensions: bool = True, normalized: bool = False) -> str:
     """Return a file's text.
 
     Comments, weak imports and groups among extensions are lost, as the registry loses them.
@@ -59,8 +62,11 @@ def print_file(file: File, *, extensions: bool = True) -> str:
         The tree.
     extensions : bool
         Whether extensions, their ranges and the options that they name are printed.
+    normalized : bool
+        Whether options of fields stand in the order that they have, and oneofs without members are left out. What
+        separated these from other members stays.
     """
-    return "\n".join([*_Printer(extensions).file(file), ""])
+    return "\n".join([*_Printer(extensions, normalized).file(file), ""])
 
 
 def escape(text: str) -> str:
@@ -78,7 +84,7 @@ def _quoted(text: str) -> str:
 
 def _block(head: str, *blocks: _Lines, end: str = "}") -> _Lines:
     """Return an element with its members in braces; an empty line separates groups of members."""
-    filled = [list(_indent(block)) for block in blocks if block]
+    filled = [list(_indent(block)) for block in blocks if block or block is _PRESENT]
     if not filled:
         return [f"{head} {{{end}"]
     lines = [f"{head} {{", *filled[0]]
@@ -88,8 +94,9 @@ def _block(head: str, *blocks: _Lines, end: str = "}") -> _Lines:
 
 
 class _Printer:
-    def __init__(self, extensions: bool) -> None:
+    def __init__(self, extensions: bool, normalized: bool) -> None:
         self.extensions = extensions
+        self.normalized = normalized
 
     def file(self, file: File) -> _Lines:
         keyword = "syntax" if file.syntax in ("proto2", "proto3") else "edition"
@@ -118,7 +125,7 @@ class _Printer:
             [self.reserved(each) for each in message.reserved],
             self.declarations(message.options),
             _join(self.field(each) for each in plain if each.group is None),
-            _join(map(self.oneof, message.oneofs, members_of(message))),
+            self.oneofs(message),
             _join(self.group(each) for each in plain if each.group is not None),
             _join(self.extension_range(each) for each in message.extensions) if self.extensions else [],
             _join(map(self.extend, message.extends)) if self.extensions else [],
@@ -131,10 +138,12 @@ class _Printer:
         special = {"default": "", "json_name": ""}
         options = []
         for option in self.printed(field.options):
-            if len(option.name) == 1 and option.name[0] in special:
-                special[option.name[0]] = self.special(field, option)
-            else:
+            if len(option.name) > 1 or option.name[0] not in special:
                 options.append(self.option(option))
+            elif self.normalized:
+                options.append(self.special(field, option))
+            else:
+                special[option.name[0]] = self.special(field, option)
         options += [each for each in special.values() if each]
         return _suffixed(f"{label}{kind} {field.name} = {field.number}", options)
 
@@ -148,6 +157,14 @@ class _Printer:
         label = f"{field.label} " if field.label else ""
         fields = field.group.fields if field.group is not None else []
         return _block(f"{label}group {field.type} = {field.number}", _join(map(self.field, fields)))
+
+    def oneofs(self, message: Message) -> _Lines:
+        found = [
+            self.oneof(oneof, members)
+            for oneof, members in zip(message.oneofs, members_of(message), strict=True)
+            if members or not self.normalized
+        ]
+        return _PRESENT if message.oneofs and not found else _join(found)
 
     def oneof(self, oneof: Oneof, members: list[Field]) -> _Lines:
         return _block(
