@@ -9,6 +9,7 @@ from typing import Any
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import read_descriptors
+from kcodec.formats.protobuf.language.editions import check_editions
 from kcodec.formats.protobuf.language.link import Linked, link
 from kcodec.formats.protobuf.language.names import Names, full_name, with_known
 from kcodec.formats.protobuf.language.parse import parse
@@ -102,7 +103,9 @@ class ProtobufSchema:
 
     @cached_property
     def _linked(self) -> Linked:
-        return link(self.names)
+        linked = link(self.names)
+        check_editions(self.names, linked)
+        return linked
 
     @property
     def messages(self) -> dict[str, MessageType]:

@@ -46,12 +46,13 @@ _FEATURES = {
     },
 }
 _EDITION = _FEATURES["proto3"] | {"field_presence": "EXPLICIT"}
+#: Values of features, with their numbers, which stand for them in aggregates.
 _VALUES = {
-    "field_presence": ("EXPLICIT", "IMPLICIT", "LEGACY_REQUIRED"),
-    "enum_type": ("OPEN", "CLOSED"),
-    "repeated_field_encoding": ("PACKED", "EXPANDED"),
-    "utf8_validation": ("VERIFY", "NONE"),
-    "message_encoding": ("LENGTH_PREFIXED", "DELIMITED"),
+    "field_presence": {"EXPLICIT": 1, "IMPLICIT": 2, "LEGACY_REQUIRED": 3},
+    "enum_type": {"OPEN": 1, "CLOSED": 2},
+    "repeated_field_encoding": {"PACKED": 1, "EXPANDED": 2},
+    "utf8_validation": {"VERIFY": 2, "NONE": 3},
+    "message_encoding": {"LENGTH_PREFIXED": 1, "DELIMITED": 2},
 }
 
 #: Options of a field that attributes of `FieldType` stand for.
@@ -193,11 +194,13 @@ class _Linker:
             else:
                 pairs = [(".".join(option.name[1:]), option.value)]
             for name, value in pairs:
-                if name not in _VALUES:
-                    continue
-                if value not in _VALUES[name]:
-                    self.fail(option.at, f"{value} is not one of {', '.join(_VALUES[name])}")
-                found[name] = str(value)
+                known = _VALUES.get(name, {})
+                word = value if isinstance(value, Word) else ""
+                if isinstance(option.value, Aggregate):
+                    word = next((each for each, number in known.items() if str(number) == word), word)
+                if known and word not in known:
+                    self.fail(option.at, f"{value} is not one of {', '.join(known)}")
+                found[name] = word
         return parent | found if found else parent
 
     # Fields

@@ -102,7 +102,7 @@ class OptionReader:
         if value in ("true", "false"):
             return value == "true"
         if in_text and kind is not None:
-            read = _in_text(value, kind.type)
+            read = _in_text(value, kind)
             if read is not None:
                 return read
         if kind is not None and kind.type not in SCALARS:
@@ -111,13 +111,14 @@ class OptionReader:
         return next((read for each in kinds if (read := number(value, each)) is not None), str(value))
 
 
-def _in_text(word: str, kind: str) -> Any:
+def _in_text(word: str, kind: FieldType) -> Any:
     """Return what a word means in protobuf's text format only; None if it means nothing else there."""
-    if kind == "bool":
+    if kind.type == "bool":
         return _BOOLEANS.get(word)
-    if kind == "enum":
-        return number(word, "int32")
-    is_number = kind in ("float", "double") and word.lower().lstrip("-") in ("inf", "infinity", "nan")
+    if kind.enum is not None:
+        read = integer(word)
+        return None if read is None else kind.enum.names.get(read, read)
+    is_number = kind.type in ("float", "double") and word.lower().lstrip("-") in ("inf", "infinity", "nan")
     return float(word) if is_number else None
 
 

@@ -61,6 +61,7 @@ _INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
 _UNSIGNED = re.compile(r"\.?[0-9]|inf|nan", re.ASCII)
 _QUOTES = ('"', "'")
 _LABELS = frozenset(["optional", "required", "repeated"])
+_VISIBILITY = ("export", "local")
 _INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
 _KEYS = frozenset(["bool", "string", *(f"{kind}{bits}" for kind in _INTEGERS for bits in (32, 64))])
 _ESCAPE = re.compile(
@@ -272,8 +273,8 @@ class _Parser:
             self.next += 1
             if word == ";":
                 continue
-            if word in ("export", "local") and self.words[self.next] in ("message", "enum"):
-                visibility = word
+            if self.syntax == "2024" and word in _VISIBILITY:
+                visibility = self.visibility(word, at)
                 continue
             if word == "syntax" or word == "edition":
                 self._syntax(file, word, at)
@@ -281,11 +282,7 @@ class _Parser:
                 file.package = self.type_name().lstrip(".")
                 self.expect(";")
             elif word == "import":
-                kind = self.words[self.next]
-                kind = kind if kind in ("public", "weak", "option") else ""
-                self.next += bool(kind)
-                file.imports.append(Import(unquote(self.quoted()), kind, at))
-                self.expect(";")
+                file.imports.append(self._import(at))
             elif word == "option":
                 file.options.append(self.option(at))
                 self.expect(";")
@@ -307,6 +304,16 @@ class _Parser:
         self._check_comments()
         file.refused = self.refused
         return file
+
+    def visibility(self, word: str, at: int) -> str:
+        """Return the word for the visibility of the message or the enum that follows."""
+        if self.words[self.next] not in ("message", "enum"):
+            self.fail(f"{word} stands before a message or an enum", at)
+        return word
+
+    @property
+    def is_edition(self) -> bool:
+        return self.syntax[:2] == "20"
 
     def _check_comments(self) -> None:
         """Refuse what follows a comment in its line, if that comment describes the statement before it."""
@@ -333,6 +340,16 @@ class _Parser:
         if word == "edition":
             self.refuse("the registry takes no editions", at)
 
+    def _import(self, at: int) -> Import:
+        kind = self.words[self.next]
+        kind = kind if kind in ("public", "weak", "option") else ""
+        if (kind == "option") if self.syntax != "2024" else (kind == "weak"):
+            self.fail(f"{kind} imports are not of this edition or syntax", at)
+        self.next += bool(kind)
+        found = Import(unquote(self.quoted()), kind, at)
+        self.expect(";")
+        return found
+
     def message(self, at: int, visibility: str = "") -> Message:
         message = Message(self.name(), visibility=visibility, at=at)
         self.body(message)
@@ -350,11 +367,10 @@ class _Parser:
                 if word == "}":
                     break
                 self.next += 1
-                after = words[self.next]
                 if word == ";":
                     continue
-                if word in ("export", "local") and after in ("message", "enum"):
-                    visibility = word
+                if self.syntax == "2024" and word in _VISIBILITY:
+                    visibility = self.visibility(word, at)
                     continue
                 if word == "message":
                     message.messages.append(self.message(at, visibility))
@@ -389,6 +405,8 @@ class _Parser:
             self.next += 1
             if label == "required" and self.syntax == "proto3":
                 self.fail("required in proto3", at)
+            if label != "repeated" and self.is_edition:
+                self.fail(f"{label} is the feature field_presence in editions", at)
         else:
             label = ""
         word = words[self.next]
@@ -421,6 +439,8 @@ class _Parser:
         return Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
 
     def _group(self, label: str, oneof: Oneof | None, at: int) -> Field:
+        if self.is_edition:
+            self.fail("a group is the feature message_encoding in editions", at)
         self.next += 1
         name = self.name()
         field = Field(label, name, name.lower(), 0, oneof=oneof, at=at)
@@ -518,10 +538,10 @@ class _Parser:
         items: list[Range | str] = []
         while True:
             word = self.words[self.next]
-            if word[:1] in _QUOTES:
-                items.append(unquote(self.quoted()))
-            elif self.syntax[:2] == "20" and _NAME.fullmatch(word):
+            if self.is_edition and _NAME.fullmatch(word):
                 items.append(self.name())
+            elif word[:1] in _QUOTES and not self.is_edition:
+                items.append(unquote(self.quoted()))
             else:
                 items.append(self.range(last))
             if not self.accept(","):

@@ -97,14 +97,17 @@ class _Printer:
     def __init__(self, extensions: bool, normalized: bool) -> None:
         self.extensions = extensions
         self.normalized = normalized
+        self.is_edition = False
 
     def file(self, file: File) -> _Lines:
-        keyword = "syntax" if file.syntax in ("proto2", "proto3") else "edition"
+        self.is_edition = file.syntax not in ("", "proto2", "proto3")
+        keyword = "edition" if self.is_edition else "syntax"
         lines = [f'{keyword} = "{file.syntax}";'] if file.syntax else []
         if file.package:
             lines.append(f"package {file.package};")
         imports = [f'import "{each.path}";' for each in file.imports if not each.kind]
-        imports += [f'import public "{each.path}";' for each in file.imports if each.kind == "public"]
+        for kind in ("public", "option"):
+            imports += [f'import {kind} "{each.path}";' for each in file.imports if each.kind == kind]
         extends = file.extends if self.extensions else []
         blocks = [
             imports,
@@ -121,7 +124,7 @@ class _Printer:
     def message(self, message: Message) -> _Lines:
         plain = [each for each in message.fields if each.oneof is None]
         return _block(
-            f"message {message.name}",
+            f"{_visible(message)}message {message.name}",
             [self.reserved(each) for each in message.reserved],
             self.declarations(message.options),
             _join(self.field(each) for each in plain if each.group is None),
@@ -179,7 +182,9 @@ class _Printer:
             line for each in enum.values for line in self.enum_value(each.name, each.number, each.options)
         ]
         reserved = [self.reserved(each) for each in enum.reserved]
-        return _block(f"enum {enum.name}", [*reserved, *self.declarations(enum.options), *values])
+        return _block(
+            f"{_visible(enum)}enum {enum.name}", [*reserved, *self.declarations(enum.options), *values]
+        )
 
     def enum_value(self, name: str, number: int, options: list[Option]) -> _Lines:
         return _suffixed(f"{name} = {number}", [self.option(each) for each in self.printed(options)])
@@ -203,7 +208,10 @@ class _Printer:
         return _block(head, options, end="};") if options else [f"{head};"]
 
     def reserved(self, reserved: Reserved) -> str:
-        items = (f'"{each}"' if isinstance(each, str) else _range(each) for each in reserved.items)
+        quote = "" if self.is_edition else '"'
+        items = (
+            f"{quote}{each}{quote}" if isinstance(each, str) else _range(each) for each in reserved.items
+        )
         return f"reserved {', '.join(items)};"
 
     def extension_range(self, extensions: Extensions) -> _Lines:
@@ -266,6 +274,10 @@ def _range(numbers: Range) -> str:
         return str(numbers[0])
     last = "max" if numbers[1] in (MAX_NUMBER, 2**31 - 1) else numbers[1]
     return f"{numbers[0]} to {last}"
+
+
+def _visible(node: Message | Enum) -> str:
+    return f"{node.visibility} " if node.visibility else ""
 
 
 def _join(elements: Iterable[_Lines]) -> _Lines:

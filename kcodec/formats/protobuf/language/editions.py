@@ -1,0 +1,191 @@
+"""What a text with an edition must not say, as protoc has it; no registry stores one that says more.
+
+Styles of names and what other files may see are not looked at: they say nothing about bytes, and the features that
+choose them are not kept in descriptors, which texts are printed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language.descriptor_set import descriptor_types
+from kcodec.formats.protobuf.language.link import Linked
+from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.options import Fields, OptionReader
+from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option
+
+__all__ = ["check_editions"]
+
+#: How the options of an element are called, and the element as a target of options.
+_TARGETS = {
+    "File": "FILE",
+    "ExtensionRange": "EXTENSION_RANGE",
+    "Message": "MESSAGE",
+    "Field": "FIELD",
+    "Oneof": "ONEOF",
+    "Enum": "ENUM",
+    "EnumValue": "ENUM_ENTRY",
+    "Service": "SERVICE",
+    "Method": "METHOD",
+}
+
+
+def check_editions(names: Names, linked: Linked) -> None:
+    """Check the texts that have an edition: where options and features stand, and what fields make of them.
+
+    Raises
+    ------
+    SchemaError
+        With line and column of what is wrong.
+    """
+    for path, file in names.files.items():
+        if file.text and file.syntax[:2] == "20":
+            _Checker(names, linked, path).file(file)
+
+
+class _Checker:
+    def __init__(self, names: Names, linked: Linked, path: str) -> None:
+        self.names = names
+        self.linked = linked
+        self.path = path
+        self.edition = f"EDITION_{names.files[path].syntax}"
+        self.reader = OptionReader(names, linked.extensions)
+
+    def fail(self, at: int, message: str) -> NoReturn:
+        self.names.fail(self.path, at, message)
+
+    def file(self, file: File) -> None:
+        scope = file.package
+        found = self.options(scope, "File", file.options)
+        if found.get("features", {}).get("field_presence") == "LEGACY_REQUIRED":
+            self.fail(file.options[0].at, "not all fields of a file can be required")
+        if found.get("java_string_check_utf8"):
+            self.fail(file.options[0].at, "java_string_check_utf8 is a feature in editions, utf8_validation")
+        self.messages(scope, file.messages)
+        self.enums(scope, file.enums)
+        self.extends(scope, file.extends)
+        for service in file.services:
+            full = f"{scope}.{service.name}" if scope else service.name
+            self.options(full, "Service", service.options)
+            for rpc in service.rpcs:
+                self.options(full, "Method", rpc.options)
+
+    def messages(self, scope: str, nodes: Iterable[Message]) -> None:
+        for node in nodes:
+            full = f"{scope}.{node.name}" if scope else node.name
+            self.options(full, "Message", node.options)
+            for extensions in node.extensions:
+                self.options(full, "ExtensionRange", extensions.options)
+            for oneof in node.oneofs:
+                self.options(full, "Oneof", oneof.options)
+            for field in node.fields:
+                self.field(full, field, self.linked.messages[full].by_name[field.name])
+            self.messages(full, node.messages)
+            self.enums(full, node.enums)
+            self.extends(full, node.extends)
+
+    def enums(self, scope: str, nodes: Iterable[Enum]) -> None:
+        for node in nodes:
+            full = f"{scope}.{node.name}" if scope else node.name
+            self.options(full, "Enum", node.options)
+            for value in node.values:
+                self.options(full, "EnumValue", value.options)
+            if node.values and node.values[0].number and not self.linked.enums[full].closed:
+                self.fail(node.values[0].at, f"the first value of the open enum {node.name} is not 0")
+
+    def extends(self, scope: str, nodes: Iterable[Extend]) -> None:
+        for node in nodes:
+            for field in node.fields:
+                full = f"{scope}.{field.name}" if scope else field.name
+                self.field(scope, field, self.linked.extensions[full], is_extension=True)
+
+    # Fields
+
+    def field(self, scope: str, node: Field, kind: FieldType, *, is_extension: bool = False) -> None:
+        """Check the options of a field, and what it is with the features of all that it stands in."""
+        options = self.options(scope, "Field", node.options)
+        wrong = next(_wrong_features(node, kind, options.get("features", {}), is_extension), None)
+        if "packed" in options:
+            wrong = "packed is a feature in editions, repeated_field_encoding"
+        if wrong is not None:
+            self.fail(node.at, f"{node.name}: {wrong}")
+
+    # Options
+
+    def options(self, scope: str, element: str, options: Iterable[Option]) -> Fields:
+        """Return the options of an element, each of which may stand there in this edition."""
+        root = descriptor_types()[f"google.protobuf.{element}Options"]
+        target = f"TARGET_TYPE_{_TARGETS[element]}"
+        for option in options:
+            self.allowed(self.reader.read(scope, root, [option]), root, target, option.at)
+        return self.reader.read(scope, root, list(options))
+
+    def allowed(self, fields: Fields, message: MessageType, target: str, at: int) -> None:
+        is_feature = message.name == "google.protobuf.FeatureSet"
+        for name, value in fields.items():
+            field = self.linked.extensions.get(name[1:-1]) if name[0] == "(" else message.by_name.get(name)
+            if field is None:
+                if is_feature and name[0] != "(":
+                    self.fail(at, f"there is no feature {name}")
+                continue
+            targets = field.options.get("targets")
+            if targets and target not in targets:
+                self.fail(at, f"{name} stands at another element than {' or '.join(map(_element, targets))}")
+            self.in_edition(field, name, at)
+            if is_feature and field.enum is not None:
+                known = [each for each, number in field.enum.values if number]
+                if value not in known:
+                    self.fail(at, f"{value} is not one of {', '.join(known)}")
+            if field.message is not None:
+                for each in value if isinstance(value, list) else [value]:
+                    if isinstance(each, Fields):
+                        self.allowed(each, field.message, target, at)
+
+    def in_edition(self, field: FieldType, name: str, at: int) -> None:
+        """Check that an option is of this edition."""
+        editions = descriptor_types()["google.protobuf.FileDescriptorProto"].by_name["edition"].enum
+        assert editions is not None
+        here = editions.numbers[self.edition]
+        first = field.options.get("feature_support.edition_introduced")
+        gone = field.options.get("feature_support.edition_removed")
+        if first in editions.numbers and here < editions.numbers[first]:
+            self.fail(at, f"there is no {name} before {first}")
+        if gone in editions.numbers and here >= editions.numbers[gone]:
+            self.fail(at, f"there is no {name} since {gone}")
+
+
+def _element(target: str) -> str:
+    return target.removeprefix("TARGET_TYPE_").replace("_", " ").lower()
+
+
+def _wrong_features(node: Field, kind: FieldType, own: Fields, is_extension: bool) -> Iterator[str]:
+    """Yield what is wrong with the features of a field: `own` are those that it has itself."""
+    if not kind.repeated and not kind.presence:
+        if kind.default is not None:
+            yield "a field without presence has no default"
+        if kind.enum is not None and kind.enum.closed:
+            yield "the enum of a field without presence is open"
+    if is_extension and kind.required:
+        yield "an extension is not required"
+    if "field_presence" in own:
+        if node.oneof is not None or kind.repeated or is_extension:
+            yield "field_presence is not for members of oneofs, repeated fields and extensions"
+        if kind.message is not None and own["field_presence"] == "IMPLICIT":
+            yield "a message has presence"
+    if "repeated_field_encoding" in own:
+        if not kind.repeated:
+            yield "repeated_field_encoding is for repeated fields"
+        is_number = kind.message is None and kind.type not in ("string", "bytes")
+        if own["repeated_field_encoding"] == "PACKED" and not is_number:
+            yield "only numbers are packed"
+    if "utf8_validation" in own and not _has_text(kind):
+        yield "utf8_validation is for strings"
+    if "message_encoding" in own and (kind.message is None or kind.is_map):
+        yield "message_encoding is for messages"
+
+
+def _has_text(kind: FieldType) -> bool:
+    inner = kind.message.fields if kind.is_map and kind.message is not None else (kind,)
+    return any(each.type == "string" for each in inner)
