@@ -40,6 +40,7 @@ cdef enum:
     FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
     MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
+    MAX_ROOM = 1 << 25        # what all columns together keep free for names in a block, if that has more than a row
 
 
 @cython.final
@@ -68,7 +69,8 @@ cdef class ProtobufDecoder(Decoder):
         self.aside_payload = -1
         # Blocks check theirs themselves.
         self.always_checked = True
-        self.block_rows = LANES
+        # Each column has room for all names of enums that a block may yield.
+        self.block_rows = max(1, min(<int64_t>LANES, MAX_ROOM // (self.expansion * self.builder.count + 1)))
         self.block.context = &self.context
         self.block.pext = has_pext()
         self.most = LANES
