@@ -145,15 +145,20 @@ class _Checker:
 
     def in_edition(self, field: FieldType, name: str, at: int) -> None:
         """Check that an option is of this edition."""
-        editions = descriptor_types()["google.protobuf.FileDescriptorProto"].by_name["edition"].enum
-        assert editions is not None
-        here = editions.numbers[self.edition]
-        first = field.options.get("feature_support.edition_introduced")
-        gone = field.options.get("feature_support.edition_removed")
-        if first in editions.numbers and here < editions.numbers[first]:
+        here = _edition(self.edition)
+        first = field.options.get("feature_support.edition_introduced", "")
+        gone = field.options.get("feature_support.edition_removed", "")
+        if _edition(first) > here:
             self.fail(at, f"there is no {name} before {first}")
-        if gone in editions.numbers and here >= editions.numbers[gone]:
+        if 0 < _edition(gone) <= here:
             self.fail(at, f"there is no {name} since {gone}")
+
+
+def _edition(name: object) -> int:
+    """Return the number of an edition, by which they are ordered; 0 for what is none."""
+    editions = descriptor_types()["google.protobuf.FileDescriptorProto"].by_name["edition"].enum
+    assert editions is not None
+    return editions.numbers.get(name, 0) if isinstance(name, str) else 0
 
 
 def _element(target: str) -> str:
