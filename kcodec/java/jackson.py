@@ -8,6 +8,7 @@ A tree is made of None, bool, int, `decimal.Decimal` (whatever has a fraction or
 list and dict.
 """
 
+import base64
 import bisect
 import json
 import re
@@ -17,7 +18,15 @@ from typing import Any, NoReturn
 
 from kcodec.java.numbers import format_java_decimal, format_java_double
 
-__all__ = ["JacksonError", "node_type", "quote", "read_tree", "write_scalar", "write_tree"]
+__all__ = [
+    "JacksonError",
+    "decode_base64",
+    "node_type",
+    "quote",
+    "read_tree",
+    "write_scalar",
+    "write_tree",
+]
 
 #: ``StreamReadConstraints`` of Jackson 2.15 and later.
 MAX_DEPTH = 1000
@@ -33,10 +42,11 @@ _NUMBER = re.compile(r"(-?)([0-9]+)(?:(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
-#: What may not follow true, false and null, beside letters and digits: bytes that are no text among it.
-_AFTER_WORD = {"_", "$", *map(chr, range(0xDC80, 0xDD00))}
 _NONFINITE = re.compile(r"(NaN|[+-]?INF|[+-]?Infinity)(?![\w$])")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+#: White space, as ``String.trim`` has it, and four characters of Base64.
+_BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+_TRIMMED = "".join(map(chr, range(0x21)))
 
 
 class JacksonError(ValueError):
@@ -90,6 +100,24 @@ def node_type(value: Any) -> str:
     if isinstance(value, (int, float, Decimal)):
         return "NUMBER"
     return "STRING" if isinstance(value, str) else "ARRAY" if isinstance(value, list) else "OBJECT"
+
+
+def decode_base64(text: str) -> bytes:
+    r"""Decode the Base64 of a string as Jackson does; a `ValueError` for what is none.
+
+    White space may stand between groups of four characters, and more groups behind a padded one.
+
+    >>> decode_base64(" AQID\nBA==")
+    b'\x01\x02\x03\x04'
+    """
+    parts = []
+    at = 0
+    while match := _BASE64_GROUP.match(text, at):
+        parts.append(base64.b64decode(match[1]))
+        at = match.end()
+    if text[at:].strip(_TRIMMED):
+        raise ValueError("this is no Base64")
+    return b"".join(parts)
 
 
 _WRITTEN = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
@@ -212,9 +240,10 @@ def _decode(data: bytes) -> tuple[str, int]:
 
 
 def _loose_utf8(data: bytes) -> str:
-    """Decode what Jackson takes for UTF-8, up to what it does not: surrogates and values in too many bytes as well.
+    """Decode what Jackson takes for UTF-8, up to what it does not: surrogates and any value of four bytes as well.
 
-    What it takes for a character of ASCII in too many bytes ends no string: it stands here escaped.
+    What stands here for something else is escaped, as it is inside of a string or no JSON: ASCII in too many bytes
+    ends no string, and halves of surrogate pairs are no bytes that are no text.
     """
     units: list[str] = []
     at = 0
@@ -228,15 +257,20 @@ def _loose_utf8(data: bytes) -> str:
         code = lead if size == 1 else lead & 0x7F >> size
         for byte in tail:
             code = code << 6 | byte & 0x3F
-        if size == 4 and not 0xFFFF < code < 0x110000:
+        at += size
+        is_half = 0xDC80 <= code < 0xDD00
+        if size == 1 or 0xFFFF < code < 0x110000 or (size < 4 and code > 0x7F and not is_half):
+            units.append(chr(code))
+            continue
+        if units[-1:] == ["\\"]:
             units.append(chr(0xDC00 + lead))
             break
-        if size > 1 and code < 0x80:
-            units.append(f"\\u{code:04X}" if units[-1:] != ["\\"] else chr(0xDC00 + lead))
-            at += size
-            continue
-        units.append(chr(code))
-        at += size
+        halves = [code]
+        if size == 4:
+            # Without a look at what it is.
+            code -= 0x10000
+            halves = [(0xD800 | code >> 10) & 0xFFFF, 0xDC00 | code & 0x3FF]
+        units += [f"\\u{half:04X}" for half in halves]
     return _SURROGATES.sub(_join, "".join(units))
 
 
@@ -306,7 +340,7 @@ class _Reader:
         before = self.text[: self.at]
         offset = len(before) * self.width
         if self.width == 1:
-            offset = len(before.encode("utf-8", "surrogateescape"))
+            offset = len(before.encode("utf-8", "surrogatepass"))
         raise JacksonError(reason, offset)
 
     def document(self) -> Any:
@@ -380,7 +414,13 @@ class _Reader:
         if mark in _WORDS:
             word, value = _WORDS[mark]
             after = self.text[self.at + len(word) : self.at + len(word) + 1]
-            if not self.text.startswith(word, self.at) or after.isalnum() or after in _AFTER_WORD:
+            if (
+                not self.text.startswith(word, self.at)
+                or after.isalnum()
+                or after in ("_", "$")
+                # In UTF-8, all that is no ASCII, and what Java leaves out of names.
+                or (after >= "\x7f" and self.width == 1)
+            ):
                 self.fail("Unrecognized token")
             self.at += len(word)
             return value, False

@@ -167,6 +167,29 @@ def test_the_quick_reader_leaves_the_limits_to_the_other(text):
         sys.setrecursionlimit(limit)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", b""),
+        (" \0", b""),
+        ("AQID", b"\1\2\3"),
+        (" AQID\r\nBA==\t", b"\1\2\3\4"),
+        ("AQ==AQI=", b"\1\1\2"),
+        ("AQ ID", None),
+        ("AQ= =", None),
+        ("AQI", None),
+        ("AQID\xa0", None),
+        ("_-8=", None),
+    ],
+)
+def test_base64(text, expected):
+    try:
+        found = jackson.decode_base64(text)
+    except ValueError:
+        found = None
+    assert found == expected
+
+
 def test_schemas_are_read_quickly(monkeypatch):
     fields = [{"field": f"f{number}", "type": "int64", "optional": True} for number in range(2000)]
     text = json.dumps({"type": "struct", "fields": fields}).encode()
@@ -179,8 +202,15 @@ def test_schemas_are_read_quickly(monkeypatch):
     [
         (b'"\xc0\x80\xc0\xa2\xe0\x81\x9c"', '\0"\\'),
         (b'"\xed\xa0\xbd\xed\xb8\x80"', "😀"),
-        (b'"\xf0\x80\x80\xa2"', 1),
-        (b'{"\xf4\x90\x80\x80:1}', 2),
+        (b'"\xf0\x80\x80\xa2"', "\uffc0\udc22"),
+        (b'{"\xf4\x90\x80\x80":1}', {"\udc00\udc00": 1}),
+        (b'["x\xf7\xbf\xbf\xbf"]', ["x\udfbf\udfff"]),
+        (b'"\xed\xb2\x80\xed\xb3\xbf"', "\udc80\udcff"),
+        (b'{"\xed\xa0\x80":.5}', 7),
+        (b'{"\xf8\x80":1}', 2),
+        (b"true\xc3\xb7", 0),
+        (b"false\x7f", 0),
+        (b"null;", None),
         (b'"\xff"', 1),
         (b'"\\\xc0\xa2"', 1),
         (b"\xef\xbb\xbf", 0),

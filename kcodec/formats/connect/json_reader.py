@@ -4,8 +4,6 @@ This and `kcodec.formats.connect.json_writer` are the specification of ``compat=
 every leniency of the original, and with its own words for what it refuses.
 """
 
-import base64
-import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -27,7 +25,7 @@ from kcodec.formats.connect.values import (
     ValueSchema,
     is_integer,
 )
-from kcodec.java.jackson import node_type
+from kcodec.java.jackson import decode_base64, node_type
 from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
 from kcodec.plan.failure import RowError
 
@@ -106,19 +104,12 @@ def _scalar(kind: str, node: Any) -> Any:
     return CLASSES[kind][0](narrow_integer(node, bits) if number else 0)
 
 
-_BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
-
-
 def read_base64(text: str, message: str) -> bytes:
-    """Decode Base64 as Jackson does: groups of four, white space between them, more after a padded one."""
-    parts = []
-    at = 0
-    while match := _BASE64_GROUP.match(text, at):
-        parts.append(base64.b64decode(match[1]))
-        at = match.end()
-    if text[at:].strip("".join(map(chr, range(33)))):
-        raise RowError("invalid_base64", reason=message)
-    return b"".join(parts)
+    """Decode Base64 as Jackson does; a `RowError` for what is none."""
+    try:
+        return decode_base64(text)
+    except ValueError:
+        raise RowError("invalid_base64", reason=message) from None
 
 
 _INVALID_DECIMAL = "Invalid bytes for Decimal field"

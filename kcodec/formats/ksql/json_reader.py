@@ -11,7 +11,7 @@ BIGINT     the same with 64 bits
 DOUBLE     numbers, those too large as infinity and -0.0 as 0.0; text by ``Double.parseDouble``
 DECIMAL    numbers and text (``new BigDecimal(text)``) that fit without rounding
 STRING     text; numbers and booleans as Java writes them; an object as compact JSON; an array as ``[a, b]``
-BYTES      text of Base64 with its padding
+BYTES      text of Base64 with its padding, white space between its groups of four
 TIME       numbers and text as BIGINT: milliseconds from 0 to 86,399,999; ksqlDB takes 86,400,000 too, Arrow not
 DATE       the same: days since 1970-01-01
 TIMESTAMP  the same: milliseconds since 1970-01-01 in UTC
@@ -21,16 +21,13 @@ STRUCT     an object; each field is the key of its name, or else the last key wh
 =========  ==================================================================================================
 """
 
-import base64
-import binascii
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NoReturn
 
 from kcodec.errors import CODES
 from kcodec.formats.ksql.types import SqlType
-from kcodec.java.jackson import JacksonError, read_tree, write_tree
+from kcodec.java.jackson import JacksonError, decode_base64, read_tree, write_tree
 from kcodec.java.numbers import (
     format_java_decimal,
     narrow_integer,
@@ -47,7 +44,6 @@ __all__ = ["MILLIS_PER_DAY", "TIME_RANGE", "clipped", "fit", "read_row"]
 MILLIS_PER_DAY = 86_400_000
 _LONGEST_REASON = 1000
 TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
 def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
@@ -153,12 +149,10 @@ def _string(node: Any, kind: SqlType, path: _Path) -> str:
 def _bytes(node: Any, kind: SqlType, path: _Path) -> bytes:
     if not isinstance(node, str):
         _wrong_type(node, kind, path)
-    if not _BASE64.fullmatch(node):
-        path.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {node}")
     try:
-        return base64.b64decode(node)
-    except binascii.Error:
-        path.fail("invalid_base64")
+        return decode_base64(node)
+    except ValueError:
+        path.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {node}")
 
 
 def _time(node: Any, kind: SqlType, path: _Path) -> int:
@@ -230,18 +224,19 @@ def _is_number(node: Any) -> bool:
 def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     """Bring a decimal to the scale of its type; None with a code and ksqlDB's reason if it does not fit."""
     precision, scale = kind.precision, kind.scale
-    if number and number.adjusted() >= precision - scale:
-        return None, "decimal_precision", (
-            f"Numeric field overflow: A field with precision {precision} and scale {scale} must round to an "
-            f"absolute value less than 10^{precision - scale}. Got {format_java_decimal(number)}"
-        )  # fmt: skip
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
+    is_short = abs(exponent) < _LONGEST_REASON
+    if number and number.adjusted() >= precision - scale:
+        return None, "decimal_precision", (
+            f"Numeric field overflow: A field with precision {precision} and scale {scale} must round to an absolute "
+            f"value less than 10^{precision - scale}. Got {format_java_decimal(number, plain=is_short)}"
+        )  # fmt: skip
     shift = exponent + scale
     text = "".join(map(str, digits))
     if number and shift < 0:
         if len(text) <= -shift or text[shift:].strip("0"):
-            shown = format_java_decimal(number, plain=-exponent < 1000)
+            shown = format_java_decimal(number, plain=is_short)
             return None, "inexact", (
                 f"Cannot fit decimal '{shown}' into DECIMAL({precision}, {scale}) without rounding. "
                 f"(Requires {len(text)},{-exponent})"
@@ -300,4 +295,5 @@ def java_type(kind: SqlType, base: str | None = None) -> str:
     return base if base is not None and base != "DECIMAL" else _SHORT.get(kind.base, str(kind))
 
 
-_SHORT = {"INTEGER": "INT", "STRING": "VARCHAR"}
+#: Times have the names of the numbers that they are.
+_SHORT = {"INTEGER": "INT", "STRING": "VARCHAR", "TIME": "INT", "DATE": "INT", "TIMESTAMP": "BIGINT"}

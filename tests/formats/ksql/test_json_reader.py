@@ -147,6 +147,36 @@ def test_base64_is_read_with_padding_only(data):
             read_row(b'{"A":"%s"}' % text.rstrip(b"="), parse_type("STRUCT<A BYTES>"))
 
 
+def test_base64_may_have_white_space():
+    kind = parse_type("STRUCT<A BYTES>")
+    for text in (r"AQID\nBA==\n", "AQ==AgME", " AQIDBA== "):
+        assert read_row(b'{"A":"%s"}' % text.encode(), kind) == {"A": b"\1\2\3\4"}
+    with pytest.raises(RowError, match="not a valid Base64 encoded string: AQ ID"):
+        read_row(b'{"A":"AQ ID"}', kind)
+
+
+def test_halves_of_surrogate_pairs_before_an_error():
+    """Jackson takes them for UTF-8; where the error is, is told in bytes."""
+    with pytest.raises(RowError) as refused:
+        read_row(b'{"\xed\xa0\x80":.5}', parse_type("STRUCT<A INT>"))
+    assert (refused.value.code, refused.value.offset) == ("json_syntax", 7)
+
+
+@pytest.mark.parametrize(
+    ("sql", "text", "reason"),
+    [
+        ("DECIMAL(4,2)", "1e23", "Got 100000000000000000000000, path: $.A"),
+        ("ARRAY<DATE>", "1", "sourceType: IntNode, requiredType: ARRAY<INT>, path: $.A"),
+        ("MAP<STRING, TIMESTAMP>", "1", "requiredType: MAP<VARCHAR, BIGINT>, path: $.A"),
+        ("DATE", "{}", "requiredType: DATE, path: $.A"),
+    ],
+)
+def test_reasons(sql, text, reason):
+    with pytest.raises(RowError) as refused:
+        read_row(f'{{"A":{text}}}'.encode(), parse_type(f"STRUCT<A {sql}>"))
+    assert refused.value.reason.endswith(reason)
+
+
 def test_decimals_keep_all_digits():
     digits = "9" * 60
     assert read_row(f'{{"A":{digits}.5}}'.encode(), parse_type("STRUCT<A DECIMAL(61,1)>")) == {
