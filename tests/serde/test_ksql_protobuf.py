@@ -42,7 +42,7 @@ def test_any_message_is_read_into_the_columns(impl):
         "ID BIGINT, BIG BIGINT, SMALL STRING, RATIO STRING, COLOR STRING, DAY DATE, AT TIMESTAMP, "
         "NAMES MAP<STRING, STRING>, "
         "LINES ARRAY<STRUCT<GIFT BOOLEAN, SKU STRING>>, CHOICE_0 STRUCT<X INT, Y STRING>, MAYBE INT, "
-        "BOXED STRUCT<VALUE BIGINT>, NOTHING INT",
+        "BOXED BIGINT, NOTHING INT",
         registry=registry,
     )
     # The second message of the text.
@@ -51,7 +51,7 @@ def test_any_message_is_read_into_the_columns(impl):
         "ID": (1 << 32) - 1, "BIG": -1, "SMALL": "-3", "RATIO": "1.0E10", "COLOR": "BLUE",
         "DAY": datetime.date(2024, 2, 29), "AT": datetime.datetime(1970, 1, 1, 0, 0, 1, 2000, UTC),
         "NAMES": [("5", "five")], "LINES": [{"GIFT": True, "SKU": "a"}], "CHOICE_0": {"X": None, "Y": "why"},
-        "MAYBE": None, "BOXED": {"VALUE": 9}, "NOTHING": None,
+        "MAYBE": None, "BOXED": 9, "NOTHING": None,
     }  # fmt: skip
     assert found[1]["CHOICE_0"] is None
     assert found[1]["ID"] == 0
@@ -83,6 +83,55 @@ def test_nullable_representations(impl, nullable):
     assert {"OPTIONAL": "optional int32 I", "WRAPPER": "google.protobuf.Int32Value I"}[
         nullable
     ] in codec.schema
+
+
+WRAPPED = """
+    syntax = "proto3"; import "google/protobuf/wrappers.proto";
+    message M {
+      google.protobuf.Int32Value i = 1; repeated google.protobuf.StringValue s = 2;
+      map<string, google.protobuf.UInt32Value> m = 3; In in = 4; message In { google.protobuf.BytesValue b = 1; }
+    }
+"""
+
+
+def test_messages_that_wrap_a_scalar_are_that_scalar(impl):
+    registry = MemoryRegistry()
+    number = registered(registry, WRAPPED, "PROTOBUF", subject="t-value")
+    values = [framed(number, bytes.fromhex("0a020807 1200 12030a0161 1a050a016b1200 22040a020a00"), b"\0")]
+    values.append(framed(number, b"", b"\0"))
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t")
+    columns = "`I` INTEGER, `S` ARRAY<STRING>, `M` MAP<STRING, BIGINT>, `IN` STRUCT<`B` BYTES>"
+    assert ", ".join(map(str, codec.columns)) == columns
+    assert codec.decode(values).to_pylist() == [
+        {"I": 7, "S": ["", "a"], "M": [("k", 0)], "IN": {"B": b""}},
+        {"I": None, "S": [], "M": [], "IN": None},
+    ]
+    old = KsqlCodec("PROTOBUF", registry=registry, topic="t", properties={"unwrapPrimitives": "false"})
+    assert str(old.columns[0]) == "`I` STRUCT<`VALUE` INTEGER>"
+    assert old.decode(values).to_pylist()[0]["IN"] == {"B": {"VALUE": b""}}
+
+
+def test_messages_that_wrap_a_scalar_are_written_where_the_schema_has_them(impl):
+    registry = MemoryRegistry()
+    number = registered(registry, WRAPPED, "PROTOBUF")
+    properties = {"VALUE_SCHEMA_ID": number}
+    codec = KsqlCodec("PROTOBUF", "`i` INT", registry=registry, topic="t", properties=properties)
+    written = codec.encode(pa.array([{"i": 0}, {"i": None}]))
+    assert written.to_pylist() == [framed(number, b"\x0a\x00", b"\0"), framed(number, b"", b"\0")]
+    assert codec.decode(written).to_pylist() == [{"i": 0}, {"i": None}]
+
+
+@pytest.mark.parametrize("name", ["PROTOBUF", "PROTOBUF_NOSR"])
+def test_entries_of_maps_have_nothing_that_is_optional(impl, name):
+    options = {"registry": MemoryRegistry(), "topic": "t"} if name == "PROTOBUF" else {}
+    properties = {"VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "OPTIONAL"}
+    codec = KsqlCodec(name, "M MAP<STRING, STRUCT<X INT>>", properties=properties, **options)
+    assert "string key = 1;\n    ConnectDefault3 value = 2;" in codec.schema
+    assert "optional string" not in codec.schema
+    assert "optional int32 X = 1;" in codec.schema
+    written = codec.encode(pa.array([{"M": [("", {"X": 0})]}], codec.arrow_type))
+    assert written.to_pylist()[0].endswith(bytes.fromhex("0a0412020800"))
+    assert codec.decode(written).to_pylist() == [{"M": [("", {"X": 0})]}]
 
 
 def test_dates_of_java(impl):

@@ -118,18 +118,19 @@ class _Written:
     def message(self, kind: SqlType, name: str) -> str:
         return self._body(name, [(field.name, field.type) for field in kind.fields])
 
-    def _body(self, name: str, fields: list[tuple[str, SqlType]]) -> str:
+    def _body(self, name: str, fields: list[tuple[str, SqlType]], is_entry: bool = False) -> str:
         lines, nested = [], []
         for number, (field, kind) in enumerate(fields, 1):
-            declared, below, options = self.field(field, kind)
+            declared, below, options = self.field(field, kind, is_entry)
             lines.append(f"{declared} {field} = {number}{options};\n")
             nested += below
         return f"message {name} {{\n{''.join(lines)}{''.join(nested)}}}\n"
 
-    def field(self, name: str, kind: SqlType) -> tuple[str, list[str], str]:
+    def field(self, name: str, kind: SqlType, is_entry: bool) -> tuple[str, list[str], str]:
         """Write a field: its label and type, the messages that it needs, and its options."""
         label = "repeated " if kind.base in ("ARRAY", "MAP") else ""
-        if not label and self.nullable == "optional":
+        # Connect leaves the keys and values of maps as they are.
+        if not label and self.nullable == "optional" and not is_entry:
             label = "optional "
         if kind.base == "ARRAY":
             kind = kind.parts[0]
@@ -143,7 +144,7 @@ class _Written:
                     "https://github.com/confluentinc/ksql/issues/6177."
                 )
             entry = f"{self.next_name()}Entry"
-            return label + entry, [self._body(entry, [("key", key), ("value", item)])], ""
+            return label + entry, [self._body(entry, [("key", key), ("value", item)], is_entry=True)], ""
         if kind.base == "STRUCT":
             made = self.next_name()
             made += "Message" if made == name else ""
@@ -351,7 +352,8 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     @property
     def _wrappers(self) -> bool:
-        return self.nullable == "wrapper"
+        """Whether messages that wrap a scalar are that scalar, also in fields."""
+        return self.unwraps or self.nullable == "wrapper"
 
     def is_large(self, options: Any) -> bool:
         """Return what the columns ask for."""
