@@ -1,4 +1,4 @@
-"""The order in which Java's hash sets give out their texts."""
+"""The order in which Java's hash tables give out their texts."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ __all__ = ["hash_order"]
 
 
 def hash_order(first: Iterable[str], then: Iterable[str] = ()) -> list[str]:
-    """Return texts in the order of a ``HashSet`` that is made of some of them and then takes others.
+    """Return texts in the order of a ``HashSet`` or ``HashMap`` that is made of some of them and then takes others.
 
     >>> hash_order(["price", "id", "name"])
     ['price', 'name', 'id']

@@ -77,6 +77,22 @@ def test_inferred_types(name, text, columns):
     assert ", ".join(map(str, KsqlCodec(name, registry=registry, topic="t").columns)) == columns
 
 
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["price", "id", "name"], ["price", "name", "id"]),
+        ([f"f{number}" for number in range(13)], [f"f{number}" for number in (10, 12, 11, *range(10))]),
+        (["AaAa", "BBBB", "AaBB", "x"], ["x", "AaAa", "BBBB", "AaBB"]),
+    ],
+)
+def test_properties_without_an_index_are_in_the_order_of_javas_hash_table(names, columns):
+    registry = MemoryRegistry()
+    text = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    number = registered(registry, text, "JSON")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    assert [column.name for column in codec.columns] == columns
+
+
 def test_a_schema_is_chosen_by_its_id(impl):
     registry = MemoryRegistry()
     text = record(("id", "long"), ("note", ["null", "string"]), name="Mine")

@@ -270,9 +270,9 @@ def test_unions_of_documents(impl):
     upper = ONE_OF.upper()
     assert [str(column) for column in inferred.columns] == [
         f"`P` STRUCT<`{upper}0` BIGINT, `{upper}1` STRING>",
+        f"`L` ARRAY<STRUCT<`{upper}0` STRING, `{upper}1` BOOLEAN>>",
         f"`O` STRUCT<`{upper}0` STRUCT<`A` BIGINT, `B` STRING>, `{upper}1` STRUCT<`A` BIGINT, `C` BOOLEAN>, "
         f"`{upper}2` BIGINT, `{upper}3` DOUBLE>",
-        f"`L` ARRAY<STRUCT<`{upper}0` STRING, `{upper}1` BOOLEAN>>",
     ]
     bodies = [
         b'{"p":7,"o":{"a":1,"c":true},"l":["x",true]}',
@@ -362,12 +362,14 @@ def test_unions_of_one_member_are_that(impl):
     number = registered(registry, text, "JSON", subject="t-value")
     codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
     found = ", ".join(map(str, codec.columns))
-    assert found == "`T` STRING, `O` BIGINT, `A` ARRAY<BIGINT>, `N` BOOLEAN"
+    assert found == "`A` ARRAY<BIGINT>, `T` STRING, `N` BOOLEAN, `O` BIGINT"
     values = [framed(number, b'{"t":"x","o":1,"a":[2],"n":true,"x":null}')]
     assert codec.decode(values).to_pylist() == [{"T": "x", "O": 1, "A": [2], "N": True}]
-    chosen = KsqlCodec("JSON_SR", "`t` STRING", registry=registry, topic="t",
+    chosen = KsqlCodec("JSON_SR", "`a` ARRAY<BIGINT>, `t` STRING", registry=registry, topic="t",
                        properties={"VALUE_SCHEMA_ID": number})  # fmt: skip
-    assert chosen.encode(pa.array([{"t": "y"}])).to_pylist() == [framed(number, b'{"t":"y"}')]
+    assert chosen.encode(pa.array([{"a": [2], "t": "y"}])).to_pylist() == [
+        framed(number, b'{"a":[2],"t":"y"}')
+    ]
 
 
 def test_members_of_unions_that_are_no_columns(impl):
@@ -449,8 +451,8 @@ def test_types_that_keywords_stand_for(impl):
     codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
     upper = ONE_OF.upper()
     assert [str(column) for column in codec.columns] == [
-        "`N` DOUBLE", "`S` STRING", "`D` STRING", "`O` STRUCT< >", "`A` BIGINT",
-        f"`U` STRUCT<`{upper}0` STRING, `{upper}1` DOUBLE>", "`E` DOUBLE", "`C` STRING",
+        "`A` BIGINT", "`S` STRING", "`C` STRING", "`D` STRING", f"`U` STRUCT<`{upper}0` STRING, `{upper}1` DOUBLE>",
+        "`E` DOUBLE", "`N` DOUBLE", "`O` STRUCT< >",
     ]  # fmt: skip
     body = b'{"n":1,"s":"x","d":"y","o":{"a":1},"a":2,"u":4,"e":1,"c":"1","x":[]}'
     assert codec.decode([framed(number, body)]).to_pylist() == [

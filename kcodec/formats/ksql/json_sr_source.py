@@ -7,6 +7,7 @@ from typing import Any
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
+from kcodec.java.hashing import hash_order
 
 __all__ = ["JsonSource"]
 
@@ -109,14 +110,20 @@ class JsonSource:
             self._choose(choices[-1])
 
     def _places(self) -> "dict[str, _Place]":
-        """Return the properties with the documents that they stand in, by their indexes where they have some."""
+        """Return the properties with the documents that they stand in, in Connect's order.
+
+        It is that of the indexes, and of those without one that of the hash table which Connect finds them in.
+        """
         if self._properties is not None:
             return self._properties
         if self._choices is not None or not isinstance(self.node, Mapping):
             return {}
         properties = self.node.get("properties")
+        if not isinstance(properties, Mapping):
+            return {}
         ordered: dict[int, tuple[str, Any]] = {}
-        for name, node in properties.items() if isinstance(properties, Mapping) else ():
+        for name in hash_order((), properties):
+            node = properties[name]
             index = node.get("connect.index") if isinstance(node, Mapping) else None
             ordered[index if is_whole(index) else len(ordered)] = (name, node)
         return {name: (node, self._resource) for _, (name, node) in sorted(ordered.items())}
