@@ -121,6 +121,61 @@ def test_messages_that_wrap_a_scalar_are_written_where_the_schema_has_them(impl)
     assert codec.decode(written).to_pylist() == [{"i": 0}, {"i": None}]
 
 
+def test_unsigned_numbers_are_written_as_they_are_read(impl):
+    text = """
+        syntax = "proto3"; import "google/protobuf/wrappers.proto";
+        message M {
+          uint64 u = 1; repeated fixed64 f = 2; map<string, uint64> m = 3; google.protobuf.UInt64Value w = 4;
+          oneof o { uint64 a = 5; }
+        }
+    """
+    registry = MemoryRegistry()
+    number = registered(registry, text, "PROTOBUF")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    rows = [
+        {"o_0": {"a": -3}, "u": -1, "f": [-(1 << 63), 1], "m": [("k", -2)], "w": -1},
+        {"o_0": None, "u": 7, "f": [], "m": [], "w": None},
+    ]
+    written = codec.encode(pa.array(rows, codec.arrow_type))
+    assert written[0].as_py()[6:17].hex() == "08ffffffffffffffffff01"
+    assert codec.decode(written).to_pylist() == rows
+
+
+def test_oneofs_are_written_as_they_are_read(impl):
+    text = """
+        syntax = "proto3"; message M { string n = 1; oneof o { int32 a = 2; string b = 3; In c = 4; }
+        message In { oneof p { int32 x = 1; bool y = 2; } int32 z = 3; } repeated In l = 5; oneof q { bool t = 6; } }
+    """
+    registry = MemoryRegistry()
+    number = registered(registry, text, "PROTOBUF")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    assert [column.name for column in codec.columns] == ["o_0", "q_1", "n", "l"]
+    rows = [
+        {"n": "a"},
+        {"o_0": {"a": 0}, "q_1": {"t": False}, "n": ""},
+        {"o_0": {"b": ""}, "n": ""},
+        {"o_0": {"c": {"p_0": {"x": 0}, "z": 0}}, "n": ""},
+        {"n": "", "l": [{"p_0": {"x": 7}, "z": 1}, {"z": 2}, {"p_0": {"y": True}, "z": 0}]},
+        None,
+    ]
+    array = pa.array(rows, codec.arrow_type)
+    written = codec.encode(array)
+    bodies = ["0a0161", "10003000", "1a00", "22020800", "2a04080718012a0218022a021001"]
+    assert written.to_pylist() == [framed(number, bytes.fromhex(body), b"\0") for body in bodies] + [None]
+    rows = [row and {"l": [], **row} for row in rows]
+    assert codec.decode(written) == pa.array(rows, codec.arrow_type)
+    # A column that is not given is null.
+    assert codec.encode(pa.array([{"n": "a"}])) == written[:1]
+    wrong = [{"o_0": {"a": 1, "b": "x"}}, {"o_0": {}}, {"l": [{"z": 1}, {"p_0": {}}]}, {"n": "a"}]
+    array, report = codec.encode(pa.array(wrong, codec.arrow_type), errors="report")
+    assert array.is_valid().to_pylist() == [False, False, False, True]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 0, "path": "o_0", "code": "union_members"},
+        {"row": 1, "path": "o_0", "code": "union_members"},
+        {"row": 2, "path": "l[1].p_0", "code": "union_members"},
+    ]
+
+
 @pytest.mark.parametrize("name", ["PROTOBUF", "PROTOBUF_NOSR"])
 def test_entries_of_maps_have_nothing_that_is_optional(impl, name):
     options = {"registry": MemoryRegistry(), "topic": "t"} if name == "PROTOBUF" else {}

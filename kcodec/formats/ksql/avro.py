@@ -329,6 +329,8 @@ def _check(kind: SqlType, schema: Schema) -> None:
 class _Target:
     """A type of Avro that columns are written as; see `kcodec.formats.ksql.writing.Target`."""
 
+    is_union = False
+
     def __init__(self, schema: Schema) -> None:
         self._schema = schema.values[0] if len(schema.values) == 1 else schema
         self.is_record = self._schema.type == "record"

@@ -430,11 +430,16 @@ class _Encoder(ColumnEncoder):
 class _Target:
     """A message, or none for scalars, that columns are written as; see `kcodec.formats.ksql.writing.Target`."""
 
-    def __init__(self, message: MessageType | None, floor: bool, is_map: bool = False) -> None:
+    is_union = False
+
+    def __init__(
+        self, message: MessageType | None, floor: bool, is_map: bool = False, is_unsigned: bool = False
+    ) -> None:
         self._message = message
         self._floor = floor
         self.is_record = message is not None
         self.is_map = is_map
+        self._is_unsigned = is_unsigned
 
     @property
     def item(self) -> "_Target":
@@ -448,14 +453,24 @@ class _Target:
 
     def field(self, column: str) -> "tuple[str, _Target]":
         """Return the name and the type of a column's field."""
-        field = None if self._message is None else self._message.by_name.get(column)
+        if self._message is None:
+            raise missing_field(column)
+        oneofs = oneofs_of(self._message)
+        if column in oneofs:
+            return column, _Members(self._message, self._floor, oneofs[column])
+        field = self._message.by_name.get(column)
         if field is None:
             raise missing_field(column)
-        return column, _Target(field.message, self._floor, field.is_map)
+        message, scalar = field.message, field.type
+        if message is not None and message.name in WRAPPED:
+            scalar = message.fields[0].type
+        return column, _Target(message, self._floor, field.is_map, scalar in ("uint64", "fixed64"))
 
     def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
         """Return what is done to values of a simple type."""
         changes: list[Change] = []
+        if kind.base == "BIGINT" and self._is_unsigned and pa.types.is_signed_integer(given):
+            changes.append(_unsigned)
         if kind.base in ("TIME", "TIMESTAMP"):
             changes = [time_of_day if pa.types.is_integer(given) else partial(in_millis, floor=self._floor)]
         if kind.base == "TIMESTAMP" and given.tz is None:
@@ -463,6 +478,27 @@ class _Target:
         if kind.base in _PARTS:
             changes.append(_PARTS[kind.base])
         return partial(_all, changes) if changes else None
+
+
+class _Members(_Target):
+    """The members of a oneof."""
+
+    is_union = True
+
+    def __init__(self, message: MessageType, floor: bool, oneof: str) -> None:
+        super().__init__(message, floor)
+        self._names = {each.name for each in message.fields if each.oneof == oneof}
+
+    def field(self, column: str) -> "tuple[str, _Target]":
+        """Return the name and the type of a member."""
+        if column not in self._names:
+            raise missing_field(column)
+        return super().field(column)
+
+
+def _unsigned(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """Return integers as the unsigned ones of the same bits, as which they are read."""
+    return array.cast(pa.int64()).view(pa.uint64()), []
 
 
 def _dates(array: pa.Array) -> tuple[pa.Array, list[Fault]]:

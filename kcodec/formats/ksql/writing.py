@@ -54,6 +54,8 @@ class Target(Protocol):
         Of maps: keys and values.
     is_map : bool
         Whether maps are such, and no lists of entries.
+    is_union : bool
+        Whether it is one of its fields, which stands among those of the record around it.
     """
 
     @property
@@ -63,6 +65,10 @@ class Target(Protocol):
     @property
     def is_map(self) -> bool:
         """Whether maps are such."""
+
+    @property
+    def is_union(self) -> bool:
+        """Whether one of its fields stands among those of the record around it."""
 
     @property
     def entry(self) -> "tuple[Target, Target] | None":
@@ -130,38 +136,60 @@ def _change(kind: SqlType, given: pa.DataType, target: Target | None) -> Change 
     return target.leaf(kind, given)
 
 
+class _Field(NamedTuple):
+    """Where a column stands in a struct, and what is written of it: its name, itself or its only member."""
+
+    place: int
+    name: str
+    change: Change | None
+    is_union: bool
+
+
 def _struct_change(kind: SqlType, given: pa.DataType, target: Target) -> Change | None:
-    changes: list[tuple[int, str, Change | None]] = []
+    changes: list[_Field] = []
     is_same = True
     for field, place in zip(kind.fields, match_fields(kind.fields, given), strict=True):
         # Columns that were missing have been added.
         assert place is not None
         name, below = target.field(field.name)
         made = _change(field.type, given.field(place).type, below)
-        is_same = is_same and name == given.field(place).name
-        changes.append((place, name, made))
-    if is_same and all(made is None for _, _, made in changes):
+        is_same = is_same and name == given.field(place).name and not below.is_union
+        changes.append(_Field(place, name, made, below.is_union))
+    if is_same and all(each.change is None for each in changes):
         return None
     return partial(_struct, kind, changes, is_same)
 
 
 def _struct(
-    kind: SqlType, changes: list[tuple[int, str, Change | None]], is_same: bool, array: pa.Array
+    kind: SqlType, changes: list[_Field], is_same: bool, array: pa.Array
 ) -> tuple[pa.Array, list[Fault]]:
-    parts: dict[int, pa.Array] = {}
+    written: list[tuple[str, pa.Array]] = []
     faults: list[Fault] = []
-    for column, (place, _, change) in zip(kind.fields, changes, strict=True):
+    for column, (place, name, change, is_union) in zip(kind.fields, changes, strict=True):
+        part = array.field(place)
         if change is not None:
-            part = array.field(place)
             changed, lost = change(part)
             faults += of_field(array, lost, column.name)
-            if changed is not part:
-                parts[place] = changed
-    if is_same and not parts:
+            is_same = is_same and changed is part
+            part = changed
+        if not is_union:
+            written.append((name, part))
+        elif not pa.types.is_null(part.type):
+            faults += of_field(array, _not_one(part), column.name)
+            written += zip((field.name for field in part.type), part.flatten(), strict=True)
+    if is_same:
         return array, faults
     mask = array.is_null() if array.null_count else None
-    whole = [parts[place] if place in parts else array.field(place) for place, _, _ in changes]
-    return pa.StructArray.from_arrays(whole, [name for _, name, _ in changes], mask=mask), faults
+    names = [name for name, _ in written]
+    return pa.StructArray.from_arrays([part for _, part in written], names, mask=mask), faults
+
+
+def _not_one(array: pa.Array) -> list[Fault]:
+    """Return the faults of structs that stand for one of their fields, but have none or several."""
+    count = pa.array(np.zeros(len(array), np.int64))
+    for part in array.flatten():
+        count = pc.add(count, part.is_valid().cast(pa.int64()))
+    return refused(pc.and_(array.is_valid(), pc.not_equal(count, 1)), "union_members")
 
 
 def _list(change: Change, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
