@@ -278,6 +278,10 @@ def created(columns="(a INT)", properties="", kind="STREAM"):
             r"JSON does not support the following configs: \[delimiter\]",
         ),
         (
+            created(properties="key_format='DELIMITED', key_delimiter=' '"),
+            "Configuration KEY_DELIMITER is invalid: Delimiter cannot be empty, if you meant .* 'TAB' or 'SPACE'",
+        ),
+        (
             created(properties="key_format='DELIMITED', key_delimiter='ab'"),
             "Configuration KEY_DELIMITER is invalid: Invalid",
         ),

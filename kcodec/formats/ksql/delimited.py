@@ -30,6 +30,11 @@ _KINDS = {"STRING": b"s", "BYTES": b"s", "BOOLEAN": b"b"}
 
 def delimiter_of(text: str) -> str:
     """Read the property ``delimiter``: one character, ``TAB`` or ``SPACE``."""
+    if not any(letter > " " for letter in text):
+        raise ConfigError(
+            "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use the special "
+            f"values {' or '.join(map(repr, _NAMES))}"
+        )
     delimiter = _NAMES.get(text, text)
     # Java's characters are units of UTF-16.
     if len(delimiter) != 1 or delimiter > "\uffff":
