@@ -8,8 +8,9 @@ from kcodec.errors import SchemaError
 
 __all__ = ["translated"]
 
-#: Classes in classes.
+#: Classes in classes, and groups in groups.
 _MAX_NESTING = 50
+_MAX_GROUPS = 300
 
 #: Characters that mean something: outside of classes, and within them.
 _SPECIAL = frozenset("\\^$.|?*+()[]{}/-&")
@@ -215,6 +216,8 @@ class _Translation:
     def opening(self) -> None:
         pattern = self.pattern
         start = len(self.out)
+        if len(self.frames) > _MAX_GROUPS:
+            self.refuse("the nesting of groups")
         frame = _Frame(start, self.is_all)
         if pattern.startswith("(?>", self.at):
             # What looks ahead is not tried again either.
@@ -356,7 +359,7 @@ class _Translation:
         if found is None:
             return None
         self.at = found.end()
-        negated, name = found[1] == "P", found[2] or found[3]
+        negated, name = found[1] == "P", found[3] if found[2] is None else found[2]
         inside = self.named_class(name, found[0])
         self.is_java |= inside != f"\\p{{{name}}}" or not found[2]
         return inside, negated

@@ -587,7 +587,7 @@ _JAVA = [
     (re.compile(r"&&"), ""),
     (re.compile(r"\(\?[dimsuxU]*(?:-[dimsuxU]+)?\)"), ""),
     (re.compile(r"(\\[dDsSwW])-(?!\])"), r"\1\\-"),
-    (re.compile(r"\[(?=\[)|([|~])(?=\1)"), r"\g<0>\\"),
+    (re.compile(r"\[(?=\[)|([|~-])(?=\1)"), r"\g<0>\\"),
 ]
 
 

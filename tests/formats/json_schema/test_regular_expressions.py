@@ -90,6 +90,7 @@ def test_what_ecma_has_stays_as_it_is(pattern):
         (r"^\X$", r"\\X"),
         (r"\p{InGreek}", r"\\p\{InGreek\}"),
         (r"\p{blk=Basic_Latin}", r"\\p\{blk=Basic_Latin\}"),
+        (r"\p{}", r"the regular expression"),
         ("(?x) a b", r"\(\?x\)"),
         ("(?U)a", r"\(\?U\)"),
         ("[a&&&b]", "an intersection"),
@@ -119,4 +120,12 @@ def test_classes_without_an_end():
 def test_nested_classes_and_groups_end():
     with pytest.raises(SchemaError, match="nesting"):
         translated("[" * 10_000)
-    assert translated("(" * 10_000 + "a" + ")" * 10_000 + "\\A").endswith(")^")
+    with pytest.raises(SchemaError, match="nesting"):
+        translated("(" * 10_000)
+    assert translated("(" * 300 + "a" + ")" * 300 + "\\A").endswith(")^")
+
+
+@pytest.mark.parametrize("pattern", ["[[a]b]", "[a||b]", "[~~]", "[+--]", "[!---a]", "a||b"])
+def test_patterns_are_checked_without_warnings_of_python(pattern, recwarn):
+    parse(json.dumps({"pattern": pattern}))
+    assert not recwarn.list
