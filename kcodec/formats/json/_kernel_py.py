@@ -61,6 +61,13 @@ def decode(
     return join_rows(kind, rows), faults
 
 
+def _runs_on(last: int, after: int) -> bool:
+    """Return whether a number or word does not end, for Jackson, between its last byte and the one behind it."""
+    if last in b"0123456789":
+        return after not in b" \t\n\r"
+    return last in b"el" and (after > 126 or chr(after).isalnum() or after in b"_$")
+
+
 class _Row(Tokens, ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
@@ -77,6 +84,8 @@ class _Row(Tokens, ColumnRow):
         if self.data.startswith(b"\xef\xbb\xbf", self.at):
             self.at += 3
         self.value(root, "")
+        if trailing and self.at < len(self.data) and _runs_on(self.data[self.at - 1], self.data[self.at]):
+            self.fail("trailing_bytes", self.at, "")
         self.space()
         if self.at < len(self.data) and not trailing:
             self.fail("trailing_bytes", self.at, "")

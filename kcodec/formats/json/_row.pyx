@@ -496,11 +496,26 @@ cdef const uint8_t *read_document(
         p = run(context, NULL, root, row, p, <int64_t *>NULL, <items_t>0)
     else:
         p = run(context, NULL, root, row, p, <int32_t *>NULL, <items_t>0)
-    if unlikely(p != NULL and p != end) and not trailing:
-        p = json_space(p, end)
-        if p != end:
-            return fail(context, TRAILING_BYTES, NULL, p)
+    if unlikely(p != NULL and p != end):
+        if trailing:
+            if runs_on(p[-1], p[0]):
+                return fail(context, TRAILING_BYTES, NULL, p)
+        else:
+            p = json_space(p, end)
+            if p != end:
+                return fail(context, TRAILING_BYTES, NULL, p)
     return p
+
+
+cdef bint runs_on(uint8_t last, uint8_t after) noexcept nogil:
+    """Return whether a number or word does not end, for Jackson, between its last byte and the one behind it."""
+    if 48 <= last <= 57:
+        return not (after == 32 or after == 9 or after == 10 or after == 13)
+    if last != 101 and last != 108:
+        return False
+    return (
+        after > 126 or 48 <= after <= 57 or 65 <= after <= 90 or 97 <= after <= 122 or after == 95 or after == 36
+    )
 
 
 cdef const uint8_t *leave(

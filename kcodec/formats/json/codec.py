@@ -53,7 +53,7 @@ class JsonCodec(Codec):
         What `encode` makes of a time that is finer than the type's: an error of its row, or the next earlier time that
         is not.
     trailing : bool
-        Whether anything may follow a document.
+        Whether anything may follow a document; behind a number or word, what cannot be more of it, as for Jackson.
     fields : sequence of str, optional
         The only fields to decode, one at least, dotted for those of objects below; the others are read past. All are
         written.

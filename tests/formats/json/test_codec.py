@@ -471,6 +471,14 @@ def test_types_that_mix_offsets(impl):
 
 def test_anything_may_follow(impl):
     assert value(pa.int64(), "1 x", trailing=True) == 1
+    for kind, text in ((pa.int64(), "12,"), (pa.float64(), "1.5x"), (pa.bool_(), "truex"), (ORDER, "nullé")):
+        assert fault(kind, text, trailing=True)[0] == "trailing_bytes"
+    for kind, text, expected in (
+        (pa.bool_(), "false,", False),
+        (ORDER, "null]", None),
+        (pa.string(), '"a"x', "a"),
+    ):
+        assert value(kind, text, trailing=True) == expected
     assert fault(pa.int64(), "1x") == ("trailing_bytes", 1, "")
 
 
