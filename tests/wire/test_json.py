@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 HEADERS = Path(__file__).parents[2] / "kcodec" / "wire"
 SOURCE = r"""
+#include "json.h"
 #include "real.h"
 #define SUPPORTED(name) __builtin_cpu_supports(name)
 static int64_t all_of(const uint8_t *text, int64_t size, uint8_t *out, int64_t *length) {

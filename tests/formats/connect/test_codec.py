@@ -399,8 +399,8 @@ def test_chosen_fields_of_an_arrow_type(impl):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ("id", "fields='id' is not a list of names"),
-        ([], r"fields=\[\] is not a list of names"),
+        ("id", "fields='id' is not a list of one name or more"),
+        ([], r"fields=\[\] is not a list of one name or more"),
         (["none"], "the root [(]a struct[)] has no field none"),
         (["id.none"], "id has no fields"),
     ],
