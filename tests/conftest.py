@@ -12,6 +12,9 @@ from hypothesis import settings
 
 from kcodec._impl import IMPLEMENTATIONS
 
+# What is collected and imported stays: looking through all of it for garbage, again and again, finds none.
+gc.disable()
+
 # Its assertions are shown as those of tests.
 pytest.register_assert_rewrite("contracts")
 
@@ -96,9 +99,10 @@ def _precedence(request):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session):
-    """Leave the tests themselves, of which there are many, out of all garbage collections from now on."""
+    """Collect garbage from now on, but leave out the tests themselves, of which there are many."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure():
