@@ -135,19 +135,33 @@ def jars(name: str) -> Path:
     return _kept(name, hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
 
 
+def ready_classes(java: str, archive: Path) -> list[str]:
+    """Return the options by which a JVM has its classes ready, as an earlier one left them when it ended."""
+    quiet = "-Xlog:cds*=off"
+    if archive.exists():
+        return [f"-XX:SharedArchiveFile={archive}", quiet]
+    # What is left adds to Java's own archive, not to another that the environment may name.
+    own = Path(java).resolve().parents[1] / "lib" / "server" / "classes.jsa"
+    return [f"-XX:SharedArchiveFile={own}", f"-XX:ArchiveClassesAtExit={archive}", quiet]
+
+
 def program(source: Path, folder: Path, oldest: int, *others: Path) -> list[str]:
     """Return the command of a Java program, with a folder of jars, and the files it uses; it is compiled once."""
     run, path = java(oldest), f"{folder}/*"
     compiler = Path(run).resolve().with_name("javac")
 
-    def compile(classes: Path) -> None:
+    def compile(made: Path) -> None:
         if not compiler.exists():
             raise Lacking(f"no compiler beside {run}")
-        _run([compiler, "-d", classes, "-cp", path, source, *others])
+        with tempfile.TemporaryDirectory() as classes:
+            _run([compiler, "-d", classes, "-cp", path, source, *others])
+            jar = compiler.with_name("jar")
+            _run([jar, "--create", "--file", made / "program.jar", "-C", classes, "."])
 
-    made_of = "\n".join((*(each.read_text() for each in (source, *others)), path, str(compiler)))
-    classes = _kept(source.stem, hashlib.sha256(made_of.encode()).hexdigest(), compile)
-    return [run, "-cp", f"{classes}{os.pathsep}{path}", source.stem]
+    made_of = "\n".join(("jar", *(each.read_text() for each in (source, *others)), path, str(compiler)))
+    made = _kept(source.stem, hashlib.sha256(made_of.encode()).hexdigest(), compile)
+    classes = f"{made / 'program.jar'}{os.pathsep}{path}"
+    return [run, *ready_classes(run, made / "classes.jsa"), "-cp", classes, source.stem]
 
 
 def run(command: list[str], lines: Iterable[str] = (), timeout: int = 120) -> list[str]:

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, python, spark_jars
+from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, python, ready_classes, spark_jars
 from ports import HOST, free_port
 
 _READY_SECONDS = 120
@@ -163,7 +163,9 @@ def broker(folder: Path, more: str = "", formatting: Sequence[str] = ()) -> tupl
     settings = folder / "server.properties"
     text = (_BROKER + more).format(host=HOST, port=port, controller=controller, folder=folder)
     settings.write_text(text)
-    jars = [java(SPARK_JAVA), "-Xmx512m", "-cp", f"{artifacts() / 'broker'}/*"]
+    run = java(SPARK_JAVA)
+    classes = ready_classes(run, artifacts() / "broker.jsa")
+    jars = [run, "-Xmx512m", *classes, "-cp", f"{artifacts() / 'broker'}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     formatted = subprocess.run(
         [
@@ -200,7 +202,8 @@ def registry(folder: Path) -> tuple[Service, str]:
         except (urllib.error.URLError, OSError):
             return False
 
-    command = [java(REGISTRY_JAVA), "-Xmx512m", "-jar", str(artifacts() / "registry" / "quarkus-run.jar")]
+    run, jar = java(REGISTRY_JAVA), artifacts() / "registry" / "quarkus-run.jar"
+    command = [run, "-Xmx512m", *ready_classes(run, artifacts() / "registry.jsa"), "-jar", str(jar)]
     place = {
         "QUARKUS_HTTP_HOST": HOST,
         "QUARKUS_HTTP_PORT": str(port),
