@@ -39,13 +39,11 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"tests/services skipped: {LACKING}", yellow=True)
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.services)
-            # pyspark warns of newer pandas, and of what pandas and grpc deprecate.
-            for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
-                item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
+def pytest_itemcollected(item):
+    item.add_marker(pytest.mark.services)
+    # pyspark warns of newer pandas, and of what pandas and grpc deprecate.
+    for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
+        item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
 
 
 def running(make, tmp_path_factory, stop=processes.Service.stop):
@@ -131,7 +129,8 @@ def classic_session(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", str(ROOT))
+        path = [str(ROOT), processes.worker_path(tmp_path_factory.mktemp("path"))]
+        patch.setenv("PYTHONPATH", os.pathsep.join(path))
         patch.delenv(REMOTE, raising=False)
         builder = SparkSession.builder.master(processes.MASTER).appName("kcodec services")
         for name, value in {**processes.SPARK, "spark.jars": had(spark_jars)}.items():

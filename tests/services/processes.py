@@ -239,6 +239,31 @@ SPARK = {
 }
 
 
+#: What Python runs when it starts: the daemon that forks workers imports what each of them would.
+_START = """\
+import sys
+sys.path[:] = [{!r} if path.endswith("/pyspark.zip") else path for path in sys.path]
+if sys.orig_argv[1:3] == ["-m", "pyspark.daemon"]:
+    import pandas, pyarrow
+    __import__(sys.orig_argv[3])
+"""
+
+
+def worker_path(folder: Path) -> str:
+    """Make a folder for the path of Spark's workers: what all of them import is compiled once, and loaded once.
+
+    Spark has them import pyspark from an archive of its sources, from which Python keeps nothing that it compiles, and
+    after the fork, like all else that is large. The packages of this project each worker imports itself.
+    """
+    import pyspark
+
+    packages = folder / "packages"
+    packages.mkdir(parents=True)
+    (packages / "pyspark").symlink_to(Path(pyspark.__file__).parent)
+    (folder / "sitecustomize.py").write_text(_START.format(str(packages)))
+    return str(folder)
+
+
 def connect_server(folder: Path) -> tuple[Service, str]:
     """Make a Spark Connect server with the Kafka connector, whose Python workers have no kcodec."""
     import pyspark
@@ -264,6 +289,6 @@ def connect_server(folder: Path) -> tuple[Service, str]:
         "SPARK_LOCAL_IP": HOST,
         "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
         "PYSPARK_PYTHON": python("thin"),
-        "PYTHONPATH": "",
+        "PYTHONPATH": worker_path(folder / "path"),
     }
     return Service("connect", folder, command, lambda: listens(port), environment), f"sc://{HOST}:{port}"

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from processes import worker_path
 from rich.console import Console
 
 from kcodec import registry
@@ -17,7 +18,8 @@ def run(rows, *services, spark=True):
     return demo.run(rows, spark, Console(file=out, width=160, no_color=True), services), out.getvalue()
 
 
-def test_demo(kafka, registry_url, monkeypatch):
+def test_demo(kafka, registry_url, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", worker_path(tmp_path))
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as after a Connect session in this process
     handle = registry.open(registry_url)
     before = handle.subjects()

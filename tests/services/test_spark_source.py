@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.serialization import MessageField
-from processes import until
+from processes import until, worker_path
 from pyspark.errors import PySparkException
 from topics import KEY_SCHEMA, Message, of_spark, order, order_schema, serializer
 
@@ -425,7 +425,8 @@ def test_a_killed_stream_neither_loses_nor_repeats_rows(classic, kafka, topic, t
     numbered(kafka, topic, 12_000)
     query = Query(tmp_path)
     program = [sys.executable, str(HERE / "killed_stream.py"), kafka.address, topic, str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    path = os.pathsep.join([str(HERE.parents[1]), worker_path(tmp_path / "path")])
+    environment = {**os.environ, "PYTHONPATH": path}
     kills = 0
     for after in (2, 4, None):
         with (tmp_path / "log").open("ab") as log:

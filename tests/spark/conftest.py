@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from ports import free_port as unused_port
-from processes import SPARK
+from processes import SPARK, worker_path
 
 ROOT = Path(__file__).parents[2]
-HERE = Path(__file__).parent
 REMOTE = "SPARK_CONNECT_MODE_ENABLED"
 
 
@@ -37,17 +36,15 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"tests/spark skipped: {LACKING}", yellow=True)
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.spark)
-            # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
-            for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
-                item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
+def pytest_itemcollected(item):
+    item.add_marker(pytest.mark.spark)
+    # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
+    for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
+        item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
 
 
 @pytest.fixture(scope="session")
-def jvm():
+def jvm(tmp_path_factory):
     """Start the JVM; its Python workers find the packages of this checkout."""
     if LACKING:
         pytest.skip(LACKING)
@@ -55,7 +52,8 @@ def jvm():
 
     saved = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYTHONPATH", REMOTE)}
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), saved["PYTHONPATH"]]))
+    path = [str(ROOT), saved["PYTHONPATH"], worker_path(tmp_path_factory.mktemp("path"))]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     os.environ.pop(REMOTE, None)
     port = unused_port()
     settings = {
