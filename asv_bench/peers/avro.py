@@ -14,7 +14,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from callers import two_callers
+from callers import callers
 
 import kcodec
 
@@ -58,7 +58,8 @@ def contestants(case: Any) -> dict[str, Any]:
     return {
         "kcodec decode, 1 thread": lambda: _batch(codec.decode(case.arrow_datums)),
         "kcodec decode from list[bytes]": lambda: _batch(codec.decode(case.datums)),
-        "kcodec decode, 2 caller threads": two_callers(codec.decode, case.arrow_datums),
+        "kcodec decode, 1 caller that goes on": callers(codec.decode, case.arrow_datums, 1),
+        "kcodec decode, 2 callers that go on": callers(codec.decode, case.arrow_datums, 2),
         "kcodec serde, framed, 1 id": lambda: _batch(serde.deserialize(one)),
         f"kcodec serde, framed, {_IDS} interleaved ids": lambda: _batch(serde.deserialize(mixed)),
     }
@@ -74,5 +75,6 @@ def encoders(case: Any) -> dict[str, Any]:
     return {
         "kcodec encode, 1 thread": lambda: codec.encode(own),
         "kcodec encode of the reference batch": lambda: codec.encode(case.batch),
-        "kcodec encode, 2 caller threads": two_callers(codec.encode, own),
+        "kcodec encode, 1 caller that goes on": callers(codec.encode, own, 1),
+        "kcodec encode, 2 callers that go on": callers(codec.encode, own, 2),
     }

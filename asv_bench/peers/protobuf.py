@@ -13,7 +13,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from callers import two_callers
+from callers import callers
 
 import kcodec
 
@@ -68,7 +68,8 @@ def contestants(case: Any) -> dict[str, Any]:
     return {
         "kcodec decode, 1 thread": lambda: _batch(codec.decode(case.arrow_payloads)),
         "kcodec decode from list[bytes]": lambda: _batch(codec.decode(case.payloads)),
-        "kcodec decode, 2 caller threads": two_callers(codec.decode, case.arrow_payloads),
+        "kcodec decode, 1 caller that goes on": callers(codec.decode, case.arrow_payloads, 1),
+        "kcodec decode, 2 callers that go on": callers(codec.decode, case.arrow_payloads, 2),
         "kcodec serde, framed, 1 message": lambda: _batch(serde.deserialize(one)),
         "kcodec serde, framed, 2 interleaved messages": lambda: _batch(both.deserialize(two)),
     }
@@ -80,5 +81,6 @@ def encoders(case: Any) -> dict[str, Any]:
     own = codec.decode(case.arrow_payloads)
     return {
         "kcodec encode, 1 thread": lambda: codec.encode(own),
-        "kcodec encode, 2 caller threads": two_callers(codec.encode, own),
+        "kcodec encode, 1 caller that goes on": callers(codec.encode, own, 1),
+        "kcodec encode, 2 callers that go on": callers(codec.encode, own, 2),
     }
