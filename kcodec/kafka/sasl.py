@@ -6,7 +6,6 @@ import hmac
 import http.client
 import json
 import secrets
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Generator
@@ -128,10 +127,7 @@ def _oidc_token(settings: Settings) -> str:
             request, timeout=settings.request_timeout_ms / 1000, context=context
         ) as answer:
             token = json.loads(answer.read(1 << 20))["access_token"]
-    except (
-        *(urllib.error.URLError, OSError, http.client.HTTPException),
-        *(ValueError, KeyError, TypeError, RecursionError),
-    ) as error:
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError) as error:
         raise KafkaError(f"no token from {place.hostname}: {type(error).__name__}") from None
     return str(token)
 
