@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.document import read_document
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri
 from kcodec.formats.schema_format import NamedText
@@ -47,6 +47,8 @@ _OBJECT = (
     "additionalProperties",
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
+#: What schemas of a draft say of themselves by true or false.
+_FLAGS = {7: ("readOnly", "writeOnly"), 2020: ("readOnly", "writeOnly", "deprecated")}
 _CONDITIONAL = ("if", "then", "else")
 
 #: What the reader of the newer drafts knows; another keyword beside them makes it forget those of `_FORGOTTEN`.
@@ -307,6 +309,9 @@ class _SchemaReader:
         node.title = self.text_or_none("title")
         node.description = self.text_or_none("description")
         node.default = self.source.get("default", ABSENT)
+        for key in _FLAGS.get(self.draft, ()):
+            if not isinstance(self.source.get(key, False), bool):
+                self.refuse(key, "not a boolean")
         node.bytes = self.source.get("connect.type") == "bytes"
         return node
 
@@ -418,6 +423,8 @@ class _SchemaReader:
                         self.refuse(key, "not a boolean")
                 elif isinstance(value, bool) or not isinstance(value, (int, Decimal)):
                     self.refuse(key, "not a number")
+                elif key == "multipleOf" and self.draft != 2020 and _is_zero(value):
+                    self.refuse(key, "zero")
                 else:
                     rules[key] = value
         return Node("number", rules)
@@ -552,12 +559,16 @@ class _SchemaReader:
 
     def integer(self, key: str) -> int | Decimal:
         value = self.take(key)
-        # What is written with an exponent stays so: as an int it may have a billion digits.
-        is_whole = (
-            value == value.to_integral_value() if isinstance(value, Decimal) else isinstance(value, int)
-        )
-        if isinstance(value, bool) or not is_whole:
+        whole = is_whole(value)
+        if isinstance(value, Decimal):
+            # It stays so: as an int, what is written with an exponent may have a billion digits. Up to draft 7
+            # Confluent's reader takes 2e0, not 2.0.
+            exact = value.as_tuple().exponent == 0
+            whole = value == value.to_integral_value() if self.draft == 2020 else exact
+        if not whole:
             self.refuse(key, "not an integer")
+        if self.draft != 2020 and not -(1 << 31) <= value < 1 << 31:
+            self.refuse(key, "not an integer of 32 bits")
         found: int | Decimal = value
         return found
 
@@ -568,6 +579,11 @@ class _SchemaReader:
 
     def refuse(self, step: str, reason: str) -> NoReturn:
         _refuse(f"{self.path}/{step}", reason)
+
+
+def _is_zero(value: int | Decimal) -> bool:
+    """Return whether a number is zero as a double."""
+    return value == 0 or (isinstance(value, Decimal) and float(value) == 0)
 
 
 def _refuse(path: str, reason: str) -> NoReturn:

@@ -126,6 +126,50 @@ def test_a_length_is_a_whole_number(number):
         parse(f'{{"maxLength": {number}}}')
 
 
+OLD = [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 6, 7)]
+NEW = [f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")]
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties"])
+@pytest.mark.parametrize(
+    ("number", "is_old"),
+    [("2", True), ("2e0", True), ("1.5e1", True), ("-1", True), ("2147483647", True), ("2147483648", False),
+     ("-2147483649", False), ("2.0", False), ("20e-1", False), ("1e2", False), ("1e400", False)],
+)  # fmt: skip
+def test_lengths_that_the_reader_of_a_draft_takes(draft, key, number, is_old):
+    text = f'{{"$schema": "{draft}", "properties": {{"a": {{"{key}": {number}}}}}}}'
+    if draft in NEW or is_old:
+        assert parse(text).root.rules["properties"]["a"].rules[key] == Decimal(number)
+    else:
+        with pytest.raises(SchemaError, match=f"#/properties/a/{key}: not an integer"):
+            parse(text)
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize("number", ["0", "-0", "0.0", "0e5", "1e-400"])
+def test_a_multiple_of_nothing(draft, number):
+    text = f'{{"$schema": "{draft}", "multipleOf": {number}}}'
+    if draft in NEW:
+        assert parse(text).root.rules["multipleOf"] == Decimal(number)
+    else:
+        with pytest.raises(SchemaError, match="#/multipleOf: zero"):
+            parse(text)
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize("key", ["readOnly", "writeOnly", "deprecated"])
+@pytest.mark.parametrize("beside", ["", '"$ref": "#", ', '"type": "string", '])
+def test_what_schemas_say_of_themselves_is_a_boolean(draft, key, beside):
+    parse(f'{{"$schema": "{draft}", {beside} "{key}": true}}')
+    text = f'{{"$schema": "{draft}", {beside} "{key}": null}}'
+    if draft in NEW or (draft == OLD[2] and key != "deprecated"):
+        with pytest.raises(SchemaError, match=f"#/{key}: not a boolean"):
+            parse(text)
+    else:
+        parse(text)
+
+
 def test_values_nested_deeply_are_kept():
     text = '{"x":' * 400 + "{}" + "}" * 400
     assert JSON.canonical(JSON.parse(text)) == text
