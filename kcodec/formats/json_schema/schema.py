@@ -194,6 +194,8 @@ class _Loader:
         self.documents = Documents(document, named)
         self.targets: dict[tuple[int, str, int], Node] = {}
         self.waiting: list[tuple[Node, Resource, str, str, int]] = []
+        #: Schemas whose definitions have been read.
+        self.defining: set[int] = set()
 
     def root(self) -> Node:
         main = self.documents.main
@@ -274,8 +276,13 @@ class _SchemaReader:
         self.depth = depth
 
     def read(self) -> Node:
+        if self.draft == 2020 and id(self.source) not in self.loader.defining:
+            self.loader.defining.add(id(self.source))
+            self.definitions()
         if "$ref" in self.source:
             reference = self.text("$ref")
+            if not reference:
+                self.refuse("$ref", "empty")
             node = Node("reference")
             self.loader.waiting.append((node, self.resource, reference, self.path, self.copied()))
             if self.draft != 2020:
@@ -300,12 +307,25 @@ class _SchemaReader:
         """
         return id(self.source) if self.draft == 2020 and self.loader.nodes < MAX_COPIED else 0
 
+    def definitions(self) -> None:
+        """Read what is defined here: in the newer drafts that has to be schemas, also where nothing refers to them."""
+        for key in ("definitions", "$defs"):
+            found = self.source.get(key, {})
+            if isinstance(found, Mapping):
+                for name, each in found.items():
+                    self.at(each, f"{key}/{name}")
+            elif key == "$defs":
+                self.refuse(key, "not an object")
+
     def described(self, node: Node) -> Node:
         """Put down what a schema says of itself."""
         key = "id" if self.draft == 4 else "$id"
-        node.id = self.text_or_none(key)
+        if self.draft != 2020 or isinstance(self.source.get(key), str):
+            node.id = self.text_or_none(key)
         if node.id is not None and not is_uri(node.id):
             self.refuse(key, "not a URI")
+        if self.draft == 2020 and self.path == "#" and node.id is not None and node.id.partition("#")[2]:
+            self.refuse(key, "with a fragment")
         node.title = self.text_or_none("title")
         node.description = self.text_or_none("description")
         node.default = self.source.get("default", ABSENT)
@@ -333,7 +353,9 @@ class _SchemaReader:
         if "type" in self.left:
             nodes.append(self.typed(self.take("type")))
         nodes += self.untyped()
-        if self.draft >= 7 and self.left.intersection(_CONDITIONAL):
+        if self.draft >= 7 and (
+            "if" in self.left if self.draft == 2020 else self.left.intersection(_CONDITIONAL)
+        ):
             nodes.append(
                 Node("conditional", {key: self.inner(key) for key in _CONDITIONAL if key in self.left})
             )
@@ -392,10 +414,6 @@ class _SchemaReader:
             objects.discard("dependencies")
         if self.left & array:
             yield self.array()
-        elif newer:
-            # Without another keyword of arrays these demand nothing.
-            for key in self.left & {"minContains", "maxContains"}:
-                self.integer(key)
         if self.left & objects:
             yield self.object()
         if self.left.intersection(_NUMBER):
@@ -447,6 +465,8 @@ class _SchemaReader:
         elif newer and "prefixItems" in self.left:
             self.refuse("prefixItems", "not a list")
         elif "items" in self.left and extra != "items":
+            if self.draft == 4 and isinstance(self.source["items"], bool):
+                self.refuse("items", "not an object or a list")
             rules["items"] = self.inner("items")
         if extra in self.left:
             rules["additional"] = self.bool_or_schema(extra)
@@ -459,10 +479,9 @@ class _SchemaReader:
                 rules["minContains"] = 1
         if newer:
             for key in ("minContains", "maxContains"):
-                if key in self.left:
-                    number = self.integer(key)
-                    if "contains" in self.source:
-                        rules[key] = number
+                # Other values than whole numbers demand nothing.
+                if key in self.left and "contains" in self.source and _is_integral(self.source[key]):
+                    rules[key] = self.integer(key)
             if "unevaluatedItems" in self.left:
                 rules["unevaluated"] = self.bool_or_schema("unevaluatedItems")
         return Node("array", rules)
@@ -513,7 +532,8 @@ class _SchemaReader:
             if not all(isinstance(each, str) for each in value):
                 self.refuse(f"{keyword}/{key}", "not a list of names")
             return value
-        if not schemas or not isinstance(value, (dict, bool)):
+        kinds = (dict,) if self.draft == 4 else (dict, bool)
+        if not schemas or not isinstance(value, kinds):
             self.refuse(f"{keyword}/{key}", "not a list of names" + " or a schema" * schemas)
         return self.at(value, f"{keyword}/{key}")
 
@@ -559,16 +579,13 @@ class _SchemaReader:
 
     def integer(self, key: str) -> int | Decimal:
         value = self.take(key)
-        whole = is_whole(value)
-        if isinstance(value, Decimal):
-            # It stays so: as an int, what is written with an exponent may have a billion digits. Up to draft 7
-            # Confluent's reader takes 2e0, not 2.0.
-            exact = value.as_tuple().exponent == 0
-            whole = value == value.to_integral_value() if self.draft == 2020 else exact
-        if not whole:
+        # Up to draft 7 Confluent's reader takes 2e0, not 2.0, and nothing beyond 32 bits.
+        exact = not isinstance(value, Decimal) or value.as_tuple().exponent == 0 or self.draft == 2020
+        if not _is_integral(value) or not exact:
             self.refuse(key, "not an integer")
         if self.draft != 2020 and not -(1 << 31) <= value < 1 << 31:
             self.refuse(key, "not an integer of 32 bits")
+        # What is written with an exponent stays so: as an int it may have a billion digits.
         found: int | Decimal = value
         return found
 
@@ -579,6 +596,10 @@ class _SchemaReader:
 
     def refuse(self, step: str, reason: str) -> NoReturn:
         _refuse(f"{self.path}/{step}", reason)
+
+
+def _is_integral(value: Any) -> bool:
+    return value == value.to_integral_value() if isinstance(value, Decimal) else is_whole(value)
 
 
 def _is_zero(value: int | Decimal) -> bool:

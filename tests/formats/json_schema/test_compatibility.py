@@ -124,7 +124,9 @@ def test_hostile_schemas_end(draft):
     ],
 )
 def test_large_numbers_are_compared(old, new, found):
-    assert kinds(old, new) == found
+    # The drafts up to 7 have no such lengths.
+    draft = '{"$schema": "https://json-schema.org/draft/2020-12/schema", '
+    assert kinds(draft + old[1:], draft + new[1:]) == found
 
 
 def test_everything_refers_to_everything():

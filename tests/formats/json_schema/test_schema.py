@@ -1,6 +1,7 @@
 """JSON Schemas as a registry keeps them."""
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -165,6 +166,71 @@ def test_what_schemas_say_of_themselves_is_a_boolean(draft, key, beside):
     text = f'{{"$schema": "{draft}", {beside} "{key}": null}}'
     if draft in NEW or (draft == OLD[2] and key != "deprecated"):
         with pytest.raises(SchemaError, match=f"#/{key}: not a boolean"):
+            parse(text)
+    else:
+        parse(text)
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize(
+    ("rest", "path"),
+    [
+        ('"$defs": {"a": {"type": "foo"}}', "#/$defs/a/type"),
+        ('"definitions": {"a": []}', "#/definitions/a"),
+        ('"properties": {"x": {"$defs": {"a": {"$ref": "#/nope"}}}}', "#/properties/x/$defs/a"),
+        ('"not": {"$defs": 1}', "#/not/$defs"),
+    ],
+)
+def test_definitions_of_the_newer_drafts_are_schemas(draft, rest, path):
+    text = f'{{"$schema": "{draft}", {rest}}}'
+    if draft in NEW:
+        with pytest.raises(SchemaError, match=re.escape(path)):
+            parse(text)
+    else:
+        parse(text)
+
+
+@pytest.mark.parametrize("draft", NEW)
+def test_definitions_may_refer_to_everything(draft):
+    definitions = {
+        f"d{n}": {"properties": {f"p{at}": {"$ref": f"#/$defs/d{at}"} for at in range(20)}} for n in range(20)
+    }
+    definitions["root"] = {"items": {"$ref": "#"}, "$defs": {"inner": {"$ref": "#/$defs/root"}}}
+    assert (
+        parse(json.dumps({"$schema": draft, "$defs": definitions, "$ref": "#/$defs/d0"})).root.kind
+        == "reference"
+    )
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+def test_what_no_draft_looks_at_may_be_anything(draft):
+    with pytest.raises(SchemaError, match=re.escape("#/$ref: empty")):
+        parse(f'{{"$schema": "{draft}", "$ref": ""}}')
+    text = f'{{"$schema": "{draft}", "contains": {{}}, "minContains": "x", "then": 1}}'
+    if draft in NEW:
+        assert parse(text).root.rules["minContains"] == 1
+    elif draft == OLD[2]:
+        with pytest.raises(SchemaError, match="#/then"):
+            parse(text)
+    else:
+        parse(text)
+
+
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize(
+    ("rest", "path", "refused"),
+    [
+        ('"items": true', "#/items", OLD[:1]),
+        ('"dependencies": {"a": false}', "#/dependencies/a", OLD[:1]),
+        ('"$id": 5', "#/$id", OLD[1:]),
+        ('"$id": "a#b"', "#/$id", NEW),
+        ('"properties": {"x": {"$id": "a#b"}}', "", []),
+    ],
+)
+def test_what_only_some_drafts_refuse(draft, rest, path, refused):
+    text = f'{{"$schema": "{draft}", {rest}}}'
+    if draft in refused:
+        with pytest.raises(SchemaError, match=re.escape(path)):
             parse(text)
     else:
         parse(text)
