@@ -12,7 +12,7 @@ from typing import NoReturn
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types
 from kcodec.formats.protobuf.language.link import Linked
-from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.options import Fields, OptionReader
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option
 
@@ -67,14 +67,14 @@ class _Checker:
         self.enums(scope, file.enums)
         self.extends(scope, file.extends)
         for service in file.services:
-            full = f"{scope}.{service.name}" if scope else service.name
+            full = full_name(scope, service.name)
             self.options(full, "Service", service.options)
             for rpc in service.rpcs:
                 self.options(full, "Method", rpc.options)
 
     def messages(self, scope: str, nodes: Iterable[Message]) -> None:
         for node in nodes:
-            full = f"{scope}.{node.name}" if scope else node.name
+            full = full_name(scope, node.name)
             self.options(full, "Message", node.options)
             for extensions in node.extensions:
                 self.options(full, "ExtensionRange", extensions.options)
@@ -88,7 +88,7 @@ class _Checker:
 
     def enums(self, scope: str, nodes: Iterable[Enum]) -> None:
         for node in nodes:
-            full = f"{scope}.{node.name}" if scope else node.name
+            full = full_name(scope, node.name)
             self.options(full, "Enum", node.options)
             for value in node.values:
                 self.options(full, "EnumValue", value.options)
@@ -98,7 +98,7 @@ class _Checker:
     def extends(self, scope: str, nodes: Iterable[Extend]) -> None:
         for node in nodes:
             for field in node.fields:
-                full = f"{scope}.{field.name}" if scope else field.name
+                full = full_name(scope, field.name)
                 self.field(scope, field, self.linked.extensions[full], is_extension=True)
 
     # Fields
