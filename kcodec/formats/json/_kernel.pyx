@@ -14,6 +14,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport hide, set_null
+from kcodec.columns._order cimport Copies
 from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
@@ -22,6 +23,7 @@ from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._decode cimport read_block
 from kcodec.formats.json.block._lanes cimport LANES, Block, Lapse
 from kcodec.formats.json.block._places cimport free_places
+from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
 from kcodec.plan._budget cimport set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
@@ -40,12 +42,14 @@ cdef enum:
     FEWEST = 8                # rows that are worth to be read together
     SLOWNESS = 4              # fields are found as fast wherever they are as one that is not where it is expected
     LONGEST_SPELL = 64
+    DEEPEST = 3               # keys that are looked at to tell orders apart, at most
 
 
 @cython.final
 cdef class JsonDecoder(Decoder):
     cdef Context context
     cdef Block block
+    cdef int32_t ops          # of a program, at most
     cdef int32_t words        # that objects need for fields from 64 on
     cdef uint8_t *copy        # of a document with nothing readable behind it
     cdef const uint8_t *origin  # of the row in hand: offsets count from here
@@ -54,6 +58,9 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t pause        # so many, the next time it does not go well
     cdef int64_t scattered    # blocks that are read wherever their keys are; negative: in order, before the next try
     cdef int64_t spell        # so many, the next time they are not in order
+    cdef int64_t depth        # keys that tell their orders apart
+    cdef int64_t mixed        # of these blocks, how many are left before that is tried again
+    cdef Copies copies
 
     def __init__(self, values, programs, selector, starts, ends, trailing):
         cdef Context *context = &self.context
@@ -63,23 +70,28 @@ cdef class JsonDecoder(Decoder):
         self.always_checked = True
         context.words = <uint64_t *>calloc(self.words + 1, sizeof(uint64_t))
         context.scratch = <uint8_t *>calloc(context.scratch_room + 1, 1)
-        if context.words == NULL or context.scratch == NULL:
+        self.block.follows = <const Op **>calloc(self.ops + 1, sizeof(Op *))
+        if context.words == NULL or context.scratch == NULL or self.block.follows == NULL:
             raise MemoryError
         context.columns = self.builder.columns
         self.together = LANES
         self.pause = 1
         self.spell = 1
+        self.depth = 1
 
     def __dealloc__(self):
         free_places(&self.block.places)
+        free(self.block.follows)
         free(self.context.words)
         free(self.context.scratch)
         free(self.copy)
+        free(self.copies.memory)
 
     cdef int prepare(self, Compiled compiled) except -1:
         cdef Context *context = &self.context
         cdef JsonProgram program = compiled
         self.in_blocks = self.in_blocks or in_blocks(<const Op *>program.table)
+        self.ops = max(self.ops, program.count)
         self.words = max(self.words, program.words)
         context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
         context.max_number = program.limits.max_number_length
@@ -121,13 +133,17 @@ cdef class JsonDecoder(Decoder):
         block.ahead = self.payload
         block.trailing = self.trailing
         block.inside = self.rows.layout != VIEWS and begins_inside(block, self.rows.data)
-        block.scattered = self.scattered > 0
         if count and program < 0:
             # All of them are null.
             for count in range(count):
                 set_null(self.builder.columns, 0, block.row + count, block.wide)
             return block.count
-        if count:
+        if count and block.root != <const Op *>self.tables[program]:
+            memset(block.follows, 0, self.ops * sizeof(Op *))
+        if count and self.scattered > 0 and self.is_read_apart(<const Op *>self.tables[program]):
+            self.scattered -= 1
+        elif count:
+            block.scattered = self.scattered > 0
             read_block(block, <const Op *>self.tables[program])
             if block.scattered and block.places.strange > count * (<const Op *>self.tables[program]).fields:
                 # Where few keys are read, the others are stepped over in less time.
@@ -154,6 +170,23 @@ cdef class JsonDecoder(Decoder):
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
+
+    cdef bint is_read_apart(self, const Op *root) noexcept nogil:
+        """Read a block by the orders of its keys, unless that has not gone well of late."""
+        cdef Apart found
+        if self.mixed:
+            self.mixed -= 1
+            return False
+        if self.block.dropped:
+            return False
+        self.block.scattered = False
+        found = read_apart(&self.block, root, self.depth, &self.copies)
+        if found == ALIKE and self.depth < DEEPEST:
+            self.depth += 1
+        elif found != TOLD:
+            self.depth = 1
+            self.mixed = LONGEST_SPELL
+        return found == TOLD
 
     cdef int64_t gather(self, int64_t wanted, int32_t *program) noexcept nogil:
         """Set the documents of a block of rows that all have the first program; return how many.

@@ -37,6 +37,7 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t lane
+    block.root = root
     block.depth = 0
     block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))

@@ -66,7 +66,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
 cdef void read_fields(Block *block, const Op *container) noexcept nogil:
     """Read objects from their brackets on."""
     cdef uint64_t read[WORDS]
-    cdef const Op *op = container + 1
+    cdef const Op *op = container
     cdef const Op *behind = container + container.next - 1
     cdef const uint8_t *p
     cdef int64_t lane
@@ -85,7 +85,6 @@ cdef void read_fields(Block *block, const Op *container) noexcept nogil:
             fill(block, op)
         read_field(block, op)
         read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
-        op += op.next
         if block.count == 0:
             return
     block.read = read

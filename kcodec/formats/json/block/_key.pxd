@@ -10,7 +10,7 @@ from kcodec.wire.cursor cimport load_le64, prefetch, unlikely
 
 
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil
-cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
+cdef const Op *seek_field(Block *block, const Op *container, const Op *last, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil
 cdef void find_values(Block *block, const Op *op) noexcept nogil
@@ -34,13 +34,21 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
     return p
 
 
-cdef inline const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
-    """Return the field that comes next in the first row: `op` or the one expected behind it, if none is found."""
+cdef inline const Op *next_field(Block *block, const Op *container, const Op *last) noexcept nogil:
+    """Return the field behind the last one, or the first of a container, in the first row.
+
+    If none is found, that is the one behind it in the schema.
+    """
     cdef const Op *behind = container + container.next - 1
+    cdef const Op *op = container + 1 if last == container else last + last.next
+    cdef const Op *guess = block.follows[last - block.root]
     cdef int64_t lane = first_lane(block)
     cdef const uint8_t *p = block.at[lane]
     while op == behind or is_read(block, op):
         op = container + 1 if op == behind else op + op.next
-    if is_key(op, p + 1 + (p[1] == 32), block.end[lane], 0):
+    p += 1 + (p[1] == 32)
+    if is_key(op, p, block.end[lane], 0):
         return op
-    return seek_field(block, container, op, lane)
+    if guess != NULL and is_key(guess, p, block.end[lane], 0) and not is_read(block, guess):
+        return guess
+    return seek_field(block, container, last, op, lane)

@@ -128,8 +128,11 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return fail_token(context, container)
 
 
-cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
-    """Return the field that comes next in a row, or `op`, which is not where it is expected, if none is found."""
+cdef const Op *seek_field(Block *block, const Op *container, const Op *last, const Op *op, int64_t lane) noexcept nogil:
+    """Return the field that comes next in a row, or `op`, which is not where it is expected, if none is found.
+
+    What is found before `op` is what is expected behind the last one then.
+    """
     cdef Context *context = block.context
     cdef const Op *next = NULL
     cdef const Op *found
@@ -140,6 +143,7 @@ cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64
     next = block.found
     p = block.next
     if op == block.later and p < block.later_at and block.later_at < end:
+        block.follows[last - block.root] = next
         return next
     while p < end and (p[0] == 44 or p[0] == 123):
         p = json_space(p + 1, end)
@@ -151,6 +155,7 @@ cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64
         if found == op:
             block.later = op
             block.later_at = p
+            block.follows[last - block.root] = next
             return next
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:

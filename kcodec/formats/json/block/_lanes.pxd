@@ -67,6 +67,8 @@ cdef struct Block:
     Expected key                   # before the field in hand
     Places places                  # of the fields of scattered documents
     const uint64_t *read           # bits of the fields of the object that are done
+    const Op *root                 # the first op of the program
+    const Op **follows             # per op: the field that came behind it where the schema has another; NULL: none yet
     const Op *later                # a field that the first row is known to have further on
     const uint8_t *later_at        # there
     # Of a key that was not where it was expected:
