@@ -333,8 +333,7 @@ def test_scattered_rows_of_every_layout():
     same_in_every_layout(kind, rows)
 
 
-@pytest.mark.parametrize("same", [0, 1, 2, 3], ids="{} first keys alike".format)
-@pytest.mark.parametrize("producers", [2, 3, 4, 5])
+@pytest.mark.parametrize(("producers", "same"), [(2, 0), (4, 1), (3, 2), (2, 3), (5, 0)])
 def test_rows_of_producers(producers, same):
     """Each producer has an order of keys, which the first keys may not tell; their values are of any length."""
     names = [field.name for field in KINDS]
@@ -345,8 +344,8 @@ def test_rows_of_producers(producers, same):
     r = random.Random(producers)
     good = {name: values.split(" || ")[0].split(" | ") for name, values in VALUES.items()}
     rows = [
-        written({name: r.choice(good[name]) for name in r.choice(orders)}) if r.random() < 0.998 else None
-        for _ in range(1500)
+        written({name: r.choice(good[name]) for name in r.choice(orders)}) if row != 100 else None
+        for row in range(500)
     ]
     same_decode([json_plan(pa.struct(KINDS), "decode")], rows)
     wide = [
