@@ -13,6 +13,7 @@ from strategies import avro_payloads, avro_readers, avro_schemas, damaged
 
 from kcodec._impl import kernel
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import parse
@@ -316,6 +317,23 @@ def test_bad_rows_of_blocks_whose_fields_are_dropped(kept):
             same_decode(
                 [plan], [good, good[:cut], good, good + behind, good, good + behind, good], limits=Limits()
             )
+
+
+@pytest.mark.parametrize("kind", ["array", "map"])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_items_of_blocks_that_have_no_list(kind, nullable):
+    """What is not there has an end too, next to that of an item which may not be read yet."""
+    absent = {"type": kind, "items": "int", "values": "int"}
+    written, read = ("null", ["null", absent]) if nullable else ("int", [absent, "int"])
+    item = {"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]}
+    writer, reader = (
+        {"type": "array", "items": {**item, "fields": [*item["fields"], {"name": "y", "type": y}]}}
+        for y in (written, read)
+    )
+    plan = decode_plan(parse(writer), parse(reader))
+    row = b"\x02" if nullable else b"\x02\x04"
+    payloads = [varint(count) + row * count + b"\0" * (count > 0) for count in range(9)] * 40
+    same_decode([plan], payloads)
 
 
 def test_unusual_rows_of_blocks():

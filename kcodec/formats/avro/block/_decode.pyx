@@ -565,8 +565,12 @@ cdef bint read_lists(
     begin = (<int32_t *>column.offsets)[block.row] if op.code == DO_MAP else (<offset_t *>column.offsets)[block.row]
     if count != block.count:
         memset(counts, 0, block.count * sizeof(int64_t))
+    for child in range(op.column + 1, column.end):
+        # Where one ends is counted from the item before, also where there is none.
+        if columns[child].kind == LIST or columns[child].kind == MAP:
+            nested = True
     for at in range(1, op.next):
-        if op[at].code == DO_ARRAY or op[at].code == DO_MAP or op[at].code == DO_DEFAULT:
+        if op[at].code == DO_DEFAULT:
             nested = True
         elif (
             op[at].code == DO_NULLABLE or op[at].code == DO_UNION or op[at].code == DO_MEMBER
