@@ -10,6 +10,8 @@ from kcodec.wire._varint_py import write
 
 __all__ = ["default_bytes", "varint"]
 
+_NUMBERS = frozenset(["int", "long", "float", "double"])
+
 
 def varint(value: int) -> bytes:
     """Return the zigzag varint of an integer of 64 bits.
@@ -64,7 +66,7 @@ def _bytes(schema: Schema, value: Any, path: str, depth: int) -> bytes:
         return b""
     if kind == "boolean" and isinstance(value, bool):
         return bytes([value])
-    if kind in ("int", "long", "float", "double") and _is_number(value):
+    if kind in _NUMBERS and _is_number(value):
         return _number(kind, value, path)
     if isinstance(value, str):
         if kind == "string":
@@ -96,7 +98,7 @@ def _branch(union: Schema, value: Any, path: str) -> int:
     fitting = [i for i, branch in enumerate(union.branches) if _fits(branch.type, value)]
     if not fitting:
         raise SchemaError(f"default of {path}: {value!r} is not a value of the union")
-    if not _is_number(value):
+    if not _is_number(value) or union.branches[fitting[0]].type not in _NUMBERS:
         return fitting[0]
     return next((i for i in fitting if _holds(union.branches[i].type, value)), fitting[0])
 
@@ -104,7 +106,7 @@ def _branch(union: Schema, value: Any, path: str) -> int:
 def _fits(kind: str, value: Any) -> bool:
     if kind in ("string", "bytes", "fixed"):
         return isinstance(value, str)
-    if kind in ("int", "long", "float", "double"):
+    if kind in _NUMBERS:
         return _is_number(value)
     if kind == "boolean":
         return isinstance(value, bool)
@@ -119,7 +121,7 @@ def _holds(kind: str, value: float) -> bool:
         return math.isfinite(value) and value == math.floor(value) and -(1 << bits) <= value < 1 << bits
     if kind == "float":
         return math.isinf(_double(value)) or math.isfinite(_single(_double(value)))
-    return True
+    return kind == "double"
 
 
 def _number(kind: str, value: float, path: str) -> bytes:

@@ -31,6 +31,16 @@ ROWS = [b"\x02\x00", b"\x04\x02\x02a", None, b"\x06\x00"]
 VALUES = [{"x": 1, "tag": None}, {"x": 2, "tag": "a"}, None, {"x": 3, "tag": None}]
 
 
+@pytest.mark.parametrize(
+    ("default", "value"), [(1 << 40, {"member2": 1 << 40}), (1.5, {"member3": 1.5}), (7, {"member0": 7})]
+)
+def test_the_default_of_a_union_is_a_number_where_one_comes_first(impl, default, value):
+    branches = ["int", {"type": "enum", "name": "E", "symbols": ["A"]}, "long", "double"]
+    reader = {**POINT, "fields": [{"name": "a", "type": branches, "default": default}]}
+    (row,) = AvroCodec({**POINT, "fields": []}, reader).decode([b""]).to_pylist()
+    assert {name: member for name, member in row["a"].items() if member is not None} == value
+
+
 def test_fixed_size_binary_and_chunks(impl):
     codec = AvroCodec(POINT)
     rows = pa.array([b"\x02\x00", b"\x06\x00"], pa.binary(2))
