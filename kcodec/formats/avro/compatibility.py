@@ -114,7 +114,7 @@ class _Comparison:
         if id(union) not in self.branches:
             branches: dict[tuple[str, str], list[Schema]] = defaultdict(list)
             for branch in union.branches:
-                names = {branch.simple_name, *branch.aliases} if branch.type in NAMED else {""}
+                names = {branch.simple_name, *_aliases(branch)} if branch.type in NAMED else {""}
                 for name in names:
                     branches[branch.type, name].append(branch)
             self.branches[id(union)] = dict(branches)
@@ -127,7 +127,7 @@ class _Comparison:
 
     def named(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
         result = []
-        if reader.simple_name != writer.simple_name and writer.name not in reader.aliases:
+        if reader.simple_name != writer.simple_name and writer.name not in _aliases(reader):
             result.append(Difference("NAME_MISMATCH", f"{path}/name", f"expected: {writer.name}"))
         if reader.type == "fixed" and reader.size != writer.size:
             message = f"expected: {writer.size}, found: {reader.size}"
@@ -165,6 +165,11 @@ class _Comparison:
             # As Avro Java has it: an enum's own default does not stand in for the field's.
             return self.compare(field.type, writer, f"{path}/type")
         return [Difference("READER_FIELD_MISSING_DEFAULT_VALUE", path, field.name)]
+
+
+def _aliases(schema: Schema) -> list[str]:
+    """Return the aliases that count: in a namespace, Avro Java compares those without one with a dot before them."""
+    return [alias for alias in schema.aliases if "." in alias or "." not in schema.name]
 
 
 def _difference(kind: str, path: str, message: str) -> Difference:

@@ -92,6 +92,16 @@ def test_an_alias_may_not_be_the_field_s_own_name():
     assert differences(union, record) == found
 
 
+def test_an_alias_without_a_namespace_is_none_of_a_type_that_has_one():
+    def enum(name, **others):
+        return parse({"type": "enum", "name": name, "symbols": ["A"], **others})
+
+    found = differences(enum("n.E", aliases=[".Old"]), enum("Old"))
+    assert found == [("NAME_MISMATCH", "/name", "expected: Old")]
+    assert differences(enum("E", aliases=[".Old"]), enum("Old")) == []
+    assert differences(enum("n.E", aliases=["Old"]), enum("n.Old")) == []
+
+
 def test_types_used_again_and_again_are_bounded():
     def doubling(leaf):
         text = {"type": "record", "name": "R0", "fields": [{"name": "x", "type": leaf}]}
