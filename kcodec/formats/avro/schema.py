@@ -62,6 +62,9 @@ _TYPE_NAMES = PRIMITIVES | {"record", "enum", "fixed", "array", "map", "union"}
 
 _MISSING = object()
 
+#: What Avro Java takes behind a schema. Before it stands white space of JSON alone.
+_BLANKS = "".join(map(chr, range(0x21)))
+
 #: The longest array that Avro Java makes.
 _MAX_SIZE = (1 << 31) - 9
 
@@ -241,9 +244,10 @@ def parse_ordered(schemas: Sequence[object], *, strict: bool = True) -> tuple[li
 def _load(source: object, known: Mapping[str, Schema]) -> object:
     if not isinstance(source, str):
         return source
-    text = source.strip()
-    if text in PRIMITIVES or text in known:
-        return text
+    name = source.strip()
+    if name in PRIMITIVES or name in known:
+        return name
+    text = source.rstrip(_BLANKS)
     try:
         try:
             return _decoder.decode(text)
@@ -455,13 +459,14 @@ class _Parser:
                 field.aliases = tuple(dict.fromkeys(aliases))
             if "order" in item:
                 order = item["order"]
-                if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
+                if not isinstance(order, str) or order.upper() not in ("ASCENDING", "DESCENDING", "IGNORE"):
                     raise SchemaError(f"{where}.order: {_show(order)} is not an order")
-                field.order = order.lower()
+                # A dotless i too is an I once it is upper case.
+                field.order = order.upper().lower()
             if "doc" in item:
                 field.doc = _text(item, "doc", where)
             if "default" in item:
-                field.default = item["default"]
+                field.default = _given_default(item["default"], field.type, where)
                 field.has_default = True
                 if self.strict and (self.pending or isinstance(field.default, (dict, list))):
                     _check_default(field, where, self.open)
@@ -535,13 +540,18 @@ def _check_union(union: Schema, path: str) -> None:
         seen.add(branch.name)
 
 
+def _given_default(value: object, kind: Schema, path: str) -> object:
+    """Return a default with text that stands for a number of its type made one."""
+    if kind.type not in ("float", "double") or not isinstance(value, str):
+        return value
+    try:
+        return parse_java_double(value)
+    except ValueError:
+        raise SchemaError(f"{path}.default: {_show(value)} is not a number") from None
+
+
 def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
     """Refuse a default that is no value of its field's type, as it is known while the records `open_` are read."""
-    if field.type.type in ("float", "double") and isinstance(field.default, str):
-        try:
-            field.default = parse_java_double(field.default)
-        except ValueError:
-            raise SchemaError(f"{path}.default: {_show(field.default)} is not a number") from None
     if not _is_valid(field.type, field.default, 0, open_):
         shown = _show_type(field.type)
         raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
@@ -588,8 +598,9 @@ def _is_valid(schema: Schema, value: Any, depth: int, open_: Container[str]) -> 
 
 
 def _full_name(name: str, space: str) -> str:
-    if "." in name:
-        return name.removeprefix(".")
+    before, dot, simple = name.rpartition(".")
+    if dot:
+        return name if before else simple
     return f"{space}.{name}" if space else name
 
 
@@ -631,8 +642,8 @@ def _show_type(schema: Schema) -> str:
 def same(left: Schema, right: Schema) -> bool:
     """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it.
 
-    Names, fields with their defaults and order, symbols, sizes and further attributes count; aliases and
-    documentation do not.
+    Names, fields with their defaults and order, symbols, sizes and further attributes count; aliases,
+    documentation and the defaults of enums do not.
 
     Examples
     --------
@@ -668,12 +679,12 @@ def _same(left: Schema, right: Schema, seen: set[tuple[int, int]]) -> bool:
         return len(left.branches) == len(right.branches) and all(
             _same(a, b, seen) for a, b in zip(left.branches, right.branches, strict=True)
         )
-    return left.symbols == right.symbols and left.default == right.default and left.size == right.size
+    return left.symbols == right.symbols and left.size == right.size
 
 
 def _same_json(left: object, right: object) -> bool:
-    """Compare JSON values with true apart from 1, and 1 apart from 1.0."""
-    return left == right and json.dumps(left, sort_keys=True, default=repr) == json.dumps(
+    """Compare JSON values with true apart from 1, and 1 apart from 1.0; a NaN is equal to itself."""
+    return (left == right or left != left) and json.dumps(left, sort_keys=True, default=repr) == json.dumps(
         right, sort_keys=True, default=repr
     )
 

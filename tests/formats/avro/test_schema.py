@@ -134,12 +134,19 @@ def test_logical_types_that_do_not_fit_are_ignored(schema):
     assert "logicalType" in canonical(parse(schema))
 
 
-def test_same_ignores_documentation_and_aliases():
+def test_same_ignores_documentation_aliases_and_defaults_of_enums():
     left = parse(record(field("a", "int", doc="x", default=1), doc="d", aliases=["Q"]))
     assert same(left, parse(record(field("a", "int", default=1))))
     assert not same(left, parse(record(field("a", "int"))))
     recursive = record(field("next", ["null", "R"]))
     assert same(parse(recursive), parse(recursive))
+    enum = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    assert same(parse({**enum, "default": "A"}), parse(enum))
+    assert (
+        parse(record(field("a", enum), field("b", {**enum, "default": "A"}))).fields[1].type.default is None
+    )
+    nan = record(field("a", "double", default="NaN"))
+    assert same(parse(nan), parse(nan))
 
 
 @pytest.mark.parametrize(
@@ -308,6 +315,11 @@ def _within(inner, namespace="n"):
         '{"type": "int"} // a comment behind',
         '{"type": "string", "x": "/*"} /* a comment behind */',
         '/* not closed "int"',
+        # White space that is not JSON's.
+        '\x0c"int"',
+        '\x00"int"',
+        '"int"\u00a0',
+        '{"type": "int"}\u2028',
     ],
 )
 def test_what_avro_java_refuses_too(schema):
@@ -333,10 +345,26 @@ def test_what_avro_java_refuses_too(schema):
             '{"type":"enum","name":"E","symbols":["a"]}',
         ),
         ('{"type": "int", "x": 9223372036854775808}', '{"type":"int","x":9223372036854775808}'),
+        (' \t\r\n"int"\x00\x1f ', '"int"'),
+        (
+            '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "order": "\u0131gnore"}]}',
+            '{"type":"record","name":"R","fields":[{"name":"a","type":"int","order":"ignore"}]}',
+        ),
+        (
+            '{"type": "fixed", "name": "F", "size": 2, "aliases": ["..G", ".H", "n..K"]}',
+            '{"type":"fixed","name":"F","size":2,"aliases":["..G","H","n..K"]}',
+        ),
     ],
 )
 def test_what_avro_java_takes_too(schema, text):
     assert canonical(parse(schema)) == text
+
+
+def test_text_that_stands_for_a_number_is_one_also_where_defaults_are_not_looked_at():
+    (schema,) = parse_all([record(field("a", "double", default="1.5"))], strict=False)
+    assert schema.fields[0].default == 1.5
+    with pytest.raises(SchemaError, match="is not a number"):
+        parse_all([record(field("a", "float", default="x"))], strict=False)
 
 
 @pytest.mark.parametrize("text", ["*/ " + "/*" * 300_000, '"' + '\\"' * 300_000, '{"' + '"' * 300_000])
