@@ -1,6 +1,5 @@
 """Avro's JSON encoding of decoded values, as Java's ``JsonEncoder`` and console consumers print it."""
 
-import json
 import math
 from collections.abc import Iterable
 from datetime import time
@@ -13,7 +12,8 @@ from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import is_list
 from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import widest
-from kcodec.java.numbers import format_java_double, format_java_float
+from kcodec.java.jackson import quote
+from kcodec.java.numbers import format_java_double
 
 __all__ = ["json_lines"]
 
@@ -65,24 +65,20 @@ def _text(value: Any, schema: Schema) -> str:
         assert schema.item is not None
         return _object((name, _text(each, schema.item)) for name, each in value)
     if kind in ("bytes", "fixed"):
-        return _quoted(_bytes(value, schema).decode("latin-1"))
+        return quote(_bytes(value, schema).decode("latin-1"))
     if kind in ("string", "enum"):
-        return _quoted(str(value))
+        return quote(str(value))
     if kind in ("int", "long"):
         return str(_integer(value, schema))
     if kind in ("float", "double"):
-        if not math.isfinite(value):
-            return f'"{format_java_double(value)}"'
-        return format_java_float(value) if kind == "float" else format_java_double(value)
+        # Java adds a double of 0 to a float.
+        text = format_java_double(value + 0.0 if kind == "float" else value)
+        return text if math.isfinite(value) else f'"{text}"'
     return {None: "null", True: "true", False: "false"}[value]
 
 
 def _object(pairs: Iterable[tuple[str, str]]) -> str:
-    return "{" + ",".join(f"{_quoted(name)}:{value}" for name, value in pairs) + "}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return "{" + ",".join(f"{quote(name)}:{value}" for name, value in pairs) + "}"
 
 
 def _union(value: Any, schema: Schema) -> str:
@@ -107,7 +103,8 @@ def _union(value: Any, schema: Schema) -> str:
 
 
 def _bytes(value: Any, schema: Schema) -> bytes:
-    if schema.logical != "decimal":
+    # The root type bytes is read as it stands, whatever its logical type.
+    if schema.logical != "decimal" or isinstance(value, bytes):
         return bytes(value)
     # Not Decimal.scaleb, which rounds.
     numerator, denominator = Decimal(value).as_integer_ratio()

@@ -10,6 +10,8 @@ import pytest
 import kcodec
 from kcodec.formats.avro.json_encoding import json_lines
 from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.schema_format import AvroFormat
+from kcodec.java.jackson import quote
 
 INNER = {"type": "record", "name": "In", "fields": [{"name": "x", "type": "long"}]}
 SCHEMA = {
@@ -125,7 +127,13 @@ def test_logical_types_are_those_below(logical, raw, text):
 def test_decimals_are_their_bytes(raw):
     logical = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2}
     values = kcodec.AvroCodec(logical).decode([encoded("bytes", raw)])
-    assert json_lines(values, parse(logical)) == [json.dumps(raw.decode("latin-1"), ensure_ascii=False)]
+    assert json_lines(values, parse(logical)) == [quote(raw.decode("latin-1"))]
+
+
+def test_root_bytes_stand_as_they_are_under_any_logical_type():
+    text = '{"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}'
+    schema = AvroFormat().parse(text)
+    assert AvroFormat().json_text(schema, b"\x01\xff") == '"\\u0001\u00ff"'
 
 
 def test_times_beyond_all_years_within_others():
@@ -142,6 +150,20 @@ def test_times_beyond_all_years_within_others():
     row = {"list": [late], "map": {"a": late}, "null": late, "wide": late}
     (line,) = json_lines(kcodec.AvroCodec(schema).decode([encoded(plain, row)]), parse(schema))
     assert json.loads(line) == {**row, "null": {"long": late}, "wide": {"long": late}}
+
+
+def test_text_and_floats_are_printed_as_java_does():
+    """As Avro Java 1.12.1 printed these."""
+    fields = [("f", "float"), ("g", "float"), ("s", "string"), ("b", "bytes")]
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": name, "type": kind} for name, kind in fields],
+    }
+    row = {"f": 0.1, "g": -0.0, "s": "\x1e\x7f\U0001f600/\u2028\u00e9", "b": b"\x01\xff\x1e\x7f\x85"}
+    assert json_lines(kcodec.AvroCodec(schema).decode([encoded(schema, row)]), parse(schema)) == [
+        '{"f":0.10000000149011612,"g":0.0,"s":"\\u001E\x7f\\uD83D\\uDE00/\u2028\u00e9","b":"\\u0001\xff\\u001E\x7f\x85"}'
+    ]
 
 
 def test_numbers_are_printed_as_java_does():
