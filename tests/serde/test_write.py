@@ -120,6 +120,19 @@ class TestWrite:
         Serde("AVRO", registry, topic="t", schema=text, config=config).serialize(pa.array([["x"]]))
         assert registry.get(1).schema.text == '{"type":"array","items":"string"}'
 
+    @pytest.mark.parametrize(
+        "setting", [{"subject.name.strategy": "RecordNameStrategy"}, {"avro.remove.java.properties": True}]
+    )
+    def test_a_schema_may_hold_comments(self, registry, setting):
+        text = '{"type": "record", // of\n"name": "shop.Order", "fields": [] /* none */}'
+        Serde("AVRO", registry, topic="t", schema=text, config=setting).serialize(
+            pa.array([{}], pa.struct([]))
+        )
+        subject = "t-value" if "avro.remove.java.properties" in setting else "shop.Order"
+        assert registry.get_version(subject).schema.text == (
+            '{"type":"record","name":"Order","namespace":"shop","fields":[]}'
+        )
+
     def test_a_strategy_that_names_no_subject(self, orders, mixed):
         config = {"subject.name.strategy": lambda topic, is_key, schema: None, "use.latest.version": True}
         serde = Serde("AVRO", orders, topic="orders", config=config)

@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Schema",
     "canonical",
+    "load",
     "parse",
     "parse_all",
     "parse_ordered",
@@ -241,7 +242,14 @@ def parse_ordered(schemas: Sequence[object], *, strict: bool = True) -> tuple[li
     return roots, parser.in_order
 
 
-def _load(source: object, known: Mapping[str, Schema]) -> object:
+def load(source: object, known: Container[str] = ()) -> object:
+    """Return what the text of a schema holds, comments left out; names are those of primitive types and those known.
+
+    Examples
+    --------
+    >>> load('{"type": /* whole */ "int"}'), load("int")
+    ({'type': 'int'}, 'int')
+    """
     if not isinstance(source, str):
         return source
     name = source.strip()
@@ -288,7 +296,7 @@ class _Parser:
         self.open: set[str] = set()
 
     def add(self, source: object) -> Schema:
-        root = self.schema(_load(source, self.names), "", "$", 0)
+        root = self.schema(load(source, self.names), "", "$", 0)
         self.link()
         root = self.follow(root)
         for union, path in self.unions:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
 from kcodec.formats.avro.normalization import normalized
-from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse_ordered, same
+from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, load, parse_ordered, same
 from kcodec.formats.schema_format import (
     Difference,
     NamedText,
@@ -151,10 +151,7 @@ class AvroFormat(SchemaFormat):
 
     def record_name(self, text: str) -> str | None:
         """Return the full name of a record; None of any other type."""
-        try:
-            parsed = json.loads(text)
-        except ValueError as error:
-            raise SchemaError(f"not JSON: {error}") from None
+        parsed = load(text)
         if isinstance(parsed, dict) and parsed.get("type") in ("record", "error"):
             name, space = parsed.get("name"), parsed.get("namespace")
             if isinstance(name, str) and name:
@@ -176,9 +173,9 @@ class AvroFormat(SchemaFormat):
         if not self.remove_java:
             return text
         try:
-            return json.dumps(_without_java(json.loads(text)), ensure_ascii=False)
-        except (ValueError, RecursionError) as error:
-            raise SchemaError(f"not JSON: {error}") from None
+            return json.dumps(_without_java(load(text)), ensure_ascii=False)
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
 
     def derived_text(self, kind: pa.DataType) -> str:
         """Return the schema of a column, with the root record named ``topLevelRecord``."""
