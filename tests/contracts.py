@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -606,14 +607,19 @@ class Contract:
         assert codec.encode(around).to_pylist() == [*payloads[1:], *payloads[:1]]
 
     def test_other_layouts_of_what_is_written(self, impl, example):
-        """Columns of text are dictionaries or views, beside others that are never null but in rows that are."""
+        """Columns of text are dictionaries, runs or views, beside others that are never null but in rows that are."""
         codec = example.make()
         payloads = [None, *example.payloads]
         array = codec.decode(example.column(payloads))
         if not pa.types.is_struct(array.type):
             return
-        for other in (pa.dictionary(pa.int32(), pa.string()), pa.string_view(), pa.large_string()):
-            parts = [part.cast(other) if part.type == pa.string() else part for part in array.flatten()]
+        for laid in (
+            pc.dictionary_encode,
+            pc.run_end_encode,
+            lambda part: part.cast(pa.string_view()),
+            lambda part: part.cast(pa.large_string()),
+        ):
+            parts = [laid(part) if part.type == pa.string() else part for part in array.flatten()]
             fields = [field.with_type(part.type) for field, part in zip(array.type, parts, strict=True)]
             laid_out = pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
             assert codec.encode(laid_out).to_pylist() == payloads

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import PER_SECOND, is_list, list_of, plain_type
+from kcodec.columns.types import PER_SECOND, is_list, list_of, plain_type, stored_type
 from kcodec.errors import SchemaError, near
 
 __all__ = [
@@ -29,8 +29,8 @@ _ROWS_PER_SLICE = 50
 def unpack(array: pa.Array) -> pa.Array:
     """Return an array in a layout that Arrow's cast takes everywhere.
 
-    Dictionaries (of views too) become their values, extension types their storage, lists of a fixed size lists. No
-    part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
+    Dictionaries (of views too) and run ends become their values, extension types their storage, lists of a fixed size
+    lists. No part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
 
     Raises
     ------
@@ -46,16 +46,11 @@ def _unpacked(array: pa.Array) -> pa.Array:
     if isinstance(kind, pa.BaseExtensionType):
         return _unpacked(array.storage)
     if types.is_dictionary(kind):
-        # Views and small decimals cannot be taken.
-        _refuse(
-            kind.value_type,
-            types.is_union,
-            types.is_run_end_encoded,
-            types.is_list_view,
-            types.is_large_list_view,
-        )
-        values = _unpacked(array.dictionary)
-        return values.cast(plain_type(values.type)).take(array.indices)
+        return _taken(array.dictionary, array.indices)
+    if types.is_run_end_encoded(kind):
+        numbers = pa.array(range(len(array.values)), pa.int32())
+        runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, numbers)
+        return _taken(array.values, pc.run_end_decode(runs.slice(array.offset, len(array))))
     if types.is_fixed_size_list(kind):
         offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
         values = array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)
@@ -69,22 +64,43 @@ def _unpacked(array: pa.Array) -> pa.Array:
     return _again(array, parts, fields) if parts else array
 
 
+def _taken(array: pa.Array, rows: pa.Array) -> pa.Array:
+    """Return the values in some places of a dictionary, or of runs."""
+    _refuse(array.type, pa.types.is_union, pa.types.is_list_view, pa.types.is_large_list_view)
+    values = _unpacked(array)
+    # Views of text and small decimals cannot be taken.
+    return values.cast(plain_type(values.type)).take(rows)
+
+
 def members(array: pa.Array) -> list[pa.Array]:
-    """Return the columns of a struct, null where it is null, but for those that pyarrow cannot make null."""
+    """Return the columns of a struct, null where it is null, but for those that pyarrow cannot make null.
+
+    Runs cannot be, and are unpacked.
+    """
     if array.null_count:
         for field in array.type:
-            _refuse(field.type, pa.types.is_union, pa.types.is_run_end_encoded)
+            _refuse(field.type, pa.types.is_union)
+        if any(_is_runs(field.type) for field in array.type):
+            parts = [array.field(number) for number in range(array.type.num_fields)]
+            parts = [_unpacked(part) if _is_runs(part.type) else part for part in parts]
+            array = _again(array, parts, list(array.type))
     return list(array.flatten())
+
+
+def _is_runs(kind: pa.DataType) -> bool:
+    stored = stored_type(kind)
+    return stored is not None and (pa.types.is_run_end_encoded(kind) or _is_runs(stored))
 
 
 def _refuse(kind: pa.DataType, *is_refused: Callable[[pa.DataType], bool]) -> None:
     """Raise a `TypeError` for types, anywhere in a type, whose values end the process or raise when they are taken."""
-    if isinstance(kind, pa.BaseExtensionType):
-        _refuse(kind.storage_type, *is_refused)
-    elif pa.types.is_dictionary(kind):
-        _refuse(kind.value_type, *is_refused)
+    stored = stored_type(kind)
+    if stored is not None:
+        _refuse(stored, *is_refused)
     elif any(is_one(kind) for is_one in is_refused):
-        raise TypeError(f"a column of {kind} is not written where others are null, or in a dictionary")
+        raise TypeError(
+            f"a column of {kind} is not written where others are null, in a dictionary or in runs"
+        )
     else:
         for number in range(kind.num_fields):
             _refuse(kind.field(number).type, *is_refused)

@@ -5,7 +5,17 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["PER_MILLI", "PER_SECOND", "is_bytes", "is_list", "is_text", "list_of", "plain_type", "type_at"]
+__all__ = [
+    "PER_MILLI",
+    "PER_SECOND",
+    "is_bytes",
+    "is_list",
+    "is_text",
+    "list_of",
+    "plain_type",
+    "stored_type",
+    "type_at",
+]
 
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -22,7 +32,7 @@ _plain_types: Kept[tuple[pa.DataType, bool, bool], pa.DataType] = Kept(256)
 def plain_type(kind: pa.DataType, *, sized: bool = True, days: bool = False) -> pa.DataType:
     """Return the type that a column is cast to, without loss, before it is encoded.
 
-    Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
+    Dictionaries, run ends, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
     types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds, unless `days` are
     wanted. Unless a format has `sized` bytes, bytes of a fixed size become others.
     """
@@ -33,10 +43,9 @@ def _plain(kind: pa.DataType, depth: int, sized: bool, days: bool) -> pa.DataTyp
     types = pa.types
     if depth > _MAX_ARROW_NESTING:
         raise SchemaError(f"an Arrow type is nested deeper than {_MAX_ARROW_NESTING} levels")
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type, depth + 1, sized, days)
-    if types.is_dictionary(kind):
-        return _plain(kind.value_type, depth + 1, sized, days)
+    stored = stored_type(kind)
+    if stored is not None:
+        return _plain(stored, depth + 1, sized, days)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
@@ -63,6 +72,19 @@ def _plain(kind: pa.DataType, depth: int, sized: bool, days: bool) -> pa.DataTyp
 def _plain_field(field: pa.Field, depth: int, sized: bool, days: bool) -> pa.Field:
     # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
     return field.with_type(_plain(field.type, depth + 1, sized, days)).remove_metadata()
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type of what an extension type is stored as, or of the values of a dictionary or of run ends.
+
+    >>> print(stored_type(pa.dictionary(pa.int8(), pa.string())), stored_type(pa.string()))
+    string None
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return kind.value_type
+    return None
 
 
 def is_text(kind: pa.DataType) -> bool:

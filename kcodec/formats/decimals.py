@@ -20,8 +20,9 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
+from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays
-from kcodec.columns.types import is_text
+from kcodec.columns.types import is_text, stored_type
 from kcodec.errors import (
     CODES,
     ConfigError,
@@ -132,12 +133,10 @@ class DecimalCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         kind, types = array.type, pa.types
-        if isinstance(kind, pa.BaseExtensionType):
-            return self._decode(array.storage, stop)
+        if stored_type(kind) is not None:
+            return self._decode(unpack(array), stop)
         if types.is_null(kind):
             return pa.nulls(len(array), self.arrow_type), []
-        if types.is_dictionary(kind):
-            return self._decode(array.dictionary_decode(), stop)
         if types.is_struct(kind):
             return self._variable(array, stop)
         faults: list[Fault] = []

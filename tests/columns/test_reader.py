@@ -11,7 +11,6 @@ LAYOUTS = [
     pa.UnionArray.from_sparse(pa.array([1, 0], pa.int8()), [NUMBERS, TEXTS]),
     pa.array([[1], [2, 3]], pa.list_view(pa.int32())),
     pa.array([[1], [2, 3]], pa.large_list_view(pa.int32())),
-    pa.RunEndEncodedArray.from_arrays([1, 2], [1, 2]),
     pa.array([(1, 2, 3), (4, 5, 6)], pa.month_day_nano_interval()),
 ]
 RECORD = '{"type": "record", "name": "R", "fields": [{"name": "x", "type": %s}]}'

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_MILLI, PER_SECOND, is_bytes, is_list, is_text, list_of, plain_type
+from kcodec.columns.types import (
+    PER_MILLI,
+    PER_SECOND,
+    is_bytes,
+    is_list,
+    is_text,
+    list_of,
+    plain_type,
+    stored_type,
+)
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
@@ -70,10 +79,9 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
     def item(field: pa.Field) -> pa.Field:
         return field.with_type(decoded_type(field.type))
 
-    if isinstance(kind, pa.BaseExtensionType):
-        return decoded_type(kind.storage_type)
-    if types.is_dictionary(kind):
-        return decoded_type(kind.value_type)
+    stored = stored_type(kind)
+    if stored is not None:
+        return decoded_type(stored)
     if types.is_struct(kind):
         return pa.struct([item(field) for field in kind])
     if types.is_map(kind):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_names, field_tree
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import ConfigError, SchemaError, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
@@ -592,10 +592,9 @@ def decimal_type(precision: int, scale: int) -> pa.DataType:
 
 def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
     types = pa.types
-    if types.is_dictionary(kind):
-        return _from_arrow(kind.value_type, optional, path)
-    if isinstance(kind, pa.BaseExtensionType):
-        return _from_arrow(kind.storage_type, optional, path)
+    stored = stored_type(kind)
+    if stored is not None:
+        return _from_arrow(stored, optional, path)
     if types.is_struct(kind):
         names = [part.name for part in kind]
         if len(set(names)) != len(names):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.plan import is_marked
@@ -60,10 +60,9 @@ class _Derivation:
         types, kind = pa.types, field.type
         if level > _MAX_LEVELS:
             raise SchemaError(f"the type is nested deeper than {_MAX_LEVELS} levels")
-        if isinstance(kind, pa.BaseExtensionType):
-            return self.schema(field.with_type(kind.storage_type), level)
-        if types.is_dictionary(kind):
-            return self.schema(field.with_type(kind.value_type), level)
+        stored = stored_type(kind)
+        if stored is not None:
+            return self.schema(field.with_type(stored), level)
         if is_marked(field):
             return {}
         if types.is_struct(kind):

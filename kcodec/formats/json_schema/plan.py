@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, plain_type, stored_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -80,14 +80,8 @@ def is_marked(field: pa.Field) -> bool:
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a dictionary, or of what an extension type is stored as."""
-    while True:
-        if isinstance(kind, pa.BaseExtensionType):
-            kind = kind.storage_type
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        else:
-            return kind
+    stored = stored_type(kind)
+    return kind if stored is None else _stored(stored)
 
 
 class _Planner(ABC):

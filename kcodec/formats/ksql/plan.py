@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_MILLI, is_list, list_of
+from kcodec.columns.types import PER_MILLI, is_list, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
@@ -115,10 +115,9 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
     than the type has, or as text.
     """
     types = pa.types
-    if isinstance(given, pa.BaseExtensionType):
-        return written_type(kind, given.storage_type, path)
-    if types.is_dictionary(given):
-        return written_type(kind, given.value_type, path)
+    stored = stored_type(given)
+    if stored is not None:
+        return written_type(kind, stored, path)
     if types.is_null(given):
         return given
     if kind.base == "STRUCT" and types.is_struct(given):

@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import SchemaError, one_line
 from kcodec.plan import Limits
 
@@ -585,8 +585,9 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
 def sql_type(kind: pa.DataType) -> SqlType:
     """Return the SQL type that an Arrow type is written as; names of fields are kept as they are."""
     types = pa.types
-    if types.is_dictionary(kind):
-        return sql_type(kind.value_type)
+    stored = stored_type(kind)
+    if stored is not None:
+        return sql_type(stored)
     if types.is_struct(kind):
         fields = tuple(SqlField(field.name, sql_type(field.type)) for field in kind)
         _unique(fields, "field")
