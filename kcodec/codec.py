@@ -11,6 +11,7 @@ from kcodec._impl import kernel
 from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
+from kcodec.columns.fields import field_names
 from kcodec.columns.frames import framed_rows
 from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import is_bytes, type_at
@@ -339,7 +340,7 @@ class Codec:
         """
         if "fields" not in self._arguments or self._arguments["fields"] is not None:
             return self
-        return _rebuild(type(self), {**self._arguments, "fields": tuple(fields)})
+        return _rebuild(type(self), {**self._arguments, "fields": field_names(fields)})
 
     @staticmethod
     def to_table(array: pa.Array | pa.ChunkedArray, *, drop_null: bool = False) -> pa.Table:
@@ -366,6 +367,8 @@ class Codec:
         >>> Codec.to_table(pa.array([{"id": 7}, None], kind)).to_pylist()
         [{'id': 7}, {'id': None}]
         """
+        if not isinstance(array, pa.Array | pa.ChunkedArray):
+            raise TypeError(f"{type(array).__name__} is no Arrow column, as decode returns")
         if not pa.types.is_struct(array.type):
             raise TypeError(f"rows of {array.type} have no columns: only structs become a table")
         check_booleans(drop_null=drop_null)

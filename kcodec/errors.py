@@ -5,6 +5,7 @@ This module imports nothing of the package; every layer may raise what it define
 
 import difflib
 from collections.abc import Collection, Iterable
+from types import UnionType
 from typing import NamedTuple, TypeGuard
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "SchemaError",
     "check_booleans",
     "check_choice",
+    "check_kind",
     "check_names",
     "is_whole",
     "near",
@@ -199,6 +201,20 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """
     if value not in choices:
         raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")
+
+
+def check_kind(kind: type | UnionType, what: str, /, **arguments: object) -> None:
+    """Refuse arguments that are of another kind.
+
+    Examples
+    --------
+    >>> check_kind(str, "text", path=None)
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: path=None is not text
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, kind):
+            raise ConfigError(f"{name}={one_line(repr(value))} is not {what}")
 
 
 def check_names(**options: object) -> None:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from kcodec._kept import Kept
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, check_kind
 
 __all__ = [
     "PER_MILLI",
@@ -36,6 +36,7 @@ def plain_type(kind: pa.DataType, *, sized: bool = True, days: bool = False) -> 
     types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds, unless `days` are
     wanted. Unless a format has `sized` bytes, bytes of a fixed size become others.
     """
+    check_kind(pa.DataType, "an Arrow type", kind=kind)
     return _plain_types.get((kind, sized, days), lambda: _plain(kind, 0, sized, days))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from kcodec.errors import ConfigError, is_whole
+from kcodec.errors import ConfigError, check_kind, is_whole
 from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
@@ -171,7 +171,8 @@ def positions_json(positions: Mapping[str, Mapping[int, int]]) -> str:
     '{"orders":{"0":23,"1":5}}'
     """
     ordered = {
-        name: {str(key): each[key] for key in sorted(each)} for name, each in sorted(positions.items())
+        name: {str(key): each[key] for key in sorted(each)}
+        for name, each in sorted(read_positions(positions).items())
     }
     return json.dumps(ordered, separators=(",", ":"))
 
@@ -305,7 +306,10 @@ def split_ranges(
     >>> [(part.start, part.end) for part in split_ranges([Range("t", 0, 0, 10)], min_parts=3)]
     [(0, 3), (3, 6), (6, 10)]
     """
-    filled = [each for each in ranges if each.size > 0]
+    check_kind(int | None, "a number of parts", min_parts=min_parts)
+    if max_count is not None and (not is_whole(max_count) or max_count < 1):
+        raise ConfigError(f"max_count={max_count!r} is not a number of at least 1")
+    filled = [each for each in _checked(ranges) if each.size > 0]
     total = sum(each.size for each in filled)
     parts: list[Range] = []
     for each in filled:
@@ -316,6 +320,14 @@ def split_ranges(
             pieces = max(pieces, round(min_parts * each.size / total))
         parts += _pieces(each, max(min(pieces, each.size), 1))
     return parts
+
+
+def _checked(ranges: Iterable[Range]) -> list[Range]:
+    check_kind(Iterable, "a sequence of Range", ranges=ranges)
+    found = list(ranges)
+    for each in found:
+        check_kind(Range, "a Range", ranges=each)
+    return found
 
 
 def _pieces(whole: Range, count: int) -> Iterator[Range]:
@@ -332,9 +344,11 @@ def limit_ranges(ranges: Sequence[Range], max_offsets: int) -> list[Range]:
     >>> [each.end for each in limit_ranges([Range("t", 0, 0, 900), Range("t", 1, 5, 105)], 100)]
     [90, 15]
     """
+    check_kind(int, "a number of offsets", max_offsets=max_offsets)
+    ranges = _checked(ranges)
     total = sum(each.size for each in ranges)
     if total <= max_offsets:
-        return list(ranges)
+        return ranges
     return [
         each._replace(end=each.start + min(each.size, max(int(max_offsets * each.size / total), 1)))
         if each.size

@@ -3,11 +3,11 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
-from kcodec.errors import ConfigError, RegistryError
+from kcodec.errors import ConfigError, RegistryError, check_kind
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.metadata import Metadata, listed
@@ -115,6 +115,7 @@ class Schema:
     rules: RuleSet | None = None
 
     def __post_init__(self) -> None:
+        check_kind(Iterable, "a sequence of Reference", references=self.references)
         object.__setattr__(self, "references", tuple(self.references))
 
     @classmethod
@@ -454,6 +455,7 @@ def guid(schema: Schema) -> str:
         except UnicodeEncodeError:
             raise RegistryError("Invalid schema: the text has lone surrogates", 422, 42201) from None
 
+    check_kind(Schema, "a kcodec.registry.Schema", schema=schema)
     add(schema.text)
     for reference in schema.references:
         add(reference.name)

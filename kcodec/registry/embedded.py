@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from kcodec.errors import RegistryError, SchemaError, check_booleans
+from kcodec.errors import RegistryError, SchemaError, check_booleans, check_kind
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
     Reference,
@@ -85,6 +85,7 @@ class EmbeddedRegistry(StoredSchemas):
         check of compatibility.
         """
         check_booleans(normalize=normalize)
+        check_kind(int | None, "a whole number", schema_id=schema_id, version=version)
         # Confluent's clients send -1 for an id that is not given, 0 or -1 for a version.
         schema_id = None if schema_id is not None and schema_id < 0 else schema_id
         version = None if version is not None and version <= 0 else version

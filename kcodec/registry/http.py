@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from kcodec._fork import fork_safe_lock
-from kcodec.errors import ConfigError, RegistryError, check_booleans, is_whole
+from kcodec.errors import ConfigError, RegistryError, check_booleans, check_kind, is_whole
 from kcodec.registry.base import (
     ALL_CONTEXTS,
     Reference,
@@ -156,7 +156,7 @@ class HttpRegistry:
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id, which is kept; `form` is the server's ``format`` of the text."""
-        if schema_id > _MAX_ID:
+        if not is_whole(schema_id) or schema_id > _MAX_ID:
             # Servers have no such path, and say so as one that is no registry does.
             raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
         shared = self._open()
@@ -212,6 +212,7 @@ class HttpRegistry:
         self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
     ) -> RegisteredSchema:
         """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
+        check_kind(Mapping, "a mapping of names to values", properties=properties)
         subject = check_subject(subject)
         query = {"key": list(properties), "value": list(properties.values()), "deleted": _flag(deleted)}
         return self._registered("GET", f"subjects/{_quoted(subject)}/metadata", query, None, subject)
@@ -238,6 +239,7 @@ class HttpRegistry:
         limit: int = -1,
     ) -> list[str]:
         """Return the subjects that have a version."""
+        check_kind(str, "text", prefix=prefix)
         query = {"subjectPrefix": prefix or ALL_CONTEXTS, **_page(deleted, deleted_only, offset, limit)}
         found: list[str] = self._ask("GET", "subjects", query, kind=list)
         return found

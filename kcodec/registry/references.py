@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, check_kind
 from kcodec.formats.schema_format import NamedText
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
@@ -116,6 +116,7 @@ def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) 
             if len(found) > MAX_REFERENCES:
                 raise SchemaError(f"the schema needs more than {MAX_REFERENCES} others")
 
+    check_kind(Schema, "a kcodec.registry.Schema", schema=schema)
     visit(schema.references, context)
     return list(found.values())
 

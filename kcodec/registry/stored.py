@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from kcodec._kept import Kept
-from kcodec.errors import RegistryError, SchemaError
+from kcodec.errors import RegistryError, SchemaError, check_kind
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
     ALL_CONTEXTS,
@@ -186,6 +186,7 @@ class StoredSchemas(ConfiguredDatabase):
         self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
     ) -> RegisteredSchema:
         """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
+        check_kind(Mapping, "a mapping of names to values", properties=properties)
         wanted = set(properties.items())
         with self._transaction() as connection:
             subject = self._subject(connection, subject)
@@ -214,6 +215,7 @@ class StoredSchemas(ConfiguredDatabase):
 
         A prefix may name the default context (``:.:``), or stand for every context (``:*:``), as on servers.
         """
+        check_kind(str, "text", prefix=prefix)
         every = "max(deleted)" if deleted_only else "1" if deleted else "NOT min(deleted)"
         if prefix.startswith(ALL_CONTEXTS):
             prefix = prefix.removeprefix(ALL_CONTEXTS)

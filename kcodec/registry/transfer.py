@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kcodec._files import check_end
-from kcodec.errors import ConfigError, RegistryError
+from kcodec.errors import ConfigError, RegistryError, check_kind
 from kcodec.registry.base import (
     RegisteredSchema,
     Schema,
@@ -291,6 +291,7 @@ def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> i
     def opened(url: str) -> SchemaRegistry:
         return open_registry(url, config if url.startswith("http") else None)
 
+    check_kind(str, "the URL of a registry or the name of a file", source=source, target=target)
     file = source.removeprefix("sqlite:///")
     if file != source and not Path(file).exists():
         # It would be made, and be empty.

@@ -16,6 +16,7 @@ from kcodec.errors import (
     SchemaError,
     check_booleans,
     check_choice,
+    check_kind,
     check_names,
 )
 from kcodec.formats.ksql.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
@@ -158,6 +159,7 @@ class KsqlCodec(Codec):
         self._windows = windows_of(window, window_size)
         if self._windows is not None and not key:
             raise ConfigError("window= is for keys: values have no window")
+        check_kind(Mapping | None, "a mapping of names to values", config=config)
         if able.rows is not None and (registry is not None or config):
             raise ConfigError(f"{self.format} takes no registry= and config=: it has no schema there")
         handle = None if registry is None else registry_handle(registry)

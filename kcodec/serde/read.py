@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
 from kcodec.columns.faults import Faults, integers, joined
+from kcodec.columns.fields import field_names
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
@@ -96,7 +97,7 @@ class ColumnReader:
             # The fields are messages.
             return self
         assert not isinstance(options, type)
-        chosen: Any = dataclasses.replace(options, fields=tuple(fields))
+        chosen: Any = dataclasses.replace(options, fields=field_names(fields))
         return ColumnReader(self._topic, self._wanted, chosen, self._limits)
 
     def decoder(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_list, stored_type
-from kcodec.errors import ConfigError, SchemaError, is_whole
+from kcodec.errors import ConfigError, SchemaError, check_choice, check_kind, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import (
@@ -199,6 +199,8 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
             if isinstance(schema, str):
                 schema = schema.encode()
             tree = read_tree(schema, leading_zeros=True) if isinstance(schema, bytes) else _tree(schema)
+            if isinstance(tree, dict) and "type" not in tree and "schema" in tree:
+                raise SchemaError("Schema must contain 'type' field: of an envelope, it is what 'schema' has")
             return cls.from_tree(tree, replace_null=replace_null)
         except JacksonError as error:
             raise SchemaError(f"the schema is not JSON: {error} at byte {error.offset}") from None
@@ -278,8 +280,10 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         SchemaError
             If the default of a Decimal has not its scale: Base64 does not tell another one.
         """
+        decimal_format = str(decimal_format).upper()
+        check_choice("decimal_format", decimal_format, ("BASE64", "NUMERIC"))
         try:
-            return _write(self, decimal_format.upper() == "NUMERIC", replace_null, None)
+            return _write(self, decimal_format == "NUMERIC", replace_null, None)
         except RowError as error:
             raise SchemaError(error.reason) from None
 
@@ -314,6 +318,7 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
             kind, nullable, name = kind.type, kind.nullable or nullable, kind.name
         if isinstance(kind, pa.Schema):
             kind = pa.struct(list(kind))
+        check_kind(pa.DataType, "an Arrow type", kind=kind)
         try:
             return _from_arrow(kind, nullable, name)
         except RecursionError:

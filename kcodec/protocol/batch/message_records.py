@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_bytes, is_list
-from kcodec.errors import ConfigError, DecodeError
+from kcodec.errors import ConfigError, DecodeError, check_kind
 from kcodec.protocol.batch.read import BatchOptions, read_batches
 from kcodec.protocol.batch.schema import record_schema
 
@@ -60,6 +60,8 @@ def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **opti
     BatchOptions.of(options).check()
     if options.get("errors") == "report":
         raise ConfigError('errors="report" is not one of raise, skip here')
+    check_kind(pa.Array | pa.ChunkedArray, "an Arrow column", messages=messages)
+    check_kind(str, "text", path=path)
     array = messages.combine_chunks() if isinstance(messages, pa.ChunkedArray) else messages
     beside: dict[str, pa.Array] = {"row": pa.array(range(len(array)), pa.int64())}
     steps = path.split(".")

@@ -23,6 +23,8 @@ def suffix_of(path: Any) -> str:
     """Return the suffix that says what a file is; raise `ConfigError` if it is none of a partition's."""
     suffix = PurePosixPath(_PASSING.sub("", os.fspath(path))).suffix
     if suffix not in _SUFFIXES:
+        if os.path.isdir(path):
+            raise ConfigError(f"{os.fspath(path)} is a folder: give the name of a file in it")
         raise ConfigError(f"the suffix of {os.fspath(path)} is not one of {', '.join(_SUFFIXES)}")
     return suffix
 
@@ -55,5 +57,9 @@ def neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
 
 def open_file(path: Any, filesystem: Any) -> pa.NativeFile:
     """Open a file of a filesystem, or of the local one if that is None."""
-    # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
-    return filesystem.open_input_file(os.fspath(path)) if filesystem else pa.OSFile(os.fsencode(path))
+    if filesystem is None:
+        # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
+        return pa.OSFile(os.fsencode(path))
+    if not hasattr(filesystem, "open_input_file"):
+        raise ConfigError(f"filesystem={filesystem!r} is not a pyarrow.fs.FileSystem")
+    return filesystem.open_input_file(os.fspath(path))

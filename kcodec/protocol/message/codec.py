@@ -11,7 +11,7 @@ from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans, is_whole
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans, check_kind, is_whole
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
@@ -383,7 +383,8 @@ class MessageCodec(Codec):
 
     def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
         """Return the plan by which columns of an Arrow type are written at a version, by default the highest."""
-        version = self.versions[-1] if version is None else version
+        check_kind(pa.DataType, "an Arrow type", kind=kind)
+        version = self.versions[-1] if version is None else self._version(version)
         prefix = version.to_bytes(2, "big") if self.header == "version" else b""
         return encode_plan(self._parts(version), kind, prefix)
 

@@ -14,6 +14,7 @@ Kafka's own checker (``MetadataSchemaCheckerTool``) is the second source. Where 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kcodec.errors import check_kind
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
@@ -91,6 +92,7 @@ def check_evolution(old: MessageSpec, new: MessageSpec) -> list[Violation]:
     ...     print(violation)
     Mark.Epoch: field_type: the type int32 becomes int64
     """
+    check_kind(MessageSpec, "a MessageSpec", old=old, new=new)
     comparison = _Comparison(old, new)
     comparison.run()
     return comparison.found

@@ -1,5 +1,6 @@
 """Message definitions as users hold them: read, checked, described."""
 
+from kcodec.errors import check_kind
 from kcodec.protocol.spec.grammar import grammar
 from kcodec.protocol.spec.model import MessageModel
 from kcodec.protocol.spec.parse import parse
@@ -62,6 +63,7 @@ class MessageSpec(MessageModel):
         SpecError
             If Kafka's generator refuses it: see `kcodec.protocol.spec.validation`.
         """
+        check_kind(str, "text", text=text)
         spec = parse(text, file, cls)
         if not (retired and spec.valid_versions.empty):
             validate(spec)

@@ -20,6 +20,10 @@ def test_schemas_that_are_wrong():
         ("{", "not JSON"),
         ("[1]", "Schema must contain 'type' field"),
         (
+            '{"schema": {"type": "int8"}, "payload": 1}',
+            "Schema must contain 'type' field: of an envelope, it is what 'schema' has",
+        ),
+        (
             '{"type":"struct","fields":[{"field":"a","type":"int8"},{"field":"a","type":"int8"}]}',
             "duplication",
         ),

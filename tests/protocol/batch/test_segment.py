@@ -66,6 +66,8 @@ def test_other_filesystems(impl, folder):
 def test_what_is_refused(tmp_path, folder):
     for call, match in [
         (lambda: read_segment("a.txt"), "is not one of .log, .checkpoint, .index"),
+        (lambda: read_segment(folder), "is a folder: give the name of a file in it"),
+        (lambda: read_segment(folder / name(0), filesystem="s3"), "filesystem='s3' is not a pyarrow.fs"),
         (lambda: read_segment(folder / name(0), isolation="serializable"), "not one of read_uncommitted"),
         (lambda: read_segment(folder / name(0, "index"), check_crc=False), "takes no option"),
         (lambda: read_segment(folder / name(0), control="x"), "control='x'"),

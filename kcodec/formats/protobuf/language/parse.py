@@ -82,6 +82,8 @@ def parse(text: str) -> File:
     SchemaError
         With line and column of what cannot be read.
     """
+    if not isinstance(text, str):
+        raise SchemaError(f"the text of a schema is a str, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise SchemaError(f"a schema of {len(text)} characters is longer than {MAX_TEXT}")
     return _Parser(text).file()

@@ -1,0 +1,83 @@
+"""Arguments of another type than they should have: errors that name them."""
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+from kcodec.kafka import Range, limit_ranges, positions_json, split_ranges
+from kcodec.protocol import MessageCodec, MessageSpec, check_evolution, expand_records
+from kcodec.registry import Schema, guid, resolve, transfer
+
+_PROTOBUF = 'syntax = "proto3"; message P { int32 x = 1; }'
+
+_AVRO = kcodec.AvroCodec('{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}')
+_MESSAGE = MessageCodec(
+    '{"type": "data", "name": "A", "validVersions": "0", "flexibleVersions": "none", "fields": []}', 0
+)
+_RANGE = Range("t", 0, 0, 10)
+
+
+def _registry():
+    return kcodec.registry.open("memory://arguments")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: kcodec.ConnectJsonCodec(precision="9"), "precision='9' is not within 1 and 76"),
+        (lambda: kcodec.ConnectJsonCodec(precision=9.5), "precision=9.5 is not within 1 and 76"),
+        (lambda: kcodec.JsonSchemaCodec({}, fields=[1]), r"fields=\[1\] is not a list of one name or more"),
+        (lambda: kcodec.JsonSchemaCodec({}, fields=5), "fields=5 is not a list of one name or more"),
+        (lambda: kcodec.JsonSchemaCodec({}, "item.json"), "references='item.json' is not a mapping"),
+        (lambda: kcodec.KsqlCodec("JSON", "A INT", properties="x"), "properties='x' is not a mapping"),
+        (lambda: kcodec.ProtobufCodec(_PROTOBUF, 5), "message=5 is not a name, nor a list of indexes"),
+        (lambda: kcodec.JsonCodec.infer([b"1"], sample="1"), "sample='1' is not a number of at least 1"),
+        (lambda: kcodec.JsonCodec.infer([b"1"], sample=0), "sample=0 is not a number of at least 1"),
+        (lambda: _AVRO.select("id"), "fields='id' is not a list of one name or more"),
+        (lambda: _AVRO.encode_plan([]), r"kind=\[\] is not an Arrow type"),
+        (lambda: kcodec.ConnectSchema.from_arrow("int"), "kind='int' is not an Arrow type"),
+        (lambda: kcodec.ConnectSchema("int8").to_text(None), "decimal_format='NONE' is not one of BASE64"),
+        (lambda: kcodec.KsqlCodec("JSON", "A INT", config="x"), "config='x' is not a mapping"),
+        (lambda: _MESSAGE.encode_plan(None), "kind=None is not an Arrow type"),
+        (lambda: _MESSAGE.encode_plan(pa.int8(), "x"), "version x is not one of 0"),
+        (lambda: MessageSpec.parse(None), "text=None is not text"),
+        (lambda: check_evolution(_MESSAGE.spec, None), "new=None is not a MessageSpec"),
+        (lambda: expand_records([], "records"), r"messages=\[\] is not an Arrow column"),
+        (lambda: expand_records(pa.array([{}]), 1), "path=1 is not text"),
+        (lambda: split_ranges([1]), "ranges=1 is not a Range"),
+        (lambda: split_ranges([_RANGE], "2"), "min_parts='2' is not a number of parts"),
+        (lambda: split_ranges([_RANGE], max_count=0), "max_count=0 is not a number of at least 1"),
+        (lambda: limit_ranges("x", 2), "ranges='x' is not a Range"),
+        (lambda: limit_ranges(None, 2), "ranges=None is not a sequence of Range"),
+        (lambda: limit_ranges([_RANGE], None), "max_offsets=None is not a number of offsets"),
+        (lambda: positions_json(None), "offsets are {topic: {partition: offset}}"),
+        (lambda: positions_json({"t": {0: "1"}}), "offsets are integers"),
+        (lambda: Schema('"int"', references=None), "references=None is not a sequence of Reference"),
+        (lambda: guid('"int"'), "is not a kcodec.registry.Schema"),
+        (lambda: resolve(_registry(), None), "schema=None is not a kcodec.registry.Schema"),
+        (lambda: _registry().subjects(None), "prefix=None is not text"),
+        (lambda: _registry().get_latest_with_metadata("s", "x"), "properties='x' is not a mapping"),
+        (lambda: _registry().register("s", Schema('"int"'), schema_id="1"), "schema_id='1' is not a whole"),
+        (lambda: transfer.copy(_registry(), "x"), "is not the URL of a registry or the name of a file"),
+    ],
+)
+def test_they_are_refused(make, message):
+    with pytest.raises(kcodec.ConfigError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("array", [None, "x", [{"id": 1}], {}])
+def test_columns_that_are_none(array):
+    with pytest.raises(TypeError, match="is no Arrow column"):
+        _AVRO.to_table(array)
+
+
+def test_single_messages_are_bytes():
+    codec = kcodec.ProtobufCodec(_PROTOBUF)
+    for data in (5, "text", None):
+        with pytest.raises(TypeError, match="bytes-like"):
+            codec.to_json(data)
+    with pytest.raises(TypeError, match="bytes-like"):
+        codec.from_json(5)
+    assert codec.to_json(pa.py_buffer(b"\x08\x07")) == codec.to_json(bytearray(b"\x08\x07")) == '{"x":7}'
+    assert codec.from_json(memoryview(b'{"x":7}')) == b"\x08\x07"
