@@ -55,7 +55,7 @@ CODES: dict[str, str] = {
     "schema_error": "the schema of this id cannot be used here",
     "null_value": "a null stands where the schema has no null",
     "type_mismatch": "the Arrow type cannot be written as the schema's type",
-    "inexact": "the value cannot be written without loss",
+    "inexact": "the type does not hold the value without loss",
     "unknown_symbol": "the text is not a symbol of the enum",
     "fixed_size": "the length is not the size of the fixed",
     "union_members": "not exactly one member of the union is set",

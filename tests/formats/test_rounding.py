@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, Serde, TypeOptions
-from kcodec.errors import ConfigError, EncodeError
+from kcodec.errors import ConfigError, DecodeError, EncodeError
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 AVRO_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
@@ -164,3 +164,8 @@ def test_other_words_are_refused():
         assert make("truncate") != make("error")
         with pytest.raises(ConfigError, match="round='down' is not one of"):
             make("down")
+
+
+def test_what_is_lost_by_reading_is_not_said_to_be_written():
+    with pytest.raises(DecodeError, match="the type does not hold the value without loss"):
+        JsonCodec(pa.int32()).decode([b"1.5"])
