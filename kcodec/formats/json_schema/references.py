@@ -133,14 +133,10 @@ class Documents:
 
     def _resource(self, base: str, document: Any, draft: int) -> Resource:
         """Make a document known, under its identifier and those of its parts."""
-        if (
-            isinstance(document, dict)
-            and "definitions" in document
-            and isinstance(document["definitions"], dict)
-        ):
-            defs = document.get("$defs")
-            merged = {**document["definitions"], **(defs if isinstance(defs, dict) else {})}
-            document = {**document, "$defs": merged}
+        if isinstance(document, dict) and isinstance(document.get("definitions"), dict):
+            defs = document.get("$defs", {})
+            if isinstance(defs, dict):
+                document = {**document, "$defs": {**document["definitions"], **defs}}
         key = "id" if draft == 4 else "$id"
         own = document.get(key) if isinstance(document, dict) else None
         resource = Resource(base, document, draft)

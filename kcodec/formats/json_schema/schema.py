@@ -196,6 +196,8 @@ class _Loader:
         self.waiting: list[tuple[Node, Resource, str, str, int]] = []
         #: Schemas whose definitions have been read.
         self.defining: set[int] = set()
+        #: The schema that has a name, by its URI.
+        self.anchored: dict[str, Any] = {}
 
     def root(self) -> Node:
         main = self.documents.main
@@ -279,6 +281,7 @@ class _SchemaReader:
         if self.draft == 2020 and id(self.source) not in self.loader.defining:
             self.loader.defining.add(id(self.source))
             self.definitions()
+            self.names()
         if "$ref" in self.source:
             reference = self.text("$ref")
             if not reference:
@@ -309,13 +312,31 @@ class _SchemaReader:
 
     def definitions(self) -> None:
         """Read what is defined here: in the newer drafts that has to be schemas, also where nothing refers to them."""
-        for key in ("definitions", "$defs"):
-            found = self.source.get(key, {})
-            if isinstance(found, Mapping):
-                for name, each in found.items():
-                    self.at(each, f"{key}/{name}")
-            elif key == "$defs":
-                self.refuse(key, "not an object")
+        if "$defs" in self.source:
+            written = self.source.get("definitions")
+            for name, each in self.mapping("$defs").items():
+                # Those of the root's ``definitions`` are among them.
+                is_older = isinstance(written, Mapping) and written.get(name) is each
+                self.at(each, f"{'definitions' if is_older else '$defs'}/{name}")
+
+    def names(self) -> None:
+        """Check the names of a schema, each its own in a document of the newer drafts, and what it refers to by one."""
+        for key in ("$anchor", "$dynamicAnchor"):
+            name = self.source.get(key)
+            if isinstance(name, str):
+                if not is_uri(f"#{name}") or (not name and self.path != "#"):
+                    self.refuse(key, "not the fragment of a URI")
+                if (
+                    self.loader.anchored.setdefault(f"{self.resource.base}#{name}", self.source)
+                    is not self.source
+                ):
+                    self.refuse(key, f"{name!r} stands twice")
+            elif key == "$dynamicAnchor" and key in self.source:
+                self.refuse(key, "not text")
+        if "$dynamicRef" in self.source:
+            # What it names has to be a schema.
+            reference = self.text("$dynamicRef")
+            self.loader.waiting.append((Node("reference"), self.resource, reference, self.path, 0))
 
     def described(self, node: Node) -> Node:
         """Put down what a schema says of itself."""
@@ -592,7 +613,13 @@ class _SchemaReader:
     def lengths(self, rules: dict[str, Any], *keys: str) -> None:
         for key in keys:
             if key in self.left:
-                rules[key] = self.integer(key)
+                value = self.source[key]
+                if self.draft == 2020 and isinstance(value, Decimal) and not _is_integral(value):
+                    # The reader of the newer drafts cuts fractions off.
+                    self.left.discard(key)
+                    rules[key] = int(value)
+                else:
+                    rules[key] = self.integer(key)
 
     def refuse(self, step: str, reason: str) -> NoReturn:
         _refuse(f"{self.path}/{step}", reason)

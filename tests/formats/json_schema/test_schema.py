@@ -127,6 +127,13 @@ def test_a_length_is_a_whole_number(number):
         parse(f'{{"maxLength": {number}}}')
 
 
+@pytest.mark.parametrize(("number", "length"), [("1.5", 1), ("-1.5", -1), ("1e-999999999", 0)])
+@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties"])
+def test_fractions_of_lengths_are_cut_off(key, number, length):
+    for draft in NEW:
+        assert parse(f'{{"$schema": "{draft}", "{key}": {number}}}').root.rules[key] == length
+
+
 OLD = [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 6, 7)]
 NEW = [f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")]
 
@@ -188,6 +195,37 @@ def test_definitions_of_the_newer_drafts_are_schemas(draft, rest, path):
             parse(text)
     else:
         parse(text)
+
+
+@pytest.mark.parametrize("draft", NEW)
+@pytest.mark.parametrize(
+    ("rest", "path"),
+    [
+        ('"$dynamicAnchor": 1', "#/$dynamicAnchor: not text"),
+        ('"$dynamicRef": 1', "#/$dynamicRef: not text"),
+        ('"$dynamicRef": "#x"', "#: #x does not exist"),
+        ('"$dynamicRef": "x.json"', "#: x.json is not the name of a reference"),
+        ('"$dynamicRef": "#/x", "x": 1', "#/x: a schema is an object or a boolean"),
+        ('"$defs": {"x": {"$dynamicRef": "#x"}}', "#/$defs/x: #x does not exist"),
+        ('"$anchor": "a b"', "#/$anchor: not the fragment of a URI"),
+        ('"items": {"$dynamicAnchor": "#a"}', "#/items/$dynamicAnchor: not the fragment of a URI"),
+        ('"items": {"$anchor": ""}', "#/items/$anchor: not the fragment of a URI"),
+        ('"items": {"$anchor": "a"}, "not": {"$dynamicAnchor": "a"}', "nchor: 'a' stands twice"),
+        ('"definitions": {"x": {}}, "$defs": 1', "#/$defs: not an object"),
+        ('"definitions": {"x": 1}', "#/definitions/x: a schema is an object or a boolean"),
+        ('"$anchor": 1, "definitions": 1', None),
+        ('"$anchor": "a", "$dynamicAnchor": "a", "$dynamicRef": "#a"', None),
+        ('"items": {"$id": "http://a.test/1", "$anchor": "a"}, "not": {"$anchor": "a"}', None),
+        ('"items": {"definitions": {"x": 1}}', None),
+    ],
+)
+def test_names_of_the_newer_drafts(draft, rest, path):
+    text = f'{{"$schema": "{draft}", {rest}}}'
+    if path is None:
+        parse(text)
+    else:
+        with pytest.raises(SchemaError, match=re.escape(path)):
+            parse(text)
 
 
 @pytest.mark.parametrize("draft", NEW)
