@@ -41,6 +41,9 @@ _CLASSES = {4: "Draft4Validator", 6: "Draft6Validator", 7: "Draft7Validator", 20
 _BY_NAME = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies")
 _DATA = ("enum", "const", "default", "examples")
 
+#: Keywords whose values are whole numbers.
+_LENGTHS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+
 #: Keywords whose values are URIs.
 _URIS = ("$ref", "$dynamicRef", "$id", "id")
 
@@ -95,6 +98,8 @@ class Validator:
         # Whether a number such as 1.0 needs a validator of its own.
         word = "integer" if self._is_old else "uniqueItems"
         self._has_exception = any(_mentions(each, word) for each in schemas)
+        #: Regular expressions as they stand in the schemas, by what they are translated to.
+        self._patterns: dict[str, str] = {}
         self._validator = self._compiled(lambda schema: schema, {})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,8 +157,22 @@ class Validator:
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
-        schema = _changed(_changed(schema, _with_quoted), _with_translated)
+        if not self._is_old:
+            schema = _changed(schema, _with_whole)
+        schema = _changed(_changed(schema, _with_quoted), self._with_translated)
         return _without(schema, "$schema") if isinstance(schema, dict) else schema
+
+    def _with_translated(self, part: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema with regular expressions as the library takes them."""
+        found: dict[str, Any] = {}
+        if isinstance(part.get("pattern"), str):
+            found["pattern"] = translated(part["pattern"])
+            self._patterns.setdefault(found["pattern"], part["pattern"])
+        if isinstance(part.get("patternProperties"), dict):
+            found["patternProperties"] = {
+                translated(each): schema for each, schema in part["patternProperties"].items()
+            }
+        return {**part, **found} if found else part
 
     def violation(self, document: bytes) -> tuple[str, str] | None:
         """Return the path of what a schema refuses in a document, and why; None if it is valid.
@@ -181,7 +200,7 @@ class Validator:
                 return None
             validator.validate(tree)
         except library.ValidationError as error:
-            return _path(error.instance_path), _reason(error)
+            return _path(error.instance_path), _reason(error, self._patterns)
         except UnicodeEncodeError:
             return self.violation(_LONE.sub("\ufffd", write_tree(tree)).encode())
         except (ValueError, RecursionError) as error:
@@ -271,13 +290,19 @@ def _path(steps: Sequence[str | int]) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _reason(error: Any) -> str:
-    """Return keyword and JSON pointer of a violation, and its message."""
+def _reason(error: Any, patterns: Mapping[str, str]) -> str:
+    """Return keyword and JSON pointer of a violation, and its message with expressions as they were written."""
     pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.instance_path)
     keyword = str(error.schema_path[-1]) if error.schema_path else "false"
     for own, name in ((_INTEGER, "type"), (_UNIQUE, "uniqueItems")):
         keyword = name if keyword == own else keyword
-    return f"{keyword} at {pointer or 'the root'}: {one_line(error.message)}"
+    message, cause = error.message, error
+    while isinstance(cause.kind, _library().ValidationErrorKind.PropertyNames):
+        cause = cause.kind.error
+    if isinstance(cause.kind, _library().ValidationErrorKind.Pattern):
+        pattern = cause.kind.pattern
+        message = f'{message.removesuffix(pattern + chr(34))}{patterns[pattern]}"'
+    return f"{keyword} at {pointer or 'the root'}: {one_line(message)}"
 
 
 def validated(
@@ -430,16 +455,11 @@ def _quoted(uri: str) -> str:
     return f"{parts[0]}{question}{parts[1]}{mark}{parts[2]}"
 
 
-def _with_translated(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with regular expressions as the library takes them."""
-    found: dict[str, Any] = {}
-    if isinstance(part.get("pattern"), str):
-        found["pattern"] = translated(part["pattern"])
-    if isinstance(part.get("patternProperties"), dict):
-        found["patternProperties"] = {
-            translated(each): schema for each, schema in part["patternProperties"].items()
-        }
-    return {**part, **found} if found else part
+def _with_whole(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose lengths have no fractions, which the reader of the newer drafts cuts off."""
+    given = ((key, part[key]) for key in _LENGTHS if isinstance(part.get(key), Decimal))
+    cut = {key: int(value) for key, value in given if value != value.to_integral_value()}
+    return {**part, **cut} if cut else part
 
 
 def _culprit(schema: Any) -> str | None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import pickle
 import sys
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -78,9 +79,29 @@ def test_patterns_of_java(draft):
         assert accepts(draft, schema, json.dumps({"a": text})) == expected
     assert accepts(draft, schema, '{"a":1}')
     found = violation({"$schema": DRAFTS[draft], "pattern": "(?i)^ab"}, '"x"')
-    assert found == ("", 'pattern at the root: the value does not match "(?i:^ab)"')
+    assert found == ("", 'pattern at the root: the value does not match "(?i)^ab"')
+    if draft != 4:
+        names = {"$schema": DRAFTS[draft], "propertyNames": {"allOf": [{"pattern": "\\Ax\\z"}]}}
+        assert violation(names, '{"y\\"z":1}') == (
+            "",
+            'pattern at the root: "y\\"z" does not match "\\Ax\\z"',
+        )
     with pytest.raises(SchemaError, match="cannot validate"):
         accepts(draft, {"pattern": "("}, '"x"')
+
+
+@pytest.mark.parametrize("draft", NEW)
+def test_fractions_of_lengths_are_cut_off(draft):
+    one = dict.fromkeys(("minLength", "maxItems", "minProperties"), Decimal("1.5"))
+    for document, expected in (
+        ('"a"', True),
+        ('""', False),
+        ("[1]", True),
+        ("[1,2]", False),
+        ('{"a":1}', True),
+        ("{}", False),
+    ):
+        assert accepts(draft, one, document) == expected
 
 
 @pytest.mark.parametrize("draft", NEW)
