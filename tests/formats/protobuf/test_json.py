@@ -278,6 +278,11 @@ def test_unknown_names_may_be_passed_over():
             read(text)
     assert read(texts[4], ignore_unknown=True).startswith('{"s":"a","any":')
     assert read('{"re": ["GREEN", "BLUE"]}', ignore_unknown=True) == '{"re":["BLUE"]}'
+    for number, code in (("2147483648", "out_of_range"), ('"-1e99"', "out_of_range"), ("1.5", "inexact")):
+        with pytest.raises(RowError) as caught:
+            read(f'{{"e": {number}}}')
+        assert caught.value.code == code
+        assert read(f'{{"s": "a", "e": {number}}}', ignore_unknown=True) == '{"s":"a"}'
     # Only names: wrong values stay wrong.
     with pytest.raises(RowError):
         read('{"e": true}', ignore_unknown=True)

@@ -94,6 +94,7 @@ def test_escapes(text, characters, data):
         ),
         ("message M { repeated map<int32, int32> a = 1; }", "column 13: repeated before a map"),
         ("message M { oneof o { repeated int32 a = 1; } }", "column 23: repeated in a oneof"),
+        ("message M { oneof o { int32 a = 1;; } }", "column 35: expected a type, got ';'"),
         ("message M { } message M { }", "column 15: M is declared twice"),
         ("service S { } service S { }", "column 15: S is declared twice"),
         ("message M { optional string a..b = 1; }", "column 29: expected a name, got 'a..b'"),

@@ -130,6 +130,25 @@ def test_groups_have_no_indexes(name):
         schema.indexes(name)
 
 
+@pytest.mark.parametrize(
+    ("fields", "row"),
+    [
+        ("string key = 1;", {"key": ""}),
+        ("int32 value = 2;", {"value": 0}),
+        ("string key = 1; int32 other = 3;", {"key": "", "other": 0}),
+    ],
+)
+def test_entries_without_a_key_or_a_value_are_messages(fields, row):
+    codec = ProtobufCodec(
+        'syntax = "proto3"; message M { repeated AEntry a = 1; '
+        f"message AEntry {{ option map_entry = true; {fields} }} }}",
+        "M",
+    )
+    array = codec.decode([b"\n\0"])
+    assert array.to_pylist() == [{"a": [row]}]
+    assert codec.encode(array).to_pylist() == [b"\n\0"]
+
+
 def test_schemas_pickle_and_compare():
     schema = ProtobufSchema.parse(NESTED)
     again = pickle.loads(pickle.dumps(schema))

@@ -298,7 +298,12 @@ class _Reader(Tokens):
         if byte == 34:
             number = field.enum.numbers.get(self.decoded(text, start, path))
         if number is None and (byte != 34 or _NUMBER.fullmatch(text)):
-            number = self.integer("int32", text, start, path)
+            try:
+                number = self.integer("int32", text, start, path)
+            except RowError:
+                # Java takes what is no int32 for a value that it does not know.
+                if not self.ignore_unknown:
+                    raise
             if field.enum.closed and number not in field.enum.names:
                 number = None
         if number is None and not self.ignore_unknown:

@@ -137,7 +137,8 @@ class _Linker:
             own = self.features[full] = self._features(features, node.options)
             self.linked.messages[full] = MessageType(
                 full,
-                map_entry=is_map_entry(node),
+                # Without a key or a value, as Confluent's registry stores them too, they are messages like others.
+                map_entry=is_map_entry(node) and {1, 2} <= {each.number for each in node.fields},
                 message_set=find_option(node.options, "message_set_wire_format") == "true",
                 syntax=self._syntax,
             )

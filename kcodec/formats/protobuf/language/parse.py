@@ -466,7 +466,7 @@ class _Parser:
             if self.accept("option"):
                 oneof.options.append(self.option(place))
                 self.expect(";")
-            elif not self.accept(";"):
+            else:
                 message.fields.append(self.field(oneof))
 
     def enum(self, at: int, visibility: str = "") -> Enum:
