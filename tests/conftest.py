@@ -15,8 +15,8 @@ from kcodec._impl import IMPLEMENTATIONS
 # What is collected and imported stays: looking through all of it for garbage, again and again, finds none.
 gc.disable()
 
-# Its assertions are shown as those of tests.
-pytest.register_assert_rewrite("contracts")
+# Their assertions are shown as those of tests.
+pytest.register_assert_rewrite("contracts", "side_by_side")
 
 settings.register_profile("quick", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)

@@ -1,16 +1,12 @@
-"""What every codec must pass, whatever its format; and what compares a compiled kernel with its plain-Python twin.
+"""What every codec must pass, whatever its format.
 
 `Contract` holds the tests, `EXAMPLES` a codec of each format with rows it reads and writes. A new format adds an
 example here and tests of its own for what only it does.
 """
 
-import functools
 import gc
 import pickle
-import struct
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +16,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from side_by_side import THREADS, answer, at_once, on_both
 from strategies import damaged
 
 from kcodec import (
@@ -38,174 +35,7 @@ from kcodec import (
     Serde,
     release_unused,
 )
-from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.codec import ERRORS, REPORT
-from kcodec.plan import Limits
-from kcodec.plan.failure import OtherPrefix
-
-THREADS = 8
-#: What frames put before payloads.
-PREFIXES = [b"\0\0\0\0\7", b"\1" + bytes(range(16))]
-
-
-# Columns and implementations side by side -------------------------------------------------------------
-
-
-def comparable(array: pa.Array) -> list:
-    """Return the values of a column in a form that compares bit by bit."""
-    kind = array.type
-    types = pa.types
-    if types.is_struct(kind):
-        columns = [comparable(array.field(i)) for i in range(kind.num_fields)]
-        rows = [
-            {field.name: column[i] for field, column in zip(kind, columns, strict=True)}
-            for i in range(len(array))
-        ]
-    elif types.is_map(kind):
-        pairs = list(zip(comparable(array.keys), comparable(array.items), strict=True))
-        rows = [pairs[begin:end] for begin, end in pairwise(array.offsets.to_pylist())]
-    elif types.is_list(kind) or types.is_large_list(kind):
-        items = comparable(array.values)
-        rows = [items[begin:end] for begin, end in pairwise(array.offsets.to_pylist())]
-    elif types.is_float32(kind) or types.is_float64(kind):
-        form, width = (">I", pa.uint32()) if types.is_float32(kind) else (">Q", pa.uint64())
-        rows = [
-            None if bits is None else struct.pack(form, bits).hex() for bits in array.view(width).to_pylist()
-        ]
-    elif types.is_decimal(kind):
-        rows = [None if value is None else f"{value:f}" for value in array.to_pylist()]
-    elif types.is_date32(kind) or types.is_time32(kind):
-        rows = array.view(pa.int32()).to_pylist()
-    elif types.is_temporal(kind) and kind.bit_width == 64:
-        rows = array.view(pa.int64()).to_pylist()
-    else:
-        rows = array.to_pylist()
-    valid = array.is_valid().to_pylist()
-    return [row if present else None for row, present in zip(rows, valid, strict=True)]
-
-
-@functools.cache
-def _bits(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the same memory that has integers for floating-point numbers."""
-    types = pa.types
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(_bits(field.type)) for field in kind])
-    if types.is_map(kind):
-        return pa.map_(*(field.with_type(_bits(field.type)) for field in (kind.key_field, kind.item_field)))
-    if types.is_list(kind) or types.is_large_list(kind):
-        made = pa.list_ if types.is_list(kind) else pa.large_list
-        return made(kind.value_field.with_type(_bits(kind.value_type)))
-    return {pa.float32(): pa.uint32(), pa.float64(): pa.uint64()}.get(kind, kind)
-
-
-class _AsBits:
-    """A column with the bits of its floating-point numbers, as Arrow takes it."""
-
-    def __init__(self, column: pa.Array) -> None:
-        self._column = column
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        return _bits(self._column.type).__arrow_c_schema__(), self._column.__arrow_c_array__()[1]
-
-
-def assert_same(column: pa.Array, expected: pa.Array) -> None:
-    """Compare two columns bit by bit, by Arrow, which is fast; only where they differ as what people can read."""
-    assert column.type == expected.type
-    if not pa.array(_AsBits(column)).equals(pa.array(_AsBits(expected))):
-        assert comparable(column) == comparable(expected)
-
-
-def on_both(act: Callable[[], Any]) -> Any:
-    """Run something on the compiled modules and on their twins; return what both return."""
-    answers = []
-    for implementation in IMPLEMENTATIONS:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("KCODEC_IMPL", implementation)
-            answers.append(act())
-    assert answers[0] == answers[1]
-    return answers[0]
-
-
-def answer(column: pa.Array, report: pa.Table) -> tuple[list, list]:
-    """Return a column that was handed out, and its report, as what can be compared."""
-    column.validate(full=True)
-    assert set(report["code"].to_pylist()) <= set(CODES)
-    return comparable(column), report.to_pylist()
-
-
-def surroundings(rows: Sequence[bytes | None], kind: pa.DataType) -> list[pa.Array]:
-    """Return a column alone in its memory, with memory behind it, and with the bytes of other rows around it."""
-    behind = pa.array([*rows, bytes(64)], kind).slice(0, len(rows))
-    around = pa.array([b"{" * 16, *rows, b'":1}' * 20], kind).slice(1, len(rows))
-    return [pa.array(rows, kind), behind, around]
-
-
-def same_decode(name, plans, rows, *, limits=None, kind=None, **options) -> pa.Array:
-    """Decode rows by both kernels of a name, and to the first fault only; return the column that both make."""
-    limits = limits or Limits()
-    native, pure = (kernel(name, implementation) for implementation in IMPLEMENTATIONS)
-    # The compiled kernel may read past a value where memory goes on; the plain one knows no memory.
-    values, *others = surroundings(rows, kind or pa.binary())
-    expected, faults = _decoded(pure, plans, values, limits, options)
-    for column in (values, *others):
-        decoded, found = _decoded(native, plans, column, limits, options)
-        assert found == faults
-        assert_same(decoded, expected)
-    # To the plain one, whose rows are Python's bytes, one prefix is as good as another.
-    for module, prefixes in ((native, PREFIXES), (pure, PREFIXES[1:])):
-        programs = [module.Program(plan, limits) for plan in plans]
-        assert module.decode(values, programs, stop=True, **options)[1] == faults[:1]
-        if not options.keys() & {"starts", "ends"}:
-            for prefix in prefixes:
-                _behind_prefix(prefix, module, programs, values, expected, faults, options)
-    return decoded
-
-
-def _decoded(module, plans, values: pa.Array, limits: Limits, options: dict) -> tuple[pa.Array, list]:
-    """Return what a kernel makes of rows, when it is what Arrow takes for a column of the plan's type."""
-    decoded, faults = module.decode(values, [module.Program(plan, limits) for plan in plans], **options)
-    decoded.validate(full=True)
-    assert decoded.type == plans[0].arrow_type
-    return decoded, faults
-
-
-def _behind_prefix(prefix: bytes, module, programs, values, expected, faults, options) -> None:
-    """Check that a kernel reads rows behind the same bytes as it reads them alone, and notices other bytes."""
-    rows = [None if row is None else prefix + row for row in values.cast(pa.large_binary()).to_pylist()]
-    decoded, found = module.decode(pa.array(rows, values.type), programs, starts=prefix, **options)
-    assert [fault._replace(offset=fault.offset - len(prefix)) for fault in found] == faults
-    assert_same(decoded, expected)
-    for bad in (prefix[:-1], PREFIXES[prefix == PREFIXES[0]] * 2):
-        with pytest.raises(OtherPrefix):
-            module.decode(pa.array([bad], values.type), programs, starts=prefix)
-
-
-def same_encode(name, plan, column, *, limits=None, **options) -> pa.Array:
-    """Encode a column by both kernels of a name, and to the first fault only; return what both write."""
-    limits = limits or Limits()
-    answers = []
-    for implementation in IMPLEMENTATIONS:
-        module = kernel(name, implementation)
-        encoded, faults = module.encode(column, module.Program(plan, limits), **options)
-        encoded.validate(full=True)
-        answers.append((encoded.type, encoded.to_pylist(), faults))
-        assert answers[-1] == answers[0]
-        first = module.encode(column, module.Program(plan, limits), stop=True, **options)[1]
-        assert first == faults[:1]
-    return encoded
-
-
-def at_once(work: Callable[[int], Any]) -> list:
-    """Run something in several threads, none before the last has started; return all results."""
-    barrier = threading.Barrier(THREADS)
-
-    def one(number):
-        barrier.wait()
-        return [work(number) for _ in range(3)]
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [result for results in pool.map(one, range(THREADS)) for result in results]
-
 
 # One codec of each format -----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from contracts import at_once
+from side_by_side import at_once
 
 import kcodec
 from kcodec._threads import map_in_threads

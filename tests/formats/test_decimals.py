@@ -7,9 +7,9 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from contracts import on_both
 from hypothesis import given
 from hypothesis import strategies as st
+from side_by_side import on_both
 
 from kcodec import ConfigError, DecimalCodec, DecodeError, EncodeError, SchemaError
 

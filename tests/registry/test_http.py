@@ -2,6 +2,8 @@
 
 import base64
 import json
+import pickle
+import random
 import re
 import socket
 import ssl
@@ -13,15 +15,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from refusals import refused
 from registry_server import serve
+from shop_schemas import INT, ORDER
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry import Schema
+from kcodec.registry import Schema, guid
 from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.settings import Config
 
 ONCE = {"max.retries": 0}
-INT = Schema('"int"')
 
 
 @contextmanager
@@ -439,3 +443,143 @@ class TestConnections:
             url = server.url.replace("//", "//me:hunter2@")
             run = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True)
         assert (run.stdout.strip(), run.stderr) == ("[7]", "")
+
+
+class TestHttp:
+    def test_credentials_are_used_and_never_shown(self):
+        store = MemoryRegistry()
+        with serve(store, password="me:hunter2:x") as server:
+            address = server.url.replace("http://", "http://me:hunter2%3Ax@")
+            handle = registries.open(address, {"max.retries": 0})
+            assert handle.register("s", INT).id == 1
+            pickled = pickle.dumps(handle)
+            assert "hunter2" not in repr(handle) + handle.url + repr(pickled)
+            copy = pickle.loads(pickled)
+            assert copy.get(1).schema == INT
+            source = {"basic.auth.credentials.source": "USER_INFO"}
+            given = registries.open(server.url, {**source, "basic.auth.user.info": "me:hunter2:x"})
+            assert given.get(1).schema == INT
+            wrong = registries.open(server.url, {"basic.auth.user.info": "me:wrong-one", "max.retries": 0})
+            with refused(401, 40101):
+                wrong.get(1)
+            with pytest.raises(ConfigError) as info:
+                registries.open(address, {"basic.auth.user.info": "me:hunter2:x"})
+            assert "hunter2" not in str(info.value)
+            for each in (handle, given, wrong):
+                each.close()
+
+    def test_numbers_may_be_text(self):
+        with serve(MemoryRegistry()) as server:
+            given = {"timeout": "2.5", "max.retries": "0", "retries.wait.ms": "10", "cache.capacity": "1"}
+            handle = registries.open(server.url, given)
+            handle.set_config(Config(compatibility="NONE"))
+            assert [handle.register("s", each).id for each in (INT, ORDER)] == [1, 2]
+            server.requests.clear()
+            for number in (1, 2, 2, 1):
+                handle.get(number)
+            assert server.requests == [f"GET /schemas/ids/{number}" for number in (1, 2, 1)]
+            handle.close()
+            with pytest.raises(ConfigError, match=r"max\.retries='often' is not a number"):
+                registries.open(server.url, {"max.retries": "often"})
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("max.retries", -1),
+            ("max.retries", []),
+            ("retries.wait.ms", "-5"),
+            ("cache.capacity", 2**31),
+            ("timeout", -1),
+            ("timeout", 0),
+            ("timeout", float("nan")),
+            ("timeout", "inf"),
+            ("basic.auth.user.info", 5),
+        ],
+    )
+    def test_values_that_no_setting_has(self, name, value):
+        with pytest.raises(ConfigError, match=f"^{name}"):
+            registries.open("http://host", {name: value})
+
+    def test_failures_tell_where_and_how_long(self):
+        class Failing(MemoryRegistry):
+            def get(self, schema_id, subject=None, *, form=""):
+                raise RegistryError("Error in the backend data store", 500, 50001)
+
+        with serve(Failing()) as server:
+            handle = registries.open(server.url, {"max.retries": "1", "retries.wait.ms": "1"})
+            told = (
+                rf"^{server.url}: HTTP 500: Error in the backend data store "
+                r"\(after \d+\.\d s, asked GET /schemas/ids/1\)$"
+            )
+            drawn = random.getstate()
+            with pytest.raises(RegistryError, match=told) as info:
+                handle.get(1)
+            assert random.getstate() == drawn  # what an application draws by its seed stays
+            assert (info.value.status, info.value.error_code) == (500, 50001)
+            assert server.requests == ["GET /schemas/ids/1"] * 2
+            handle.close()
+
+    def test_one_client_per_process(self):
+        with serve(MemoryRegistry()) as server:
+            one, two = registries.open(server.url), registries.open(server.url)
+            one.register("s", INT)
+            one.get(1)
+            before = len(server.requests)
+            assert two.get(1).schema == INT
+            assert len(server.requests) == before
+            assert registries.open(server.url, {"timeout": 3}).get(1).schema == INT
+            assert len(server.requests) == before + 1
+            one.close()
+
+    def test_servers_that_answer_with_the_id_alone(self):
+        with serve(MemoryRegistry(), old=True) as server:
+            handle = registries.open(server.url)
+            found = handle.register("s", INT)
+            assert (found.id, found.version, found.schema, found.guid) == (1, None, INT, guid(INT))
+            handle.close()
+
+    def test_ids_that_no_server_has(self):
+        """The bytes of a frame may say anything; a server has no path for what is beyond 31 bits."""
+        handle = registries.open("http://127.0.0.1:9", {"max.retries": 0})
+        with refused(404, 40403):
+            handle.get(2**32 - 1)
+        handle.close()
+
+    def test_nobody_there(self):
+        handle = registries.open(
+            "http://127.0.0.1:9", {"max.retries": 0, "basic.auth.user.info": "me:hunter2"}
+        )
+        with pytest.raises(RegistryError) as info:
+            handle.get(1)
+        assert info.value.status is None
+        assert "hunter2" not in str(info.value)
+        handle.close()
+
+    @pytest.mark.parametrize(
+        ("config", "told"),
+        [
+            ({"no.such.setting": "hunter2"}, r"'no\.such\.setting'; known are"),
+            ({"max.retry": "hunter2"}, r"'max\.retry': did you mean 'max\.retries'"),
+            ({"schema.registry.ssl.truststore.location": "t.jks"}, "here it is ssl.ca.location, a PEM file"),
+            ({"ssl.keystore.location": "k.jks"}, "ssl.certificate.location and ssl.key.location"),
+            ({"proxy": 5}, "proxy is not"),
+            ({"basic.auth.credentials.source": "SASL_INHERIT"}, "neither URL nor USER_INFO"),
+            ({"basic.auth.user.info": "hunter2"}, "user:password"),
+            (
+                {"basic.auth.user.info": "a:b", "bearer.auth.credentials.source": "STATIC_TOKEN"},
+                "both basic.auth.user.info and bearer.auth",
+            ),
+        ],
+    )
+    def test_unknown_settings_are_told_with_what_they_are_here(self, config, told):
+        with pytest.raises(ConfigError, match=told) as info:
+            registries.open("http://127.0.0.1:9", config)
+        assert "hunter2" not in str(info.value)
+
+    def test_associations(self):
+        with serve(MemoryRegistry()) as server:
+            handle = registries.open(server.url)
+            assert handle.associated_subjects("t", False) == []
+            server.associations["t"] = ["elsewhere"]
+            assert handle.associated_subjects("t", False) == ["elsewhere"]
+            handle.close()

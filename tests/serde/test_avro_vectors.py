@@ -6,8 +6,8 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from avro_values import of_vector
-from contracts import comparable
 from serde_lines import check_line, deserialized, is_named, lines_of, schema_of, serialized, unused
+from side_by_side import comparable
 
 from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.defaults import varint

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from contracts import comparable
 from ksql_codecs import COLUMNS, EMPTY, FORMATS, ROW, UTC, codec_of, framed, record, registered
+from side_by_side import comparable
 
 from kcodec import ConfigError, DecodeError, EncodeError, KsqlCodec, SchemaError
 from kcodec.registry import Config

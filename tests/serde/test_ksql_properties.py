@@ -4,9 +4,9 @@ import json
 
 import pyarrow as pa
 import pytest
-from contracts import comparable, on_both
 from hypothesis import given
 from hypothesis import strategies as st
+from side_by_side import comparable, on_both
 
 from kcodec import KsqlCodec, SchemaError
 from kcodec.formats.ksql.types import SqlColumn, SqlField, SqlType

@@ -1,4 +1,4 @@
-"""The values of the Avro vectors, in the form in which `contracts.comparable` has those of columns."""
+"""The values of the Avro vectors, in the form in which `side_by_side.comparable` has those of columns."""
 
 import struct
 from decimal import Decimal

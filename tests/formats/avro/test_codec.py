@@ -10,9 +10,9 @@ import fastavro
 import polars as pl
 import pyarrow as pa
 import pytest
-from contracts import on_both
 from hypothesis import given
 from hypothesis import strategies as st
+from side_by_side import on_both
 from strategies import avro_payloads, avro_schemas
 
 import kcodec

@@ -4,9 +4,9 @@ import array
 import json
 from functools import partial
 
-import contracts
 import pyarrow as pa
 import pytest
+import side_by_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
@@ -24,8 +24,8 @@ LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
 
 
 KERNEL = "formats.avro._kernel"
-same_decode = partial(contracts.same_decode, KERNEL, limits=LIMITS)
-same_encode = partial(contracts.same_encode, KERNEL)
+same_decode = partial(side_by_side.same_decode, KERNEL, limits=LIMITS)
+same_encode = partial(side_by_side.same_encode, KERNEL)
 
 
 @given(st.data())

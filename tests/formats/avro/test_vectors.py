@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from avro_values import Refused, of_vector
-from contracts import comparable
+from side_by_side import comparable
 from vector_files import read_vectors
 
 from kcodec.errors import CODES, SchemaError

@@ -4,9 +4,9 @@ import json
 
 import pyarrow as pa
 from connect_rows import DECIMAL, rows, struct
-from contracts import answer, on_both
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from side_by_side import answer, on_both
 
 from kcodec import ConnectJsonCodec
 from kcodec.formats.connect.arrow import column_value

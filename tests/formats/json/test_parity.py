@@ -10,11 +10,11 @@ import random
 import warnings
 from functools import partial
 
-import contracts
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import side_by_side
 from hypothesis import given
 from hypothesis import strategies as st
 from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
@@ -28,8 +28,8 @@ LIMITS = Limits(max_depth=6, max_expansion=60, max_number_length=45)
 
 
 KERNEL = "formats.json._kernel"
-same_decode = partial(contracts.same_decode, KERNEL, limits=LIMITS)
-same_encode = partial(contracts.same_encode, KERNEL, limits=LIMITS)
+same_decode = partial(side_by_side.same_decode, KERNEL, limits=LIMITS)
+same_encode = partial(side_by_side.same_encode, KERNEL, limits=LIMITS)
 
 
 OPTIONS = st.builds(
@@ -73,7 +73,7 @@ def test_encode_of_decoded_columns(data):
     # What is written is read as the same.
     written = same_encode(encoding, decoded)
     again = same_decode([json_plan(kind, "decode", options)], written.to_pylist(), limits=Limits())
-    values, before = contracts.comparable(again), contracts.comparable(decoded)
+    values, before = side_by_side.comparable(again), side_by_side.comparable(decoded)
     for row, document in enumerate(written):
         assert not document.is_valid or values[row] == before[row]
 
@@ -602,7 +602,7 @@ def test_any_float(values):
             column = pa.array(np.array(values, kind.to_pandas_dtype()))
         written = same_encode(Plan("JSON", "encode", kind, node), column)
         again = same_decode([Plan("JSON", "decode", kind, node)], written.to_pylist(), limits=Limits())
-        assert contracts.comparable(again) == contracts.comparable(column) or any(
+        assert side_by_side.comparable(again) == side_by_side.comparable(column) or any(
             value != value for value in values
         )
 
@@ -616,7 +616,7 @@ def test_doubles_beside_powers():
     node = Node(Op.JSON_FLOAT, 0)
     written = same_encode(Plan("JSON", "encode", pa.float64(), node), column)
     again = same_decode([Plan("JSON", "decode", pa.float64(), node)], written.to_pylist(), limits=Limits())
-    assert contracts.comparable(again) == contracts.comparable(column)
+    assert side_by_side.comparable(again) == side_by_side.comparable(column)
 
 
 @given(st.data())

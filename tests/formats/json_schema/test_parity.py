@@ -4,9 +4,9 @@ import json
 
 import pyarrow as pa
 import pytest
-from contracts import answer, on_both, same_decode, same_encode
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from side_by_side import answer, on_both, same_decode, same_encode
 from strategies import damaged
 
 from kcodec import JsonSchemaCodec, SchemaError

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from contracts import on_both
+from side_by_side import on_both
 
 from kcodec import CODES, KsqlCodec
 

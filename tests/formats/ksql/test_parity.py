@@ -5,10 +5,10 @@ import math
 
 import pyarrow as pa
 import pytest
-from contracts import answer, on_both
 from hypothesis import given
 from hypothesis import strategies as st
 from ksql_vectors import storage
+from side_by_side import answer, on_both
 
 from kcodec import KsqlCodec
 from kcodec._impl import IMPLEMENTATIONS

@@ -4,9 +4,9 @@ import array
 import random
 from functools import partial
 
-import contracts
 import pyarrow as pa
 import pytest
+import side_by_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from protobuf_vectors import ROWS, SCHEMAS
@@ -19,8 +19,8 @@ from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan import Limits
 
-same_decode = partial(contracts.same_decode, "formats.protobuf._kernel")
-same_encode = partial(contracts.same_encode, "formats.protobuf._kernel")
+same_decode = partial(side_by_side.same_decode, "formats.protobuf._kernel")
+same_encode = partial(side_by_side.same_encode, "formats.protobuf._kernel")
 
 OPTIONS = [
     {},

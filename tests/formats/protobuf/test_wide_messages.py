@@ -3,8 +3,8 @@
 import random
 from functools import partial
 
-import contracts
 import pyarrow as pa
+import side_by_side
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +12,8 @@ from random_messages import damaged, payload, schema_text, spoiled
 
 from kcodec import ProtobufCodec
 
-same_decode = partial(contracts.same_decode, "formats.protobuf._kernel")
-same_encode = partial(contracts.same_encode, "formats.protobuf._kernel")
+same_decode = partial(side_by_side.same_decode, "formats.protobuf._kernel")
+same_encode = partial(side_by_side.same_encode, "formats.protobuf._kernel")
 
 
 def upb_class(codec, name):
@@ -39,7 +39,7 @@ def test_as_upb(seed, fields):
     written = codec.encode(decoded)
     assert [upb.FromString(row) for row in written.to_pylist()] == [upb.FromString(row) for row in rows]
     assert same_encode(codec.encode_plan(decoded.type), decoded).equals(written)
-    assert contracts.comparable(same_decode([codec.plan], rows)) == contracts.comparable(decoded)
+    assert side_by_side.comparable(same_decode([codec.plan], rows)) == side_by_side.comparable(decoded)
     worse = pa.array([spoiled(rnd, row) for row in decoded.to_pylist()], decoded.type)
     same_encode(codec.encode_plan(decoded.type), worse)
     fields_of = [field.name for field in message.fields]

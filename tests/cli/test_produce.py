@@ -1,0 +1,264 @@
+"""``kcodec produce``, against a broker of the tests' own."""
+
+import io
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fake_broker import FAST
+from kafka_orders import ROWS
+
+import kcodec
+from kcodec.cli.row_input import open_rows
+from kcodec.kafka import read
+
+
+def test_lines_without_an_end(run, cluster, monkeypatch):
+    """Nothing is kept of what cannot be one record."""
+    monkeypatch.setattr("kcodec.cli.row_input._CHUNK", 10)
+    monkeypatch.setattr("kcodec.cli.row_input._LONGEST", 100)
+    reads = []
+
+    class Endless(io.BytesIO):
+        def read1(self, size):
+            reads.append(size)
+            assert len(reads) < 50
+            return b"\nsecond\n" + b"x" * 2 if len(reads) == 1 else b"x" * size
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Endless()))
+    status, _, errors = run("produce", "orders")
+    reason = "-, line 3 has more than 100 bytes, which no record holds"
+    assert (status, errors) == (1, f"kcodec produce: {reason}\n")
+    assert run("produce", "orders", stdin=b"\n" + b"x" * 101)[0] == 1
+    assert run("produce", "orders", stdin=b"x" * 100 + b"\n" + b"y" * 100)[0] == 0
+
+
+def test_large_lines_are_written_as_they_come(cluster, monkeypatch, tmp_path):
+    monkeypatch.setattr("kcodec.cli.row_input._CHUNK", 10)
+    monkeypatch.setattr("kcodec.cli.row_input._GROUP", 40)
+    file = tmp_path / "lines"
+    file.write_bytes(b"0123456789\n" * 20)
+    options = SimpleNamespace(flag=lambda _: False, properties={})
+    with open_rows(str(file), "orders", options, None) as rows:
+        sizes = [len(batch) for batch in rows.reader()]
+    assert (sum(sizes), max(sizes)) == (20, 4)
+
+
+def test_rows_without_a_format(run, cluster, tmp_path):
+    pq.write_table(pa.table({"id": [7], "note": ["p"]}), tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"key": [7], "value": ["p"]}), tmp_path / "records.parquet")
+    (tmp_path / "lines.txt").write_text("a\n")
+
+    def errors(name, *more):
+        status, _, errors = run("produce", "orders", "--file", tmp_path / name, *more)
+        assert (status, errors.count("\n")) == (2, 1)
+        return errors.removeprefix("kcodec produce: ").strip()
+
+    how = "are neither bytes nor text: say with --"
+    assert (
+        errors("rows.parquet") == f"values of struct<id: int64, note: string> {how}value how they are written"
+    )
+    assert errors("records.parquet") == f"keys of int64 {how}key how they are written"
+    assert errors("rows.parquet", "--value=avro", "--key-field=id") == errors("records.parquet")
+    assert errors("rows.parquet", "--key-field=none") == "--key-field 'none' is none of the fields id, note"
+    assert errors("lines.txt", "--key-field=value").startswith("--key-field is for values with fields")
+
+
+def values(cluster, **given):
+    place = {"servers": cluster.address, "config": FAST}
+    return read("orders", columns=["key", "value"], **place, **given).read_all().to_pylist()
+
+
+def test_produce_lines_of_json(run, cluster, registry, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n")
+    avro = ("produce", "orders", "--value", "avro", "--registry", registry, "--partition", "0")
+    assert run(*avro, "--file", file)[::2] == (0, "")
+    serde = {"format": "AVRO", "registry": registry, "reader_schema": "latest"}
+    assert [row["value"] for row in values(cluster, value=serde)] == ROWS
+    assert (
+        run(
+            *avro,
+            stdin=b'{"id": 9}\n',
+        )[0]
+        == 0
+    )
+    pq.write_table(pa.table({"id": [7], "note": ["p"]}), tmp_path / "rows.parquet")
+    assert run(*avro, "--file", tmp_path / "rows.parquet", "--key-field", "note")[0] == 0
+    assert [(row["key"], row["value"]["id"]) for row in values(cluster, value=serde)[3:]] == [
+        (None, 9),
+        (b"p", 7),
+    ]
+    status, _, errors = run(*avro, stdin=b'{"id": 1}\n{"id": "x"}\n')
+    assert (status, "json_type: line 2" in errors) == (1, True)
+    schema = tmp_path / "long.avsc"
+    schema.write_text('"long"')
+    other = ("produce", "orders", "--value", "avro", "--registry", f"sqlite:///{tmp_path}/other.db")
+    assert run(*other, "--schema", schema, stdin=b"5\n")[::2] == (0, "")
+    nowhere = run(*other[:-1], f"sqlite:///{tmp_path}/third.db", stdin=b"5\n")
+    assert nowhere[::2] == (2, "kcodec produce: Subject 'orders-value' not found.\n")
+
+
+@pytest.mark.parametrize(
+    ("format", "lines", "shown"),
+    [
+        ("int", b'5\n{"VALUE":6}\n\n null\n-7\n', ["5", "6", "null", "-7"]),
+        ("bigint", b"9223372036854775807\n", ["9223372036854775807"]),
+        ("double", b'1.5\n {"VALUE":2}\n"NaN"\n', ["1.5", "2.0", "NaN"]),
+    ],
+)
+def test_numbers(run, format, lines, shown):
+    """As Kafka's console tools take and print them; also as lines of JSON of kcodec consume are."""
+    values = ("orders", "--value", format)
+    assert run("produce", *values, "--partition", "0", stdin=lines)[::2] == (0, "")
+    assert run("consume", *values, "-o", "text")[1].splitlines() == shown
+    lines_of_json = run("consume", *values, "--columns", "value.*")[1]
+    assert run("produce", *values, "--partition", "1", stdin=lines_of_json.encode())[::2] == (0, "")
+    assert run("consume", *values, "-o", "text")[1].splitlines() == shown * 2
+    assert run("consume", *values, "-o", "text", "--property", "print.key=true")[1].startswith("null\t")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"x", "json_syntax: line 3, byte 0: "),
+        (b'{"VALUE":"x"}', "json_type: line 3, byte 9, VALUE: "),
+        (b"2147483648", "out_of_range: line 3, byte 0: "),
+    ],
+)
+def test_lines_that_are_no_numbers(run, line, reason):
+    status, _, errors = run("produce", "orders", "--value", "int", stdin=b'1\n{"VALUE":2}\n' + line)
+    assert status == 1
+    assert errors.startswith(f"kcodec produce: {reason}")
+
+
+def test_produce_lines_of_bytes(run, cluster):
+    keys = ("--property", "parse.key=true", "--property", "key.separator=:", "--property", "null.literal=NIL")
+    assert run("produce", "orders", "--partition", "0", *keys, stdin=b"a:1\nNIL:2\nc:NIL\n")[::2] == (0, "")
+    assert values(cluster) == [
+        {"key": b"a", "value": b"1"}, {"key": None, "value": b"2"}, {"key": b"c", "value": None},
+    ]  # fmt: skip
+    status, _, errors = run("produce", "orders", *keys, stdin=b"none\n")
+    assert (status, errors) == (1, "kcodec produce: -, line 1 has no key separator\n")
+    nothing = run("produce", "orders", *keys, "--property", "key.separator=", stdin=b"a:1\n")
+    assert nothing[::2] == (2, "kcodec produce: --property key.separator is empty\n")
+
+
+def test_properties_of_keys(run, cluster, registry, tmp_path):
+    """None of them is passed over."""
+    avro = ("produce", "orders", "--value", "avro", "--registry", registry, "--partition", "0")
+    keyed = (*avro, "--key-field", "id", "--key", "avro")
+    parsed = run(*avro, "--property", "parse.key=true", stdin=b'{"id": 1}\n')
+    assert parsed[0] == 2
+    assert "--property parse.key is for lines of bytes" in parsed[2]
+    schema = tmp_path / "key.avsc"
+    schema.write_text('["null", "long"]')
+    assert run(*keyed, "--property", f"key.schema.file={schema}", stdin=b'{"id": 1}\n')[::2] == (0, "")
+    assert kcodec.registry.open(registry).get_version("orders-key").schema.text == '["null","long"]'
+    lacking = run(*avro, "--property", 'key.schema="string"', stdin=b'{"id": 1}\n')
+    assert lacking[::2] == (2, "kcodec produce: a schema is for a --key such as avro\n")
+
+
+def test_lines_that_cannot_be_written(run, cluster, tmp_path):
+    fields = [{"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}}]
+    (tmp_path / "kind.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": fields}))
+    avro = ("--value", "avro", "--registry", f"sqlite:///{tmp_path}/kind.db", "--schema")
+
+    def errors(stdin, *more):
+        status, _, errors = run("produce", "orders", *avro, *more, stdin=stdin)
+        return status, errors
+
+    good = b'\n{"kind":"A"}\n\n\n{"kind":"B"}\n'
+    assert errors(good, tmp_path / "kind.avsc") == (0, "")
+    for bad, code in ((b"5", "json_type"), (b'"C"', "unknown_symbol")):
+        status, text = errors(good + b'{"kind":' + bad + b"}\n", tmp_path / "kind.avsc")
+        assert (status, text.split(", ")[0]) == (1, f"kcodec produce: {code}: line 6")
+    for content in (b"{", b'{"type":"nothing"}', b"\xff"):
+        (tmp_path / "bad.avsc").write_bytes(content)
+        status, text = errors(b"", tmp_path / "bad.avsc")
+        assert (status, text.count("\n")) == (2, 1)
+
+
+PARTS = ("id", "value", "timestamp", "key", "headers")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("more", [(), ("--key-field", "id", "--key", "bigint")])
+def test_produce_fields_that_are_called_like_parts_of_records(run, cluster, tmp_path, kind, more):
+    fields = [{"name": name, "type": "long"} for name in PARTS]
+    (tmp_path / "all.avsc").write_text(json.dumps({"type": "record", "name": "All", "fields": fields}))
+    row, file = {name: 7 + number for number, name in enumerate(PARTS)}, tmp_path / f"rows.{kind}"
+    if kind == "jsonl":
+        file.write_text(json.dumps(row))
+    else:
+        pq.write_table(pa.table({name: [number] for name, number in row.items()}), file)
+    place = ("--registry", f"sqlite:///{tmp_path}/all.db", "--value", "avro", "--partition", "0")
+    status = run("produce", "orders", *place, "--schema", tmp_path / "all.avsc", "--file", file, *more)
+    assert status[::2] == (0, "")
+    serde = {"format": "AVRO", "registry": place[1], "reader_schema": "latest"}
+    key = (7).to_bytes(8, "big") if more else None
+    assert values(cluster, value=serde) == [{"key": key, "value": row}]
+    assert cluster.records(("orders", 0))["timestamp"].cast(pa.int64()).to_pylist() != [9]
+
+
+def test_produce_records_of_parquet(run, cluster, tmp_path):
+    when = pa.array([9], pa.timestamp("ms", "UTC"))
+    headers = pa.array([[("h", b"1")]], pa.map_("string", "binary"))
+    table = pa.table({"key": [b"k"], "value": [b"v"], "timestamp": when, "headers": headers})
+    pq.write_table(table, tmp_path / "records.parquet")
+    assert run("produce", "orders", "--partition", "0", "--file", tmp_path / "records.parquet")[0] == 0
+    found = cluster.records(("orders", 0))
+    assert [found[name].to_pylist() for name in ("key", "value", "headers")] == [
+        [b"k"], [b"v"], [[{"key": "h", "value": b"1"}]],
+    ]  # fmt: skip
+    assert found["timestamp"].cast(pa.int64()).to_pylist() == [9]
+
+
+def wait_until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_produce_lines_as_they_come(run, cluster, monkeypatch):
+    receiver, sender = os.pipe()
+    with open(receiver) as stdin, ThreadPoolExecutor(1) as threads, open(sender, "wb", buffering=0) as pipe:
+        monkeypatch.setattr("sys.stdin", stdin)
+        status = threads.submit(run, "produce", "orders", "--partition", "0")
+        for text, expected in ((b"one\ntw", [b"one"]), (b"o\nthree\n", [b"one", b"two", b"three"])):
+            pipe.write(text)
+            wait_until(lambda: cluster.end(("orders", 0)) >= len(expected))  # noqa: B023
+            assert [row["value"] for row in values(cluster)] == expected
+        pipe.write(b"four")
+        pipe.close()
+        assert status.result(20)[::2] == (0, "")
+    assert values(cluster)[3]["value"] == b"four"
+
+
+@pytest.mark.parametrize(("more", "count"), [((), 2), (("--transactional-id", "t"), 0)])
+def test_produce_until_it_is_interrupted(run, cluster, monkeypatch, more, count):
+    class Interrupted(io.BytesIO):
+        def read1(self, size=-1):
+            found = super().read1(size)
+            if not found:
+                raise KeyboardInterrupt
+            return found
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Interrupted(b"one\ntwo\nthr")))
+    status, _, errors = run("produce", "orders", "--partition", "0", *more)
+    assert (status, "interrupted" in errors) == (130, not count)
+    assert [row["value"] for row in values(cluster)] == [b"one", b"two"][:count]
+
+
+@pytest.mark.parametrize("more", [(), ("--value", "avro")])
+@pytest.mark.parametrize("name", ["missing.jsonl", "missing.parquet"])
+def test_a_file_that_is_not_there_asks_nobody(run, tmp_path, more, name):
+    nobody = ("-b", "127.0.0.1:1", "--registry", f"sqlite:///{tmp_path}/empty.db")
+    status, _, errors = run("produce", "orders", *nobody, *more, "--file", tmp_path / name)
+    assert (status, errors.startswith("kcodec produce: "), "No such file" in errors) == (2, True, True)

@@ -1,0 +1,232 @@
+"""What registries in memory and in a file promise of their own."""
+
+import json
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import uuid
+
+import pytest
+from refusals import refused
+from shop_schemas import INT, taking_all
+
+from kcodec import registry as registries
+from kcodec.registry import Schema
+from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.settings import Config
+
+
+class TestMemory:
+    def test_a_scope_is_shared_by_name(self):
+        name = str(uuid.uuid4())
+        registries.open(f"memory://{name}").register("s", INT)
+        assert registries.open(f"memory://{name}").get(1).schema == INT
+        with refused(404, 40403):
+            registries.open(f"memory://{name}x").get(1)
+
+    def test_pickles_to_itself_here_and_to_a_copy_elsewhere(self):
+        handle = registries.open(f"memory://{uuid.uuid4()}")
+        handle.register("s", INT)
+        assert pickle.loads(pickle.dumps(handle)) is handle
+        script = (
+            "import pickle, sys\n"
+            "handle = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+            "from kcodec.registry import Schema\n"
+            "print(handle.get(1).schema.text, handle.register('s', Schema('\"long\"')).id, handle.url)"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", script, pickle.dumps(handle).hex()],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.split() == ['"int"', "2", handle.url]
+        assert handle.versions("s") == [1]
+
+    def test_survives_a_fork(self):
+        handle = registries.open(f"memory://{uuid.uuid4()}")
+        handle.register("s", INT)
+        script = (
+            "import os\n"
+            "from kcodec import registry\n"
+            "handle = registry.open('memory://x')\n"
+            "handle.register('s', registry.Schema('\"int\"'))\n"
+            "handle._session.lock.acquire()\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    os._exit(handle.register('s', registry.Schema('\"long\"')).id)\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert run.stdout.strip() == "2"
+
+
+WRITER = """
+import sys
+from kcodec import registry
+from kcodec.registry.settings import Config
+handle = registry.open(sys.argv[1])
+handle.set_config(Config("NONE"))
+print("ready", flush=True)
+sys.stdin.readline()
+for step in range(int(sys.argv[3])):
+    text = '{"type":"fixed","name":"F","size":%d}' % (step + 1)
+    found = handle.register(f"subject-{sys.argv[2]}", registry.Schema(text))
+    shared = handle.register("shared", registry.Schema(text))
+    assert found.id == shared.id
+    print(found.id, found.version, shared.version, flush=True)
+"""
+
+
+def writer(url, name, steps):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, name, str(steps)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+class TestSqlite:
+    def test_processes_write_at_once(self, tmp_path):
+        url = f"sqlite:///{tmp_path}/schemas.db"
+        writers = [writer(url, str(number), 25) for number in range(4)]
+        for process in writers:
+            assert process.stdout.readline() == "ready\n"
+        for process in writers:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in writers:
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors
+            rows = [tuple(map(int, line.split())) for line in output.splitlines()]
+            assert [version for _, version, _ in rows] == list(range(1, 26))
+        handle = registries.open(url)
+        assert [handle.get_version("shared", version).id for version in handle.versions("shared")] == list(
+            range(1, 26)
+        )
+        handle.close()
+
+    def test_survives_kills(self, tmp_path):
+        url = f"sqlite:///{tmp_path}/schemas.db"
+        done = 0
+        for kill_after in (0, 1, 3, 7, 12):
+            process = writer(url, "k", 200)
+            process.stdout.readline()
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            for _ in range(kill_after):
+                assert process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+            rest, _ = process.communicate(timeout=60)
+            done = max(done, kill_after + sum(1 for line in rest.splitlines() if len(line.split()) == 3))
+            handle = registries.open(url)
+            known = handle.versions("subject-k") if "subject-k" in handle.subjects() else []
+            assert known == list(range(1, len(known) + 1))
+            assert len(known) >= done
+            for version in known:
+                found = handle.get_version("subject-k", version)
+                assert json.loads(found.schema.text)["size"] == version == found.id
+            handle.close()
+            with sqlite3.connect(tmp_path / "schemas.db") as raw:
+                assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            raw.close()
+
+    def test_pickles_as_an_absolute_path(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        handle = registries.open("sqlite:///schemas.db")
+        handle.register("s", INT)
+        monkeypatch.chdir("/")
+        copy = pickle.loads(pickle.dumps(handle))
+        assert copy.get(1).schema == INT
+        assert repr(copy) == f"<SqliteRegistry sqlite:///{tmp_path}/schemas.db>"
+        for each in (copy, handle):
+            each.close()
+
+    def test_opens_again_after_close_and_after_a_fork(self, tmp_path):
+        handle = registries.open(f"sqlite:///{tmp_path}/x.db")
+        handle.register("s", INT)
+        handle.close()
+        assert handle.get(1).schema == INT
+        handle.close()
+
+    def test_refuses_other_files(self, tmp_path):
+        (tmp_path / "text").write_text("this is not a database, whatever its name says" * 100)
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/text")
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/no/such/folder/x.db")
+        raw = sqlite3.connect(tmp_path / "later.db")
+        raw.execute("PRAGMA user_version = 99")
+        raw.close()
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/later.db")
+
+
+def test_nothing_optional_is_imported():
+    script = (
+        "import sys; from kcodec import registry; r = registry.open('memory://x'); registry.open('http://h');"
+        "print([m for m in ('numpy', 'fastavro', 'confluent_kafka', 'pyspark') if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("url", ["memory://counts", "sqlite:///counts.db"])
+def test_counts_and_newest(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    embedded = registries.open(url)
+    assert (embedded.counts(), embedded.newest(5)) == ((0, 0, {}), [])
+    embedded.set_config(Config("NONE"))
+    for subject, schema in (
+        ("a", Schema('"int"')),
+        ("b", Schema('"int"')),
+        ("a", Schema('"string"')),
+        (":.lab:a", Schema('"int"')),
+        ("j", Schema("{}", "JSON")),
+        ("gone", Schema("true", "JSON")),
+    ):
+        embedded.register(subject, schema)
+    embedded.delete_subject("gone")
+    assert embedded.counts() == (4, 5, {"AVRO": 3, "JSON": 1})
+    newest = [(each.id, each.subject, each.version, each.schema.text) for each in embedded.newest(3)]
+    assert newest == [(3, "j", 1, "{}"), (1, ":.lab:a", 1, '"int"'), (2, "a", 2, '"string"')]
+    embedded.delete_version("a", 1)
+    assert embedded.counts() == (4, 4, {"AVRO": 3, "JSON": 1})
+    assert [each.subject for each in embedded.newest(9)] == ["j", ":.lab:a", "a", "b"]
+
+
+def test_what_a_registration_costs_does_not_grow_with_the_registry():
+    registry = taking_all(MemoryRegistry())
+    steps = 0
+
+    def count():
+        nonlocal steps
+        steps += 1
+
+    def cost(subject, name):
+        nonlocal steps
+        steps = 0
+        registry._session.connection.set_progress_handler(count, 10)
+        registry.register(subject, Schema(f'{{"type":"fixed","name":"{name}","size":1}}'))
+        registry._session.connection.set_progress_handler(None, 0)
+        return steps
+
+    costs = [cost("first", "A"), cost("shared 0", "B")]
+    for number in range(1000):
+        registry.register(f"other {number}", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
+        # The same schema under many subjects, such as that of all keys.
+        registry.register(f"shared {number + 1}", Schema('{"type":"fixed","name":"B","size":1}'))
+        registry.register("long", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
+    later = [cost("last", "C"), cost("shared more", "B")]
+    assert max(later) < 3 * max(costs)
+    # A subject's own versions are looked through for those that refer to others.
+    assert cost("long", "D") < 1.5 * 1000
