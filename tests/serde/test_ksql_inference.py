@@ -1,11 +1,13 @@
 """ksqlDB's columns from the latest schema of a topic, and schemas chosen by their ids."""
 
+import datetime
 import json
 import pickle
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from ksql_codecs import codec_of, framed, record, registered
+from ksql_codecs import UTC, codec_of, framed, record, registered
 
 from kcodec import ConfigError, KsqlCodec, SchemaError
 from kcodec.registry import Config, Schema
@@ -199,3 +201,38 @@ def test_what_is_not_inferred():
     assert [
         str(column) for column in KsqlCodec("AVRO", registry=registry, topic="two", key=True).columns
     ] == ["`ROWKEY` STRUCT<`A` INTEGER, `B` INTEGER> KEY"]
+
+
+def test_logical_types_that_only_connect_names_are_written(impl):
+    connect = {
+        "day": ("int", "Date", datetime.date(2024, 2, 29), b"\x8c\xb5\x02"),
+        "time": ("int", "Time", datetime.time(1, 2, 3), b"\xf0\xbb\xc6\x03"),
+        "at": ("long", "Timestamp", datetime.datetime(2024, 2, 29, tzinfo=UTC), b"\x80\xa0\xc9\xa2\xbec"),
+        "price": ("bytes", "Decimal", Decimal("1.25"), b"\x02}"),
+    }
+    registry = MemoryRegistry()
+    text = record(
+        *(
+            (
+                name,
+                [
+                    "null",
+                    {
+                        "type": kind,
+                        "connect.name": f"org.apache.kafka.connect.data.{logical}",
+                        "connect.parameters": {"scale": "2", "connect.decimal.precision": "4"},
+                    },
+                ],
+            )
+            for name, (kind, logical, _, _) in connect.items()
+        ),
+        name="Mine",
+    )
+    number = registered(registry, text)
+    columns = "`day` DATE, `time` TIME, `at` TIMESTAMP, `price` DECIMAL(4, 2)"
+    codec = codec_of("AVRO", columns, registry=registry, properties={"VALUE_SCHEMA_ID": number})
+    row = {name: value for name, (_, _, value, _) in connect.items()}
+    values = codec.encode(pa.array([row, dict.fromkeys(row)], codec.arrow_type))
+    body = b"".join(b"\x02" + data for _, _, _, data in connect.values())
+    assert values.to_pylist() == [framed(number, body), framed(number, b"\x00" * 4)]
+    assert codec.decode(values).to_pylist() == [row, dict.fromkeys(row)]

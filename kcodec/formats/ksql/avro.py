@@ -15,7 +15,7 @@ from kcodec.formats.avro.schema import Field, Schema, canonical, parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
-from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default
+from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default, with_logical_types
 from kcodec.formats.ksql.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading, annotated
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
@@ -295,7 +295,8 @@ class KsqlAvroFormat(AvroFormat):
         _check(rows.kind, root)
         written = TypeOptions(large=rows.large, round="truncate" if rows.floor else "error")
         encoder = BytesEncoder if root.type == "bytes" else AvroEncoder
-        return ColumnEncoder(rows.kind, _Target(root), encoder(root, None, written, limits).encode)
+        logical = with_logical_types(root)
+        return ColumnEncoder(rows.kind, _Target(root), encoder(logical, None, written, limits).encode)
 
 
 def _avro_names(kind: SqlType) -> SqlType:

@@ -1,6 +1,7 @@
 """Schemas of Avro as Connect's ``AvroData`` has them."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from kcodec.formats.ksql.source import Reading
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import narrow_integer
 
-__all__ = ["AvroSource", "member_name", "with_default"]
+__all__ = ["AvroSource", "member_name", "with_default", "with_logical_types"]
 
 _CONNECT = "org.apache.kafka.connect.data"
 
@@ -104,6 +105,39 @@ class AvroSource:
             return None
         is_entry = item.props.get("connect.internal.type") == "MapEntry" or item.name == _ENTRY_NAME
         return item if is_entry and [field.name for field in item.fields] == ["key", "value"] else None
+
+
+#: Avro's names of logical types, by Connect's.
+_LOGICAL = {"Date": "date", "Time": "time-millis", "Timestamp": "timestamp-millis", "Decimal": "decimal"}
+#: Digits of a Decimal that has none.
+_PRECISION = 64
+
+
+def with_logical_types(schema: Schema) -> Schema:
+    """Return a schema with the logical types that only Connect's names give it."""
+    return _with_logical_types(schema, {})
+
+
+def _with_logical_types(schema: Schema, made: dict[int, Schema]) -> Schema:
+    known = made.get(id(schema))
+    if known is not None:
+        return known
+    found = made[id(schema)] = copy(schema)
+    if schema.type == "record":
+        found.fields = []
+        for field in schema.fields:
+            found.fields.append(copy(field))
+            found.fields[-1].type = _with_logical_types(field.type, made)
+    elif schema.type == "union":
+        found.branches = [_with_logical_types(each, made) for each in schema.branches]
+    elif schema.item is not None:
+        found.item = _with_logical_types(schema.item, made)
+    elif not schema.logical:
+        source = AvroSource(schema)
+        found.logical = _LOGICAL.get(source.logical, "")
+        if found.logical == "decimal":
+            found.precision, found.scale = source.precision or _PRECISION, source.scale
+    return found
 
 
 _ENTRY_NAME = "io.confluent.connect.avro.MapEntry"
