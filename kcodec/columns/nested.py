@@ -45,6 +45,9 @@ def _unpacked(array: pa.Array) -> pa.Array:
     types, kind = pa.types, array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _unpacked(array.storage)
+    if not len(array) and stored_type(kind) is not None:
+        # Nobody has looked at values of which none shows.
+        return pa.nulls(0, plain_type(kind))
     if types.is_dictionary(kind):
         return _taken(array.dictionary, array.indices)
     if types.is_run_end_encoded(kind):

@@ -90,6 +90,21 @@ def test_slices_dictionaries_run_ends_and_fixed_sizes_are_unpacked(array):
         found.cast(plain_type(found.type)).validate(full=True)
 
 
+def test_runs_of_which_nothing_shows():
+    broken = pa.Array.from_buffers(
+        pa.run_end_encoded(pa.int32(), pa.string()),
+        2,
+        [None],
+        children=[pa.array([0, 2], pa.int32()), pa.array(["a", "b"])],
+    )
+    empty = pa.ListArray.from_arrays(pa.array([0, 0]), broken)
+    none = pa.DictionaryArray.from_arrays(pa.array([], pa.int8()), broken)
+    for array in (broken.slice(0, 0), none, empty, pa.StructArray.from_arrays([empty], ["f"])):
+        found = unpack(array)
+        found.validate(full=True)
+        assert found.to_pylist() == array.to_pylist()
+
+
 def test_fields_are_arranged_by_their_names():
     kind = pa.struct(
         [pa.field("a", pa.struct([("x", pa.int8()), ("y", pa.string())]), False), ("b", pa.int8())]
