@@ -159,10 +159,14 @@ def _payload(array: pa.Array) -> pa.Array:
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _payload(array.storage)
-    if pa.types.is_dictionary(kind):
-        return without_view(_payload(array.dictionary)).take(array.indices)
-    if pa.types.is_run_end_encoded(kind):
-        values = without_view(_payload(array.values))
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        values = array.dictionary if pa.types.is_dictionary(kind) else array.values
+        if not len(array):
+            # Nobody has looked at values of which none shows.
+            return _payload(values.slice(0, 0))
+        values = without_view(_payload(values))
+        if pa.types.is_dictionary(kind):
+            return values.take(array.indices)
         runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
         return pc.run_end_decode(runs.slice(array.offset, len(array)))
     if pa.types.is_null(kind):

@@ -151,6 +151,13 @@ def test_duckdb(codec):
     assert codec.decode(column).to_pylist() == VALUES
 
 
+def test_values_of_which_none_shows(codec):
+    children = [pa.array([0, 2], pa.int32()), pa.array(["a", "b"])]
+    broken = pa.Array.from_buffers(pa.run_end_encoded(pa.int32(), pa.string()), 2, [None], children=children)
+    for values in (broken.slice(0, 0), pa.DictionaryArray.from_arrays(pa.array([], pa.int8()), broken)):
+        assert codec.decode(values).to_pylist() == []
+
+
 def test_dictionaries_run_ends_and_extensions(codec):
     rows = ROWS[:1] * 3 + ROWS[1:3]
     plain = pa.array(rows)
