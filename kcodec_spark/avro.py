@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE
-from kcodec_spark.codecs import Place, reader_of, registry_place, schema_codec, schema_writer, writer_of
+from kcodec_spark.codecs import WRITTEN, Place, check_codec, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
 from kcodec_spark.intervals import without_intervals
 from kcodec_spark.options import flag, integer, read_options, write_options
@@ -162,7 +162,7 @@ def to_avro(
         if is_several(data):
             return encoded_by_shape(data, functools.partial(_encode_shape, derived), "to_avro", settings.rows)
         return encoded_within(data, functools.partial(_encode_within, derived), "to_avro", settings.rows)
-    known = schema_writer("AVRO", AvroCodec, schema, place, settings.codec)
+    known = _schema_writer(schema, place, settings.codec)
     if is_several(data):
         return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro", settings.rows)
     if CATALYST_TYPE in str(schema):
@@ -186,8 +186,18 @@ def avro_codec(
         codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
-    reader_schema = _reader_schema(given, schema, place is not None)
-    return schema_codec("AVRO", AvroCodec, schema, reader_schema, codec_options, place)
+    option, text = _reader_schema(given, schema, place is not None)
+    if place is not None:
+        text = schema if text is None else text
+        if text is not None and not isinstance(text, (str, dict, list, int)):
+            raise TypeError(f"with a registry, the schema to read as is its text, not {type(text).__name__}")
+        # Only here: functions without a registry, and workers, load nothing of one.
+        from kcodec_spark.framed import framed_serde
+
+        return framed_serde("AVRO", *place, text, codec_options)
+    if isinstance(schema, (str, dict, list)):
+        return AvroCodec(schema, text, **codec_options)
+    return check_codec(schema, codec_options if text is None else {**codec_options, option: text})
 
 
 def _reader_schema(given: Mapping[str, Any], schema: Any, has_registry: bool) -> tuple[str, Any]:
@@ -234,6 +244,19 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if not flag(given, "debezium", default=True):
         options["debezium"] = False
     return options
+
+
+def _schema_writer(schema: Any, place: Place | None, codec_options: Mapping[str, Any]) -> Writer:
+    """Return what encodes values of a schema; without one, of the registry's latest."""
+    if place is not None:
+        if schema is not None and not isinstance(schema, (str, dict, list)):
+            raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
+        from kcodec_spark.framed import framed_writer
+
+        return writer_of(framed_writer("AVRO", *place, schema, codec_options), "AVRO")
+    if isinstance(schema, (str, dict, list)):
+        return writer_of(AvroCodec(schema, **WRITTEN, **codec_options))
+    return writer_of(check_codec(schema, codec_options), "AVRO")
 
 
 def derived_writer(options: Mapping[str, Any], item: pa.Field) -> Writer:

@@ -1,4 +1,4 @@
-"""What decodes and encodes: a given codec or serde, a codec of a schema's text, or the schemas of a registry."""
+"""What decodes and encodes by a codec or a serde, and where the schemas of a registry are."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -21,8 +21,6 @@ __all__ = [
     "is_codec",
     "reader_of",
     "registry_place",
-    "schema_codec",
-    "schema_writer",
     "writer_of",
 ]
 
@@ -74,50 +72,6 @@ def _text(name: str, value: Any) -> str | None:
         if isinstance(found, str):
             return found
     raise TypeError(f"{name} is a str or a literal of one, not {type(value).__name__}")
-
-
-def schema_codec(
-    format: str,
-    codec_class: type,
-    schema: Any,
-    reader_schema: tuple[str, Any],
-    codec_options: Mapping[str, Any],
-    place: Place | None,
-) -> Any:
-    """Return the codec or serde that decodes values of a schema.
-
-    `format` is that of a serde for the registry. `schema` is the writer's schema, or a codec or serde; with a
-    registry, the reader's schema. That may also be given as an option, in `reader_schema`: the option's name and its
-    value, or None; with a registry it may be a number, or ``version:`` and one. `codec_class` makes a codec of the
-    writer's schema, the reader's schema or None, and `codec_options`.
-    """
-    option, text = reader_schema
-    if place is not None:
-        text = schema if text is None else text
-        if text is not None and not isinstance(text, (str, dict, list, int)):
-            raise TypeError(f"with a registry, the schema to read as is its text, not {type(text).__name__}")
-        # Only here: functions without a registry, and workers, load nothing of one.
-        from kcodec_spark.framed import framed_serde
-
-        return framed_serde(format, *place, text, codec_options)
-    if isinstance(schema, (str, dict, list)):
-        return codec_class(schema, text, **codec_options)
-    return check_codec(schema, codec_options if text is None else {**codec_options, option: text})
-
-
-def schema_writer(
-    format: str, codec_class: type, schema: Any, place: Place | None, codec_options: Mapping[str, Any]
-) -> Writer:
-    """Return what encodes values of a schema; without one, of the registry's latest."""
-    if place is not None:
-        if schema is not None and not isinstance(schema, (str, dict, list)):
-            raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
-        from kcodec_spark.framed import framed_writer
-
-        return writer_of(framed_writer(format, *place, schema, codec_options), format)
-    if isinstance(schema, (str, dict, list)):
-        return writer_of(codec_class(schema, **WRITTEN, **codec_options))
-    return writer_of(check_codec(schema, codec_options), format)
 
 
 def reader_of(codec: Any) -> Reading:
