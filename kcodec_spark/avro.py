@@ -253,10 +253,10 @@ def _schema_writer(schema: Any, place: Place | None, codec_options: Mapping[str,
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
         from kcodec_spark.framed import framed_writer
 
-        return writer_of(framed_writer("AVRO", *place, schema, codec_options), "AVRO")
+        return writer_of(framed_writer("AVRO", *place, schema, codec_options), writes_intervals=True)
     if isinstance(schema, (str, dict, list)):
         return writer_of(AvroCodec(schema, **WRITTEN, **codec_options))
-    return writer_of(check_codec(schema, codec_options), "AVRO")
+    return writer_of(check_codec(schema, codec_options), writes_intervals=True)
 
 
 def derived_writer(options: Mapping[str, Any], item: pa.Field) -> Writer:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from kcodec import AvroCodec, MessageCodec
 from kcodec.errors import ConfigError
 from kcodec.formats.avro.schema import Schema
-from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.udf import Reader, Writer
 
@@ -95,15 +94,14 @@ def reader_of(codec: Any) -> Reading:
     return Reading(read, kind, marked)
 
 
-def writer_of(codec: Any, format: str = "") -> Writer:
-    """Return what encodes with a codec, or a serde of a format."""
+def writer_of(codec: Any, *, writes_intervals: bool = False) -> Writer:
+    """Return what encodes with a codec or a serde: with an `AvroCodec`, or if so asked, intervals as numbers too."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
     # As Spark's to_avro does; other formats have no numbers for intervals.
-    language = find_schema_format(format) if format else None
-    numbers = language.interval_numbers if language is not None else isinstance(codec, AvroCodec)
-    return functools.partial(_write_numbers, write) if numbers else write
+    writes_intervals = writes_intervals or isinstance(codec, AvroCodec)
+    return functools.partial(_write_numbers, write) if writes_intervals else write
 
 
 def _write_numbers(write: Writer, array: pa.Array, *, errors: str = "raise") -> Any:

@@ -207,8 +207,6 @@ class SchemaFormat(ABC):
         The serde's format; often the same.
     message_indexes : bool
         Whether the frame of a payload holds message indexes, as that of Protobuf does.
-    interval_numbers : bool
-        Whether intervals are written as plain numbers.
     settings : mapping of str to str
         Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
     policies : tuple of str
@@ -220,7 +218,6 @@ class SchemaFormat(ABC):
     type: ClassVar[str]
     name: ClassVar[str]
     message_indexes: ClassVar[bool] = False
-    interval_numbers: ClassVar[bool] = False
     settings: ClassVar[Mapping[str, str]] = {}
     policies: ClassVar[tuple[str, ...]] = ("STRICT",)
     options_name: ClassVar[str] = ""

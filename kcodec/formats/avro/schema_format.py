@@ -77,7 +77,6 @@ class AvroFormat(SchemaFormat):
     type: ClassVar[str] = "AVRO"
     name: ClassVar[str] = "AVRO"
     options_name: ClassVar[str] = "kcodec.TypeOptions"
-    interval_numbers: ClassVar[bool] = True
     settings: ClassVar[Mapping[str, str]] = {
         "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
         "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
