@@ -5,7 +5,7 @@ schema registry. What they return is a `Column` of the session type that is acti
 """
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE
-from kcodec_spark.codecs import WRITTEN, Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import WRITTEN, Place, check_codec, field_names, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
 from kcodec_spark.intervals import without_intervals
 from kcodec_spark.options import flag, integer, read_options, write_options
@@ -181,9 +181,7 @@ def avro_codec(
     """Return the codec or serde that decodes Avro, by what `from_avro` takes: `given` are its options of Avro."""
     codec_options = _codec_options(given)
     if fields is not None:
-        if not isinstance(fields, Iterable):
-            raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
-        codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
+        codec_options["fields"] = field_names(fields)
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
     option, text = _reader_schema(given, schema, place is not None)

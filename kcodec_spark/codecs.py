@@ -1,7 +1,7 @@
 """What decodes and encodes by a codec or a serde, and where the schemas of a registry are."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ __all__ = [
     "Place",
     "Reading",
     "check_codec",
+    "field_names",
     "is_codec",
     "reader_of",
     "registry_place",
@@ -119,6 +120,13 @@ def is_codec(given: Any) -> bool:
     return not isinstance(given, (bytes, bytearray)) and (
         hasattr(kind, "decode") or hasattr(kind, "deserialize")
     )
+
+
+def field_names(fields: Any) -> tuple[str, ...]:
+    """Return the names that ``fields=`` has, of which one may stand alone."""
+    if not isinstance(fields, Iterable):
+        raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
+    return (fields,) if isinstance(fields, str) else tuple(fields)
 
 
 def check_codec(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec import JsonSchemaCodec
 from kcodec.errors import ConfigError
 from kcodec.formats.schema_format import schema_format
-from kcodec_spark.codecs import Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import Place, check_codec, field_names, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import read_options, write_options
 from kcodec_spark.types import given_type
@@ -78,7 +78,7 @@ def from_json_schema(
     settings = read_options(options)
     place = registry_place(subject, schemaRegistryAddress, settings.registry)
     if fields is not None:
-        arguments["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
+        arguments["fields"] = field_names(fields)
     if arguments.get("arrow_type") is not None:
         arguments["arrow_type"] = given_type(arguments["arrow_type"])
     if place is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ProtobufCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import WRITTEN, Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import WRITTEN, Place, check_codec, field_names, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
 from kcodec_spark.udf import Writer, encode_packed
@@ -195,7 +195,7 @@ def protobuf_codec(
     """
     codec_options = _codec_options(given)
     if fields is not None:
-        codec_options["fields"] = (fields,) if isinstance(fields, str) else fields
+        codec_options["fields"] = field_names(fields)
     if place is not None:
         from kcodec_spark.framed import framed_serde
 
