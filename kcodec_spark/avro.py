@@ -175,7 +175,7 @@ def avro_codec(
     schema: Any,
     given: Mapping[str, Any],
     place: Place | None,
-    fields: Sequence[str] | None = None,
+    fields: Sequence[str] | None,
     wide_decimals: str | None = None,
 ) -> Any:
     """Return the codec or serde that decodes Avro, by what `from_avro` takes: `given` are its options of Avro."""

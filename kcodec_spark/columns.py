@@ -70,7 +70,7 @@ def decoded(
     return column.alias(f"{name}({_shown(data)})")
 
 
-def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bool = False) -> Any:
+def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bool) -> Any:
     """Make the UDF that decodes a column; if the reader takes more arrays than one, so does the UDF.
 
     With mode PERMISSIVE all fields of the result become nullable. Plans show `name`.

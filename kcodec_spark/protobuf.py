@@ -187,7 +187,7 @@ def protobuf_codec(
     message: Any,
     given: Mapping[str, Any],
     place: Place | None,
-    fields: Sequence[str] | None = None,
+    fields: Sequence[str] | None,
 ) -> Any:
     """Return the codec or serde that decodes Protobuf, by what `from_protobuf` takes: `given` are Spark's options.
 

@@ -48,11 +48,11 @@ def decode_rows(
     programs: Sequence[P | None],
     read: Callable[[P, bytes, int], Row],
     *,
-    selector: Any = None,
-    starts: Any = None,
+    selector: Any,
+    starts: Any,
+    stop: bool,
     ends: Any = None,
     start: int = 0,
-    stop: bool = False,
 ) -> tuple[list[Row | None], list[Fault]]:
     """Read the rows that are not null, each by its program.
 

@@ -225,7 +225,7 @@ def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]
     return parse_ordered(schemas, strict=strict)[0]
 
 
-def parse_ordered(schemas: Sequence[object], *, strict: bool = True) -> tuple[list[Schema], bool]:
+def parse_ordered(schemas: Sequence[object], *, strict: bool) -> tuple[list[Schema], bool]:
     """Parse schemas as `parse_all` does, and return also whether no type is used before its definition.
 
     Then types are nested no deeper than in the texts.

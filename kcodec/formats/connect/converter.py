@@ -39,7 +39,7 @@ class ConverterConfig:
 
 
 def converter_config(
-    given: Mapping[str, Any] | None = None, *, key: bool = False, **keywords: Any
+    given: Mapping[str, Any] | None, *, key: bool = False, **keywords: Any
 ) -> ConverterConfig:
     """Read settings under the names of Connect; `keywords` are the same by their names in `ConverterConfig`.
 

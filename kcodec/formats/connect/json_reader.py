@@ -57,9 +57,7 @@ class Expansion:
         return schema.default
 
 
-def to_connect(
-    schema: ValueSchema[Any], node: Any, replace_null: bool = True, expansion: Expansion | None = None
-) -> Any:
+def to_connect(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Any:
     """Convert a tree of `kcodec.java.jackson.read_tree` to a value, as ``JsonConverter.convertToConnect`` does.
 
     `replace_null` is Connect's ``replace.null.with.default``, and `expansion` bounds the defaults.

@@ -28,7 +28,7 @@ _TYPES = {kind: name for name, (kind, _) in CLASSES.items()} | {dict: "map"}
 
 
 def from_connect(
-    schema: ValueSchema[Any] | None, value: Any, numeric: bool = False, replace_null: bool = True
+    schema: ValueSchema[Any] | None, value: Any, numeric: bool, replace_null: bool = True
 ) -> str:
     """Write a value as JSON without blanks, as ``JsonConverter.convertToJson`` does; what that throws is a `RowError`.
 

@@ -208,7 +208,7 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
             raise SchemaError(f"not a schema: {error}") from None
 
     @classmethod
-    def from_tree(cls, tree: Any, *, replace_null: bool = True) -> "ConnectSchema":
+    def from_tree(cls, tree: Any, *, replace_null: bool) -> "ConnectSchema":
         """Read a schema from a tree of `kcodec.java.jackson.read_tree`, with numbers as they were written.
 
         Raises

@@ -368,7 +368,7 @@ class MessageCodec(Codec):
             f"the version is not one of {', '.join(map(str, self.versions))}",
             f"the api key is not {self._api_key}",
         )
-        plans = [failing_plan(kind, direction, "unsupported_version", reason) for reason in reasons]
+        plans = [failing_plan(kind, direction, reason) for reason in reasons]
         return [self._program(module, plan) for plan in plans]
 
     def _decoding(self, module: Any, picked: bool) -> list[Any]:

@@ -190,9 +190,9 @@ def encode_plan(parts: Sequence[Part], kind: pa.DataType, prefix: bytes = b"") -
     return Plan("KAFKA_MESSAGE", "encode", kind, root)
 
 
-def failing_plan(kind: pa.DataType, direction: str, code: str, reason: str) -> Plan:
-    """Plan that every row is an error."""
-    return Plan("KAFKA_MESSAGE", direction, kind, Node(Op.FAIL, code=code, reason=reason))
+def failing_plan(kind: pa.DataType, direction: str, reason: str) -> Plan:
+    """Plan that every row is of a version that cannot be read or written."""
+    return Plan("KAFKA_MESSAGE", direction, kind, Node(Op.FAIL, code="unsupported_version", reason=reason))
 
 
 def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Node:
