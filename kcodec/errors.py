@@ -190,7 +190,7 @@ def check_booleans(**options: object) -> None:
             raise ConfigError(f"{name}={value!r} is not True or False")
 
 
-def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """Refuse an option that is none of its choices.
 
     Examples
@@ -200,7 +200,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
     """
     if value not in choices:
-        raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")
+        raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(str, choices))}")
 
 
 def check_kind(kind: type | UnionType, what: str, /, **arguments: object) -> None:

@@ -32,7 +32,7 @@ from kcodec.serde.topic import registry_handle
 
 __all__ = ["KsqlCodec"]
 
-_COMPAT = ("ksqldb",)
+_COMPAT = (None, "ksqldb")
 _WIDE_DECIMALS = ("decimal256", "string")
 _ROUND = ("error", "truncate")
 
@@ -141,8 +141,7 @@ class KsqlCodec(Codec):
         limits: Limits | None = None,
     ) -> None:
         self.format = format_name(format)
-        if compat is not None and compat not in _COMPAT:
-            raise ConfigError(f"compat={compat!r} is not one of None, {', '.join(map(repr, _COMPAT))}")
+        check_choice("compat", compat, _COMPAT)
         check_choice("wide_decimals", wide_decimals, _WIDE_DECIMALS)
         check_choice("round", round, _ROUND)
         check_booleans(key=key, large=large)

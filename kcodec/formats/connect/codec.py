@@ -17,7 +17,7 @@ from kcodec.columns.fields import chosen, field_names
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.plan import (
     Beyond,
@@ -156,13 +156,9 @@ class ConnectJsonCodec(Codec):
         fields: Sequence[str] | None = None,
         limits: Limits | None = None,
     ) -> None:
-        for name, value, valid in (
-            ("compat", compat, _COMPAT),
-            ("duplicate_keys", duplicate_keys, _DUPLICATES),
-            ("round", round, _ROUND),
-        ):
-            if value not in valid:
-                raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
+        check_choice("compat", compat, _COMPAT)
+        check_choice("duplicate_keys", duplicate_keys, _DUPLICATES)
+        check_choice("round", round, _ROUND)
         derived = {"tombstones": tombstones, "debezium": debezium}
         given = {name: flag for name, flag in derived.items() if flag is not None}
         check_booleans(key=key, nonfinite=nonfinite, large=large, **given)

@@ -417,8 +417,7 @@ _ATTRIBUTES: dict[str, type] = {
 
 def check_widths(precision: int, wide_decimals: str) -> None:
     """Check the arguments of `ConnectSchema.to_arrow`, which codecs have too."""
-    if wide_decimals not in _WIDE:
-        raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(map(repr, _WIDE))}")
+    check_choice("wide_decimals", wide_decimals, _WIDE)
     if not is_whole(precision) or precision < 1 or (precision > 76 and wide_decimals != "string"):
         raise ConfigError(f"precision={precision!r} is not within 1 and 76")
 

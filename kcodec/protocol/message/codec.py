@@ -11,7 +11,16 @@ from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans, check_kind, is_whole
+from kcodec.errors import (
+    ConfigError,
+    DecodeError,
+    EncodeError,
+    Fault,
+    check_booleans,
+    check_choice,
+    check_kind,
+    is_whole,
+)
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
@@ -166,10 +175,8 @@ class MessageCodec(Codec):
 
     def _check(self, versions: tuple[int, ...]) -> None:
         header, compat = self._options[:2]
-        if header not in (None, *HEADER_TYPES, "version"):
-            raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADER_TYPES)}, version")
-        if compat not in (None, "kafka"):
-            raise ConfigError(f"compat={compat!r} is not one of None, kafka")
+        check_choice("header", header, (None, *HEADER_TYPES, "version"))
+        check_choice("compat", compat, (None, "kafka"))
         if header in HEADER_TYPES and self.spec.type != header:
             raise ConfigError(f"{self.spec.name} is of type {self.spec.type}: it has no {header} header")
         if not versions:

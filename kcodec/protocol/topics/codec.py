@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec.codec import check_errors, report
 from kcodec.columns.source import payloads
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, check_choice
 from kcodec.plan import Limits
 from kcodec.protocol.message.kernel import kernel
 from kcodec.protocol.message.plan import Part, decode_plan, message_type
@@ -118,8 +118,7 @@ class TopicCodec:
         unknown_tags: bool = False,
         limits: Limits | None = None,
     ) -> None:
-        if compat not in (None, "kafka"):
-            raise ConfigError(f"compat={compat!r} is not one of None, kafka")
+        check_choice("compat", compat, (None, "kafka"))
         check_booleans(unknown_tags=unknown_tags)
         if definitions is None:
             if topic in FRAMED or topic == "__share_group_state":

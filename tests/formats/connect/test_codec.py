@@ -276,7 +276,7 @@ def test_settings_under_the_names_of_connect():
             "config is a mapping of names to values, not this list",
         ),
         ({"config": {1: "NUMERIC"}}, "not this dict"),
-        ({"compat": "ksqldb"}, "not one of None, 'connect'"),
+        ({"compat": "ksqldb"}, "compat='ksqldb' is not one of None, connect"),
         ({"precision": 77}, "not within 1 and 76"),
     ):
         with pytest.raises(ConfigError, match=message):

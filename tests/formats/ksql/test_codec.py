@@ -24,7 +24,7 @@ def codes(codec, values):
     [
         ("XML", "A INT", {}, "Unknown format: XML"),
         (None, "A INT", {}, "Unknown format: None"),
-        ("JSON", "A INT", {"compat": "connect"}, "'connect' is not one of None, 'ksqldb'"),
+        ("JSON", "A INT", {"compat": "connect"}, "compat='connect' is not one of None, ksqldb"),
         ("JSON", "A INT", {"wide_decimals": "double"}, "'double' is not one of decimal256, string"),
         (
             "JSON",
