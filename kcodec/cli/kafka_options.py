@@ -13,7 +13,15 @@ from kcodec._files import check_end
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 
-__all__ = ["KafkaOptions", "add_message", "add_options", "shown_tries", "with_message"]
+__all__ = [
+    "KafkaOptions",
+    "add_message",
+    "add_options",
+    "read_text",
+    "shown_tries",
+    "unknown_format",
+    "with_message",
+]
 
 _PREFIX = "KCODEC_KAFKA_"
 #: What Confluent's console tools take as properties beside settings of the registry.
@@ -100,7 +108,7 @@ class KafkaOptions:
         file = given.config or self.config.pop("config", None)
         self.config.pop("config", None)
         if file is not None:
-            self.config = {**_lines(Path(file)), **self.config}
+            self.config = {**properties(read_text(file), str(file)), **self.config}
         self.config |= dict(_pair(each, "-X") for each in given.settings)
         self.properties: dict[str, str] = {}
         for each in given.property:
@@ -149,9 +157,7 @@ class KafkaOptions:
         try:
             return format_name(text)
         except ConfigError:
-            raise ConfigError(
-                f"--{name} {text} is not one of avro, protobuf, json_sr, or of a plugin"
-            ) from None
+            raise unknown_format(name, text) from None
 
 
 def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -160,14 +166,19 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name.removeprefix(_PREFIX).lower().replace("_", "."), value
 
 
-def _lines(file: Path) -> dict[str, str]:
+def unknown_format(name: str, text: str) -> ConfigError:
+    """Return the error for a format of keys or values that has no schemas in a registry."""
+    return ConfigError(f"--{name} {text} is not one of avro, protobuf, json_sr, or of a plugin")
+
+
+def read_text(file: str | Path) -> str:
+    """Return the text of a file."""
     check_end(file)
     try:
         # Windows' editors write a mark before the text.
-        text = file.read_text(encoding="utf-8-sig")
+        return Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is no text: {error.reason} at byte {error.start}") from None
-    return properties(text, str(file))
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -5,8 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kcodec._files import check_end
-from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
+from kcodec.cli.kafka_options import (
+    KafkaOptions,
+    add_message,
+    add_options,
+    read_text,
+    unknown_format,
+    with_message,
+)
 from kcodec.errors import ConfigError, EncodeError, SchemaError, one_line
 
 __all__ = ["add"]
@@ -120,11 +126,7 @@ def _with_schema(name: str, format: Any, options: KafkaOptions, file: Path | Non
     text = options.properties.get(f"{name}.schema")
     path = file or options.properties.get(f"{name}.schema.file")
     if path is not None:
-        check_end(path)
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{path} is no text: {error}") from None
+        text = read_text(path)
     if not isinstance(format, str):
         if text is not None:
             raise ConfigError(f"a schema is for a --{name} such as avro")
@@ -132,7 +134,7 @@ def _with_schema(name: str, format: Any, options: KafkaOptions, file: Path | Non
     if text is None and name == "key":
         return format
     if find_schema_format(format) is None:
-        raise ConfigError(f"--{name} {format.lower()} is not one of avro, protobuf, json_sr, or of a plugin")
+        raise unknown_format(name, format.lower())
     if text is None:
         return {"format": format, "config": {"auto.register.schemas": False, "use.latest.version": True}}
     return {"format": format, "schema": text, "reader_schema": text}

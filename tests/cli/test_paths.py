@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import kcodec
+from kcodec.cli.kafka_options import read_text
 from kcodec.cli.main import main
 from kcodec.protocol import write_batches
 
@@ -82,19 +83,31 @@ def test_registries(run, place):
     assert status == 0 or message in told
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("consume", "t", "-b", "127.0.0.1:1", "--config", "file"),
-        ("produce", "t", "-b", "127.0.0.1:1", "--value", "avro", "--schema", "file"),
-        ("topics", "--config", "file"),
-    ],
-)
+TEXTS = [
+    ("consume", "t", "-b", "127.0.0.1:1", "--config", "file"),
+    ("produce", "t", "-b", "127.0.0.1:1", "--value", "avro", "--schema", "file"),
+    ("topics", "--config", "file"),
+]
+
+
+@pytest.mark.parametrize("arguments", TEXTS)
 def test_settings_and_schemas(run, place, arguments):
     message = place("file")
     status, told = run(*arguments)
     assert status == 2
     assert message in told
+
+
+@pytest.mark.parametrize("arguments", TEXTS)
+def test_settings_and_schemas_that_are_no_text(run, tmp_path, arguments):
+    (tmp_path / "file").write_bytes(b"{\xff")
+    status, told = run(*arguments)
+    assert (status, told) == (2, f"kcodec {arguments[0]}: file is no text: invalid start byte at byte 1")
+
+
+def test_a_mark_before_a_text(tmp_path):
+    (tmp_path / "schema.avsc").write_bytes(b'\xef\xbb\xbf"int"')
+    assert read_text(tmp_path / "schema.avsc") == '"int"'
 
 
 def test_folders_that_contain_themselves(run, tmp_path):
