@@ -91,10 +91,16 @@ def check(visit: Visit) -> Response:
             return _register(visit, name, schema, values["normalize"])
         return _form(visit, result=_result(visit, name, schema, values["normalize"]), **values)
     except RegistryError as error:
-        if error.status is None or error.status >= 500:
-            raise
-        problem = {"status": error.status, "code": error.error_code, "message": one_line(error, 2000)}
-        return _form(visit, error.status, problem=problem, **values)
+        status = _refusal_status(error)
+        problem = {"status": status, "code": error.error_code, "message": one_line(error, 2000)}
+        return _form(visit, status, problem=problem, **values)
+
+
+def _refusal_status(error: RegistryError) -> int:
+    """Return the status of an error that is about what was asked, and so belongs beside the form; raise others."""
+    if error.status is None or error.status >= 500:
+        raise error
+    return error.status
 
 
 def _form(visit: Visit, status: int = 200, *, free: int = _FREE_ROWS, **values: Any) -> Response:
@@ -275,9 +281,7 @@ def set_settings(visit: Visit) -> Response:
                 visit.need("admin", qualified(config.alias, context_of(place or "")))
             registry.set_config(config, place, cleared=_FORM_KEYS)
     except RegistryError as error:
-        if error.status is None or error.status >= 500:
-            raise
-        return _settings(visit, place, error.status, one_line(error))
+        return _settings(visit, place, _refusal_status(error), one_line(error))
     return visit.go("settings", subject=place, done="settings")
 
 
@@ -347,9 +351,7 @@ def delete(visit: Visit) -> Response:
         else:
             visit.registry.delete_subject(name, permanent=permanent)
     except RegistryError as error:
-        if error.status is None or error.status >= 500:
-            raise
-        return _deletion(visit, name, number, error.status, one_line(error))
+        return _deletion(visit, name, number, _refusal_status(error), one_line(error))
     try:
         visit.registry.versions(name, deleted=True)
     except RegistryError:
