@@ -30,10 +30,12 @@ __all__ = [
     "context_prefix",
     "guid",
     "invalid",
+    "invalid_version",
     "own_config",
     "own_mode",
     "own_name",
     "qualified",
+    "unknown_schema",
 ]
 
 _Setting = TypeVar("_Setting")
@@ -519,6 +521,21 @@ def _has_format(kind: Any) -> bool:
 def invalid(message: str) -> NoReturn:
     """Raise what a registry says of a schema that is none: 42201."""
     raise RegistryError(message, 422, 42201)
+
+
+def invalid_version(name: object) -> NoReturn:
+    """Raise what a registry says of a version that is neither a number nor the latest: 42202."""
+    raise RegistryError(
+        f"The specified version '{name}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+        'the string "latest"',
+        422,
+        42202,
+    )
+
+
+def unknown_schema(name: int | str) -> NoReturn:
+    """Raise what a registry says of an id or a GUID that no schema has: 40403."""
+    raise RegistryError(f"Schema {name} not found", 404, 40403)
 
 
 def check_subject(subject: str, *, whole: bool = True) -> str:

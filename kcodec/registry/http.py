@@ -19,6 +19,7 @@ from kcodec.registry.base import (
     check_schema,
     check_subject,
     guid,
+    unknown_schema,
 )
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
@@ -158,7 +159,7 @@ class HttpRegistry:
         """Find a schema by its id, which is kept; `form` is the server's ``format`` of the text."""
         if not is_whole(schema_id) or schema_id > _MAX_ID:
             # Servers have no such path, and say so as one that is no registry does.
-            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
+            unknown_schema(schema_id)
         shared = self._open()
         is_plain = subject is None and not form
         known = shared.known(schema_id) if is_plain else None

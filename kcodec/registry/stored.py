@@ -20,8 +20,10 @@ from kcodec.registry.base import (
     context_of,
     guid,
     invalid,
+    invalid_version,
     own_name,
     qualified,
+    unknown_schema,
 )
 from kcodec.registry.configured import ConfiguredDatabase
 from kcodec.registry.metadata import Metadata
@@ -92,7 +94,7 @@ class StoredSchemas(ConfiguredDatabase):
                 (context, schema_id, qualified(own, context)),
             ).fetchone()
         if row is None:
-            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
+            unknown_schema(schema_id)
         return SubjectVersion(*row)
 
     def schema_ids(self, guid: str) -> list[tuple[str, int]]:
@@ -133,7 +135,7 @@ class StoredSchemas(ConfiguredDatabase):
         if context == DEFAULT_CONTEXT:
             return found[0] if found else context
         if context not in found:
-            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
+            unknown_schema(schema_id)
         return context
 
     def _meant_by(self, connection: sqlite3.Connection, subject: str) -> str:
@@ -149,7 +151,7 @@ class StoredSchemas(ConfiguredDatabase):
                 values,
             ).fetchone()
             if row is None:
-                raise RegistryError(f"Schema {name} not found", 404, 40403)
+                unknown_schema(name)
             return self._in_form(RegisteredSchema(row[0], row[1], _load(row[2])), row[3], form)
 
     def _in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
@@ -420,12 +422,7 @@ class StoredSchemas(ConfiguredDatabase):
 def check_version(version: Any) -> int:
     """Return the number of a version, if it is one; anything else is refused."""
     if not isinstance(version, int) or not 1 <= version <= MAX_VERSION:
-        raise RegistryError(
-            f"The specified version '{version}' is not a valid version id. Allowed values are between "
-            '[1, 2^31-1] and the string "latest"',
-            422,
-            42202,
-        )
+        invalid_version(version)
     return int(version)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import parse_qs
 
 from kcodec.errors import RegistryError
-from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, Schema
+from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, Schema, invalid_version, unknown_schema
 from kcodec.registry.server.settings import ServerSettings
 
 __all__ = ["Request", "refuse", "version_named"]
@@ -93,7 +93,7 @@ class Request:
         """
         text = self.path["id"]
         if text.isascii() and text.isdigit() and int(text[:20]) not in _INT32:
-            raise RegistryError(f"Schema {text} not found", 404, 40403)
+            unknown_schema(text)
         return self._int(text)
 
     @property
@@ -204,12 +204,7 @@ def version_named(name: str) -> int | Literal["latest"]:
     except ValueError:
         found = 0
     if found == 0:
-        raise RegistryError(
-            f"The specified version '{name}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
-            'the string "latest"',
-            422,
-            42202,
-        )
+        invalid_version(name)
     return found
 
 
