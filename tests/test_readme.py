@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_pages import blocks, needs_services, needs_spark
+from doc_pages import ALL_PAGES, ROOT, blocks, needs_services, needs_spark
 
 import kcodec
 from kcodec.errors import SchemaError
 
-ROOT = Path(__file__).parents[1]
 #: The examples that need no services; tests/services runs the others.
 BLOCKS = [block for block in blocks(ROOT / "README.md") if not needs_services(block)]
 
@@ -52,16 +51,21 @@ def test_types(row):
         assert from_arrow_type(codec.arrow_type).simpleString() == spark
 
 
-def test_links():
-    pages = [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "CHANGELOG.md",
-        *(ROOT / "docs").glob("*.md"),
-    ]
-    for page in pages:
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+@pytest.mark.parametrize("page", [*ALL_PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_links(page):
+    links = re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8"))
+    for target, anchor in links:
+        found = page.parent / target if target else page
+        assert found.exists(), target
+        if anchor:
+            assert anchor in anchors(found), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what a link may name in a page: its headings, as GitHub and the documentation spell them."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 def test_commands():
