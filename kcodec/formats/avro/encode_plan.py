@@ -1,22 +1,18 @@
 """Encode plans of Avro: a schema and the columns at hand to the steps that write one as the other."""
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.layout import layout
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
-from kcodec.formats.avro.plan import MAX_NODES
+from kcodec.formats.avro.plan import PlanMaker
 from kcodec.formats.avro.resolution import describe
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan"]
-
-_OPS = {op.value: op for op in Op}
 
 _PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 
@@ -42,31 +38,7 @@ def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None =
     return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
 
 
-class _EncodePlan:
-    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
-        self.columns = columns
-        self.options = options
-        self.nodes = 0
-
-    def node(
-        self,
-        op: Op,
-        column: int,
-        name: str,
-        children: Sequence[Node] = (),
-        *,
-        size: int = 0,
-        factor: int = 1,
-        precision: int = 0,
-        scale: int = 0,
-        symbols: tuple[str | None, ...] = (),
-        floor: bool = False,
-    ) -> Node:
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
-        return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols, floor=floor)
-
+class _EncodePlan(PlanMaker):
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
         if not reason and pa.types.is_null(self.columns[column].type):
             return Node(Op.FAIL, -1, name, code="null_value", reason=CODES["null_value"])
@@ -165,7 +137,7 @@ class _EncodePlan:
 
     def leaf(self, schema: Schema, column: int, name: str) -> Node:
         kind = self.columns[column].type
-        op = _OPS[schema.type]
+        op = Op(schema.type)
         if schema.logical == "decimal":
             if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or is_text(kind)):
                 return self.mismatch(schema, column, name)

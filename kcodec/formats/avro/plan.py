@@ -1,5 +1,8 @@
 """Decode plans of Avro: a writer's schema resolved against a reader's and its columns."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
@@ -10,12 +13,10 @@ from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
-__all__ = ["MAX_NODES", "decode_plan"]
+__all__ = ["PlanMaker", "decode_plan"]
 
 #: Nodes that a plan may have: a bound on schemas whose references multiply.
-MAX_NODES = 200_000
-
-_OPS = {op.value: op for op in Op}
+_MAX_NODES = 200_000
 
 _FACTORS = {"timestamp-millis": 1000, "local-timestamp-millis": 1000}
 
@@ -63,39 +64,30 @@ class _Union:
                 self.members[id(branch)] = members.get(member_name(branch, i, options))
 
 
-class _DecodePlan:
+class PlanMaker:
+    """What planning both directions has in common: columns, options, and a bound on the nodes."""
+
     def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
         self.columns = columns
         self.options = options
+        self._nodes = 0
+
+    def node(self, op: Op, column: int, name: str, children: Sequence[Node] = (), **attributes: Any) -> Node:
+        """Make a node, with further attributes of `Node`."""
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            raise SchemaError(f"the schema comes to more than {_MAX_NODES} steps")
+        return Node(op, column, name, tuple(children), **attributes)
+
+
+class _DecodePlan(PlanMaker):
+    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+        super().__init__(columns, options)
         self.named: dict[str, Node] = {}
         self.recursive: dict[int, bool] = {}
         self.defaults: dict[int, bytes] = {}
         self.unions: dict[int, _Union] = {}
         self.symbols: dict[tuple[int, int], tuple[str | None, ...]] = {}
-        self.nodes = 0
-
-    def node(
-        self,
-        op: Op,
-        column: int,
-        name: str,
-        children: tuple[Node, ...] = (),
-        *,
-        size: int = 0,
-        factor: int = 1,
-        precision: int = 0,
-        scale: int = 0,
-        symbols: tuple[str | None, ...] = (),
-        data: bytes = b"",
-        code: str = "",
-        reason: str = "",
-        floor: bool = False,
-    ) -> Node:
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
-        more = data, code, reason
-        return Node(op, column, name, children, size, factor, precision, scale, symbols, *more, floor=floor)
 
     def fail(self, name: str, reason: str, code: str = "unresolvable") -> Node:
         return self.node(Op.FAIL, -1, name, code=code, reason=reason)
@@ -162,9 +154,9 @@ class _DecodePlan:
             )
         if kind in ("bytes", "string", "fixed"):
             floor = logical_type(reader, self.options) == "iso-text" and self.options.round == "truncate"
-            return self.node(_OPS[kind], column, name, size=writer.size, floor=floor)
+            return self.node(Op(kind), column, name, size=writer.size, floor=floor)
         factor = _FACTORS.get(logical_type(reader, self.options), 1)
-        return self.node(_OPS[writer.type], column, name, factor=factor)
+        return self.node(Op(writer.type), column, name, factor=factor)
 
     def read_symbols(self, writer: Schema, reader: Schema) -> tuple[str | None, ...]:
         """Return what the writer's symbols are read as: one tuple for all places where the two types meet."""
@@ -192,7 +184,7 @@ class _DecodePlan:
         children += [
             self.default(field, columns[field.name]) for field in fields.values() if field.name not in written
         ]
-        return self.node(Op.RECORD, column, name, tuple(children))
+        return self.node(Op.RECORD, column, name, children)
 
     def default(self, field: Field, column: int) -> Node:
         if id(field) not in self.defaults:
@@ -227,8 +219,8 @@ class _DecodePlan:
             assert writer.item is not None
             item = self.drop(writer.item, "", depth + 1)
             children = (item,) if kind == "array" else (self.node(Op.STRING, -1, ""), item)
-            return self.node(_OPS[kind], -1, name, children)
-        return self.node(_OPS[kind], -1, name, size=writer.size)
+            return self.node(Op(kind), -1, name, children)
+        return self.node(Op(kind), -1, name, size=writer.size)
 
     def fields(self, writer: Schema, name: str, depth: int) -> Node:
         children = tuple(self.drop(field.type, field.name, depth + 1) for field in writer.fields)
