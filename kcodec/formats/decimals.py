@@ -115,12 +115,9 @@ class DecimalCodec(Codec):
         }
         self._scale, self._precision, self._plain = scale, precision, plain
         self._text, self._output, self._as_text = text, output, as_text
-        self.arrow_type = pa.string() if as_text else self._decimal_type(precision, scale)
+        decimal = pa.decimal128 if precision <= 38 else pa.decimal256
+        self.arrow_type = pa.string() if as_text else decimal(precision, scale)
         self._encoded_type = pa.binary() if output == "bytes" else pa.string()
-
-    @staticmethod
-    def _decimal_type(precision: int, scale: int) -> pa.DataType:
-        return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
     def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of decimals in any of the forms above; ``offset`` of the report is null.
@@ -237,16 +234,13 @@ class DecimalCodec(Codec):
         if stop and faults:
             return pa.nulls(0, self._encoded_type), faults
         if self._output == "number":
-            found, _ = self._as_numbers(decimals)
+            printer = DecimalCodec(self._scale, self._precision, as_text=True, plain=self._plain)
+            found, _ = printer._unscaled(_from_decimals(decimals), self._scale, False)
         else:
             found = _from_decimals(decimals)
             if self._output == "base64":
                 found = _to_base64(found)
         return found, faults
-
-    def _as_numbers(self, decimals: pa.Array) -> tuple[pa.Array, list[Fault]]:
-        codec = DecimalCodec(self._scale, self._precision, as_text=True, plain=self._plain)
-        return codec._unscaled(_from_decimals(decimals), self._scale, False)
 
 
 def _faults(rows: pa.Array, code: str) -> list[Fault]:
