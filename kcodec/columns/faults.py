@@ -8,9 +8,9 @@ from typing import Any, overload
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.errors import Fault
+from kcodec.errors import CODES, Fault
 
-__all__ = ["Faults", "integers", "joined"]
+__all__ = ["Faults", "integers", "joined", "refused"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
@@ -172,6 +172,18 @@ def joined(parts: Iterable[Sequence[Fault]]) -> Sequence[Fault]:
     rows, offsets, kinds, ids = (pa.concat_arrays(each) for each in zip(*columns, strict=True))
     order = pc.array_sort_indices(rows)
     return Faults(rows.take(order), offsets.take(order), kinds.take(order), ways, ids.take(order))
+
+
+def refused(
+    bad: pa.Array, code: str = "out_of_range", reason: str = "", *, offset: int | None = None, path: str = ""
+) -> list[Fault]:
+    """Return a fault for each row that is marked; by default with the reason of the code.
+
+    >>> [(fault.row, fault.path) for fault in refused(pa.array([False, True]), "null_value", path="id")]
+    [(1, 'id')]
+    """
+    reason = reason or CODES[code]
+    return [Fault(row, offset, path, code, reason) for row in pc.indices_nonzero(bad).to_pylist()]
 
 
 def integers(numbers: Sequence[int | None]) -> pa.Array:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
+from kcodec.columns.faults import refused
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays
 from kcodec.columns.types import is_text, stored_type
@@ -190,7 +191,7 @@ class DecimalCodec(Codec):
             return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(found)])
 
         empty = pc.fill_null(pc.equal(pc.binary_length(array), 0), False)
-        faults = _faults(empty, "truncated")
+        faults = refused(empty, "truncated")
         decoded, found = _each(write, pc.if_else(empty, None, array) if faults else array, kind, stop)
         return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
 
@@ -208,11 +209,11 @@ class DecimalCodec(Codec):
                 return self._first(array, faults)
         values = _binary(values)
         given = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), parts["value"].is_valid()))
-        faults += _faults(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
+        faults += refused(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
         fits = pc.fill_null(
             pc.and_(pc.greater_equal(scales, _SCALES[0]), pc.less_equal(scales, _SCALES[1])), True
         )
-        faults += _faults(pc.and_(given, pc.invert(fits)), "out_of_range")
+        faults += refused(pc.and_(given, pc.invert(fits)), "out_of_range")
         # By their scales, and in the end in their own order again.
         rows = pc.indices_nonzero(pc.and_(values.is_valid(), pc.and_(given, fits)))
         rows = rows.take(pc.sort_indices(scales.take(rows)))
@@ -241,11 +242,6 @@ class DecimalCodec(Codec):
             if self._output == "base64":
                 found = _to_base64(found)
         return found, faults
-
-
-def _faults(rows: pa.Array, code: str) -> list[Fault]:
-    """Make faults of the rows that are true."""
-    return [Fault(row, None, "", code, CODES[code]) for row in pc.indices_nonzero(rows).to_pylist()]
 
 
 def _each(
@@ -320,7 +316,7 @@ def _spread(found: pa.Array, array: pa.Array) -> pa.Array:
 def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
     """Print doubles; those that are no numbers are faults."""
     finite = pc.is_finite(array)
-    faults = _faults(pc.invert(pc.fill_null(finite, True)), "out_of_range")
+    faults = refused(pc.invert(pc.fill_null(finite, True)), "out_of_range")
     return pc.if_else(pc.fill_null(finite, False), array, None).cast(pa.string()), faults
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
+from kcodec.columns.faults import refused
 from kcodec.columns.frames import common_frame, decode_frames
 from kcodec.columns.source import arrays, payloads, without_view
 from kcodec.columns.types import is_list
@@ -159,10 +160,7 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: bo
         starts = pc.if_else(present, pa.scalar(0, pa.int32()), _column(framed.starts, rows))
     else:
         missing = pc.and_(values.is_valid(), pc.invert(present))
-        reason = "there is no header of the schema id"
-        faults += [
-            Fault(row, None, "", "frame_truncated", reason) for row in pc.indices_nonzero(missing).to_pylist()
-        ]
+        faults += refused(missing, "frame_truncated", "there is no header of the schema id")
         selector = pc.if_else(missing, pa.scalar(-2, pa.int32()), in_header)
         starts = None
     return Framed(

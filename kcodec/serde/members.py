@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run, Step
+from kcodec.columns.faults import refused
 from kcodec.columns.source import arrays
-from kcodec.errors import CODES, ConfigError, EncodeError, Fault, SchemaError
+from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
 from kcodec.plan import Limits
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
@@ -88,18 +89,15 @@ def _encode(
     for member in members.values():
         count = pc.add(count, member.is_valid().cast(pa.int32()))
     wrong = pc.and_(array.is_valid(), pc.not_equal(count, 1))
-    faults = [
-        Fault(row, None, "", "union_members", CODES["union_members"])
-        for row in pc.indices_nonzero(wrong).to_pylist()
-    ]
-    refused = {fault.row for fault in faults}
+    faults = refused(wrong, "union_members")
+    without = {fault.row for fault in faults}
     for at, write in steps.items():
         values, found = write(members[at], False)
         name = array.type.field(at).name
         faults += [
             fault._replace(path=f"{name}.{fault.path}" if fault.path else name)
             for fault in found
-            if fault.row not in refused
+            if fault.row not in without
         ]
         encoded = pc.coalesce(encoded, values)
     faults.sort(key=lambda fault: fault.row)

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import refused
 from kcodec.errors import Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.formats.ksql.faults import of_field, of_items, refused, without_rows
+from kcodec.formats.ksql.faults import of_field, of_items, without_rows
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
 from kcodec.formats.ksql.proto_values import days_of_parts, millis_of_parts
 from kcodec.formats.ksql.source import Reading

@@ -4,19 +4,10 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
 from kcodec.plan.failure import prefix
 
-__all__ = ["of_field", "of_items", "refused", "without_rows"]
-
-
-def refused(bad: pa.Array, code: str = "out_of_range", reason: str = "") -> list[Fault]:
-    """Return a fault for each value that is marked."""
-    if not pc.any(bad).as_py():
-        return []
-    return [
-        Fault(place, None, "", code, reason or CODES[code]) for place in pc.indices_nonzero(bad).to_pylist()
-    ]
+__all__ = ["of_field", "of_items", "without_rows"]
 
 
 def of_field(array: pa.Array, faults: list[Fault], name: str) -> list[Fault]:

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import refused
 from kcodec.columns.nested import rebuild
 from kcodec.columns.selection import select_rows
 from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.coercion import validity
-from kcodec.formats.ksql.faults import refused
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
 from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSource, oneofs_of
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as

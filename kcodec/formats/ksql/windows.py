@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.errors import CODES, ConfigError, Fault, SchemaError, one_line
+from kcodec.columns.faults import refused
+from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 
 __all__ = ["COLUMNS", "Windowed", "Windows", "milliseconds", "windows_of"]
@@ -59,12 +60,7 @@ class Windows(NamedTuple):
         lengths = pc.binary_length(values)
         fits = pc.fill_null(pc.greater_equal(lengths, trailer), False)
         short = pc.fill_null(pc.and_(pc.greater(lengths, 0), pc.less(lengths, trailer)), False)
-        faults = []
-        if pc.any(short).as_py():
-            faults = [
-                Fault(row, 0, "", "truncated", CODES["truncated"])
-                for row in pc.indices_nonzero(short).to_pylist()
-            ]
+        faults = refused(short, "truncated", offset=0)
         if fits.false_count:
             values = pc.if_else(fits, values, pa.scalar(None, values.type))
         keys = pc.binary_slice(values, 0, -trailer)
@@ -84,10 +80,7 @@ class Windows(NamedTuple):
         faults: list[Fault] = []
         for name, part in zip(COLUMNS if len(given) == 1 else COLUMNS[::-1], given, strict=False):
             lost = pc.and_(keys.is_valid(), part.is_null())
-            reason = "a windowed key has no window"
-            faults += [
-                Fault(row, None, name, "null_value", reason) for row in pc.indices_nonzero(lost).to_pylist()
-            ]
+            faults += refused(lost, "null_value", "a windowed key has no window", path=name)
         parts = [_bytes(part).cast(keys.type) for part in given]
         joined = pc.binary_join_element_wise(keys, *parts, pa.scalar(b"", keys.type))
         return joined, sorted(faults, key=lambda fault: fault.row)
