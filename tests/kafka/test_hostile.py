@@ -3,18 +3,18 @@
 import socket
 import threading
 import time
+from contextlib import suppress
 
+import pyarrow as pa
 import pytest
-from fake_broker import HOST, filled
+from fake_broker import HOST, FakeCluster, filled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcodec.errors import KafkaError, KcodecError
-from kcodec.kafka import read
+from kcodec.kafka import read, write
 
 HOSTILE = settings(max_examples=25, deadline=None)
-
-
 QUICK = {
     "request.timeout.ms": 300,
     "default.api.timeout.ms": 300,
@@ -68,6 +68,23 @@ def test_a_garbled_answer_ends_in_values_or_an_error(name, at, bit, cut):
 
         broker.hooks[name] = garbled
         ends_in_time(cluster)
+
+
+@HOSTILE
+@given(
+    name=st.sampled_from(
+        ["ApiVersions", "Metadata", "InitProducerId", "Produce", "AddPartitionsToTxn", "EndTxn"]
+    ),
+    data=st.binary(max_size=60),
+)
+def test_any_answer_ends_in_offsets_or_an_error(name, data):
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks[name] = lambda body: data
+        start = time.monotonic()
+        with suppress(KcodecError):
+            rows = pa.table({"value": [b"1"] * 5})
+            write(rows, "t", servers=cluster.address, config=QUICK, transactional_id="me")
+        assert time.monotonic() - start < 6
 
 
 @pytest.mark.parametrize(
