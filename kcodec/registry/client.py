@@ -199,7 +199,7 @@ def _number(config: Mapping[str, Any], name: str, default: Any) -> Any:
 
 
 def _beginning(answer: Answer) -> str:
-    # More than is shown, so that no credential is cut where it could not be recognized.
+    # More than is shown, so that no credential is cut where it could not be recognised.
     text = answer.body[: 1 << 20].decode(errors="replace")
     return text if text.strip() else "an empty answer"
 
