@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from kcodec.columns.types import PER_SECOND
+from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND
 
 __all__ = ["bounds", "read_iso", "write_iso"]
 
@@ -73,7 +73,7 @@ def _instant(text: str, kind: pa.DataType, utc: bool) -> Fraction | None:
         except ValueError:
             return None
         if pa.types.is_date(kind):
-            return Fraction(days * (1 if kind.bit_width == 32 else 86_400_000))
+            return Fraction(days * (1 if kind.bit_width == 32 else MILLIS_PER_DAY))
         parts = parts[3:]
     hour, minute, second = map(int, parts[:3])
     if hour > 23 or minute > 59 or second > 59:
@@ -93,7 +93,7 @@ def write_iso(value: int, kind: pa.DataType, *, utc: bool = False) -> str | None
     ('00:00:00.500', '00:00:00.5Z')
     """
     if pa.types.is_date(kind):
-        days, rest = (value, 0) if kind.bit_width == 32 else divmod(value, 86_400_000)
+        days, rest = (value, 0) if kind.bit_width == 32 else divmod(value, MILLIS_PER_DAY)
         return None if rest or not 1 <= days + _EPOCH <= _LAST else _day(days) + "Z" * utc
     unit = PER_SECOND[kind.unit]
     seconds, rest = divmod(value, unit)

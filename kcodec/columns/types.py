@@ -6,6 +6,7 @@ from kcodec._kept import Kept
 from kcodec.errors import SchemaError, check_kind
 
 __all__ = [
+    "MILLIS_PER_DAY",
     "PER_MILLI",
     "PER_SECOND",
     "is_bytes",
@@ -22,6 +23,8 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 #: Units in a millisecond; a negative number is that of milliseconds in a unit, as numbers of JSON are multiplied.
 PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
+
+MILLIS_PER_DAY = 86_400_000
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200

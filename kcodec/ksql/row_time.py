@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.codec import report
 from kcodec.columns.nested import replace_rows
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, one_line
 from kcodec.java.datetimes import DateTimePattern, check_zone
 from kcodec.ksql.statement import Statement
@@ -109,7 +110,6 @@ _MOST = {
     "second": 59,
     "nano": 999_999_999,
 }
-_DAY = 86_400_000
 #: The year 2037.
 _KNOWN = 2_114_380_800_000
 
@@ -152,7 +152,7 @@ def _of_layout(values: pa.Array, pattern: DateTimePattern, timezone: str) -> pa.
     first, behind = ((months + step).astype("M8[M]").astype("M8[D]").astype(np.int64) for step in (0, 1))
     days = np.minimum(first + parts["day"], behind) - 1
     seconds = parts["hour"] * 3600 + parts["minute"] * 60 + parts["second"]
-    times = days * _DAY + seconds * 1000 + parts["nano"] // 1_000_000
+    times = days * MILLIS_PER_DAY + seconds * 1000 + parts["nano"] // 1_000_000
     if layout[-1][0] != "offset" and timezone not in ("UTC", "GMT", "UT"):
         # Arrow does not know the rules of zones for all times to come.
         known = (times >= 0) & (times < _KNOWN)

@@ -8,12 +8,11 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import FINER
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
     DATE,
-    MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
     Float32,

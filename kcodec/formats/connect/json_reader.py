@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import is_whole
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import (
@@ -15,7 +16,6 @@ from kcodec.formats.connect.values import (
     DATE,
     DECIMAL,
     LOGICAL,
-    MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
     Float32,

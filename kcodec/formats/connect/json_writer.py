@@ -4,12 +4,12 @@ import base64
 from decimal import Decimal
 from typing import Any
 
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.formats.connect.values import (
     CLASSES,
     DATE,
     DECIMAL,
     JAVA_NAMES,
-    MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
     Float32,

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import (
+    MILLIS_PER_DAY,
     PER_MILLI,
     PER_SECOND,
     is_bytes,
@@ -26,7 +27,7 @@ from kcodec.columns.types import (
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
-from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
+from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.debezium.types import TimeType
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError, step

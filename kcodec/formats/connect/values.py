@@ -29,7 +29,6 @@ __all__ = [
     "DECIMAL",
     "JAVA_NAMES",
     "LOGICAL",
-    "MILLIS_PER_DAY",
     "TIME",
     "TIMESTAMP",
     "Float32",
@@ -50,11 +49,8 @@ DATE = "org.apache.kafka.connect.data.Date"
 TIME = "org.apache.kafka.connect.data.Time"
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
-MILLIS_PER_DAY = 86_400_000
-
 #: Names of schemas that make them logical types.
 LOGICAL = (DECIMAL, DATE, TIME, TIMESTAMP)
-
 
 S = TypeVar("S", bound="ValueSchema[Any]")
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.columns.types import MILLIS_PER_DAY, is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, check_booleans, check_choice
 from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
 
@@ -173,7 +173,7 @@ class _Planner:
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             if self.options.times == "number":
                 # Dates are days, whatever counts them in the column.
-                factor = 86_400_000 if types.is_date64(kind) else 1
+                factor = MILLIS_PER_DAY if types.is_date64(kind) else 1
                 floor = factor > 1 and self.options.round == "truncate"
                 forms |= self.numbers
                 return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)

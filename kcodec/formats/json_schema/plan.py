@@ -6,9 +6,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import PER_MILLI, is_bytes, is_list, is_text, plain_type, stored_type
+from kcodec.columns.types import (
+    MILLIS_PER_DAY,
+    PER_MILLI,
+    is_bytes,
+    is_list,
+    is_text,
+    plain_type,
+    stored_type,
+)
 from kcodec.errors import SchemaError
-from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import refused
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.ksql.faults import of_field, of_items, without_rows
-from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
 from kcodec.formats.ksql.proto_values import days_of_parts, millis_of_parts
 from kcodec.formats.ksql.source import Reading
 from kcodec.plan.node import Form, Node, Op, Plan

@@ -11,8 +11,9 @@ import math
 import re
 from typing import Any, NoReturn
 
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import CODES
-from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, clipped, fit
+from kcodec.formats.ksql.json_reader import TIME_RANGE, clipped, fit
 from kcodec.formats.ksql.types import SqlType
 from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_java_integer
 from kcodec.java.utf8 import decode_utf8

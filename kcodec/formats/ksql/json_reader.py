@@ -25,6 +25,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import CODES
 from kcodec.formats.ksql.types import SqlType
 from kcodec.java.jackson import JacksonError, decode_base64, read_tree, write_tree
@@ -39,9 +40,8 @@ from kcodec.java.numbers import (
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
-__all__ = ["MILLIS_PER_DAY", "TIME_RANGE", "clipped", "fit", "read_row"]
+__all__ = ["TIME_RANGE", "clipped", "fit", "read_row"]
 
-MILLIS_PER_DAY = 86_400_000
 _LONGEST_REASON = 1000
 TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
 

@@ -9,9 +9,10 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.formats.connect.json_reader import read_base64, read_unscaled
 from kcodec.formats.connect.values import is_integer
-from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
+from kcodec.formats.ksql.json_reader import TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
 from kcodec.java.jackson import JacksonError, node_type, read_tree, write_tree

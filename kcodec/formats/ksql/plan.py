@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_MILLI, is_list, list_of, stored_type
+from kcodec.columns.types import MILLIS_PER_DAY, PER_MILLI, is_list, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
-from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
+from kcodec.formats.ksql.json_reader import fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.java.numbers import integer_bounds, parse_java_decimal
 from kcodec.plan.failure import prefix, step

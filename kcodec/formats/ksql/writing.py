@@ -16,9 +16,9 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.faults import refused
 from kcodec.columns.nested import rebuild
+from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.faults import of_field, of_items, without_rows
-from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
 from kcodec.formats.ksql.plan import cast_written, code_of, match_fields, written_type
 from kcodec.formats.ksql.types import SqlType
 from kcodec.formats.schema_format import SchemaEncoder
