@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, near
+from kcodec.protocol.batch.compression import CODECS
 
-__all__ = ["CODECS", "Settings"]
+__all__ = ["Settings"]
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _INT32 = (1 << 31) - 1
 _JAAS = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 

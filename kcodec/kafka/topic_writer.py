@@ -20,7 +20,8 @@ from kcodec.kafka.offsets import Range
 from kcodec.kafka.partitioner import Partitioner
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.producer import Producer
-from kcodec.kafka.settings import CODECS, Settings
+from kcodec.kafka.settings import Settings
+from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
 

@@ -7,6 +7,7 @@ from typing import Any
 from kcodec.errors import SchemaError, near, one_line
 from kcodec.formats.ksql.delimited import delimiter_of
 from kcodec.formats.ksql.format import FORMATS
+from kcodec.formats.ksql.properties import NULLABLE
 from kcodec.formats.ksql.windows import milliseconds
 from kcodec.java.numbers import narrow_integer, parse_java_integer
 
@@ -14,7 +15,6 @@ __all__ = ["check_properties", "typed"]
 
 _CLASSES = {str: "String", bool: "Boolean", float: "Double", Decimal: "BigDecimal"}
 _WINDOWS = ("SESSION", "HOPPING", "TUMBLING")
-_NULLABLE = ("OPTIONAL", "WRAPPER")
 
 
 def _text(name: str, value: Any) -> str:
@@ -63,8 +63,8 @@ def _window(name: str, value: Any) -> str:
 
 
 def _nullable(name: str, value: Any) -> str:
-    if _text(name, value) not in _NULLABLE:
-        raise _invalid(name, value, f"String must be one of: {', '.join(_NULLABLE)}, null")
+    if _text(name, value) not in NULLABLE:
+        raise _invalid(name, value, f"String must be one of: {', '.join(NULLABLE)}, null")
     return str(value)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.faults import Faults
 from kcodec.errors import CODES, Fault
+from kcodec.formats.json._tokens_py import ESCAPES, SPACE
 
 __all__ = ["ENVELOPE", "Envelope", "faults", "scan", "split", "unlike"]
 
@@ -24,9 +25,6 @@ ENVELOPE = (
 
 #: Rows whose beginning and end are remembered.
 _KEPT = 8
-
-_SPACE = b" \t\n\r"
-_ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r", 116: "\t"}
 
 
 class Envelope(NamedTuple):
@@ -98,7 +96,7 @@ def _scan(data: bytes) -> Envelope:
 
 
 def _space(data: bytes, at: int) -> int:
-    while at < len(data) and data[at] in _SPACE:
+    while at < len(data) and data[at] in SPACE:
         at += 1
     return at
 
@@ -143,7 +141,7 @@ def _text(raw: bytes) -> str:
                 parts.append("?")
         else:
             size = 2
-            parts.append(_ESCAPES.get(raw[at + 1], "?"))
+            parts.append(ESCAPES.get(raw[at + 1], "?"))
         at += size
     return "".join(parts)
 
@@ -171,7 +169,7 @@ def _skip(data: bytes, at: int) -> int:
             at += 1
             if not depth:
                 return at
-        elif not depth and (byte == 44 or byte in _SPACE):
+        elif not depth and (byte == 44 or byte in SPACE):
             break
         else:
             at += 1

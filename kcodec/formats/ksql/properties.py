@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from kcodec.errors import ConfigError, near
 from kcodec.formats.ksql.format import FORMATS
 
-__all__ = ["Properties", "checked_properties"]
+__all__ = ["NULLABLE", "Properties", "checked_properties"]
 
 _PROTOBUF = ("PROTOBUF", "PROTOBUF_NOSR")
 
@@ -19,7 +19,8 @@ _KEPT = {
 }
 _AVRO_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"
 _WRAP = "WRAP_SINGLE_VALUE"
-_NULLABLE = ("OPTIONAL", "WRAPPER")
+#: How Protobuf tells a null from the default.
+NULLABLE = ("OPTIONAL", "WRAPPER")
 
 
 class Properties(NamedTuple):
@@ -93,9 +94,9 @@ def _check(name: str, kept: Mapping[str, str]) -> None:
 def _nullable(name: str, origin: str, value: object) -> str:
     if name not in _PROTOBUF:
         raise ConfigError(f"Property {origin} can only be enabled with protobuf format")
-    if value not in _NULLABLE:
+    if value not in NULLABLE:
         raise ConfigError(
-            f"Invalid value {value} for property {origin}: String must be one of: {', '.join(_NULLABLE)}, null"
+            f"Invalid value {value} for property {origin}: String must be one of: {', '.join(NULLABLE)}, null"
         )
     return str(value).lower()
 

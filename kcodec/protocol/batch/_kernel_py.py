@@ -6,7 +6,7 @@ has been expanded to, in a second step.
 What all batches start with, big-endian, and what follows in magic 2 and in magic 0 and 1::
 
     int64 base offset | int32 length of what follows it | 4 bytes | int8 magic
-    2:    61 bytes in all, with the fields of `_HEADER`, then the records
+    2:    61 bytes in all, with the fields of `HEADER`, then the records
     0, 1: uint32 crc in the 4 bytes; int8 attributes | 1: int64 timestamp | int32 size, key | int32 size, value
 
 A message of magic 0 and 1 is a batch of itself; if it is compressed its value is a set of messages.
@@ -25,15 +25,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kcodec.protocol.batch.schema import BATCH_HEADER, CONTROL_TYPES, record_schema
+from kcodec.protocol.batch.schema import BATCH_HEADER, CONTROL_TYPES, HEADER, record_schema
 from kcodec.wire._crc32c_py import of_buffer as crc32c
 from kcodec.wire._varint_py import read
 
 __all__ = ["Batches", "records", "scan"]
 
-# base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp, max timestamp, producer
-# id, producer epoch, base sequence, count
-_HEADER = struct.Struct(">qiibIhiqqqhii")
 _MESSAGE = struct.Struct(">qiIbb")
 _LOG_OVERHEAD = 12
 _SMALLEST = 14
@@ -171,7 +168,7 @@ def scan(data: pa.Buffer, start: int, window: int, check_crc: bool) -> Batches:
 
 
 def _modern(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
-    if size < _HEADER.size:
+    if size < HEADER.size:
         crc = int.from_bytes(view[at + 17 : at + 21], "big")
         batch = _Batch(at, size, 2, 0, int.from_bytes(view[at : at + 8], "big", signed=True), crc, -1, at, at)
         batch.count = 0
@@ -180,10 +177,10 @@ def _modern(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
     (
         offset, _, leader_epoch, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, producer_id,
         producer_epoch, base_sequence, count,
-    ) = _HEADER.unpack_from(view, at)  # fmt: skip
+    ) = HEADER.unpack_from(view, at)  # fmt: skip
     valid = int(crc32c(view[at + 21 : at + size], 0) == crc) if check_crc else -1
     batch = _Batch(
-        at, size, magic, attributes & 0xFF, offset, crc, valid, at + _HEADER.size, at + size, last_delta,
+        at, size, magic, attributes & 0xFF, offset, crc, valid, at + HEADER.size, at + size, last_delta,
         base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, leader_epoch, count,
     )  # fmt: skip
     if valid == 0:

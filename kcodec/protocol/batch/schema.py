@@ -1,5 +1,7 @@
 """The columns that record batches are read into."""
 
+import struct
+
 import pyarrow as pa
 
 __all__ = [
@@ -9,6 +11,7 @@ __all__ = [
     "CONTROL_BATCH",
     "CONTROL_TYPES",
     "DELETE_HORIZON",
+    "HEADER",
     "HEADERS",
     "RECORDS",
     "TIMESTAMP",
@@ -19,6 +22,10 @@ __all__ = [
 
 #: Bits of a batch's attributes; the lowest three are its codec.
 TRANSACTIONAL, CONTROL_BATCH, DELETE_HORIZON = 16, 32, 64
+
+#: What a batch of magic 2 starts with: base offset, length, leader epoch, magic, crc, attributes, last offset delta,
+#: base timestamp, max timestamp, producer id, producer epoch, base sequence, count.
+HEADER = struct.Struct(">qiibIhiqqqhii")
 
 #: What a scan tells of a batch: fields and NumPy types. Magic 0 and 1 have -1 where they have nothing; their offset is
 #: that of the last record. ``crc_valid`` is -1 if it was not compared.

@@ -17,11 +17,10 @@ from kcodec.columns.source import payloads
 from kcodec.columns.types import is_list
 from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
-from kcodec.protocol.batch.schema import HEADERS
+from kcodec.protocol.batch.schema import HEADER, HEADERS
 
 __all__ = ["BatchFields", "PlainBatch", "check_headers", "produced_batches", "write_batches"]
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
 _MAX_INT32 = 0x7FFFFFFF
 
 
@@ -145,9 +144,9 @@ class PlainBatch(NamedTuple):
             | fields.transactional << 4
             | fields.control << 5
         )
-        header = bytearray(_HEADER.size)
-        _HEADER.pack_into(
-            header, 0, self.base_offset, _HEADER.size - 12 + len(content), fields.partition_leader_epoch, 2, 0,
+        header = bytearray(HEADER.size)
+        HEADER.pack_into(
+            header, 0, self.base_offset, HEADER.size - 12 + len(content), fields.partition_leader_epoch, 2, 0,
             attributes, self.last_offset - self.base_offset, self.first_timestamp, self.latest_timestamp,
             fields.producer_id, fields.producer_epoch, self.sequence, self.rows,
         )  # fmt: skip
