@@ -1,6 +1,11 @@
 """Text that is not UTF-8, as Java's own decoder and encoder change it."""
 
-__all__ = ["decode_utf8", "replace_surrogates"]
+import re
+
+__all__ = ["SURROGATE", "decode_utf8", "replace_surrogates"]
+
+#: Half of a surrogate pair, which is no text by itself.
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def decode_utf8(data: bytes) -> str:

@@ -27,7 +27,7 @@ from kcodec.columns.types import (
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
-from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
+from kcodec.formats.connect.values import BITS, DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.debezium.types import TimeType
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError, step
@@ -41,7 +41,6 @@ ABSENT = f"\0{secrets.token_hex(16)}."
 _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
 #: Of dates and times in columns of integers.
 _BOUNDS = {DATE: integer_bounds(32), TIME: (0, MILLIS_PER_DAY), TIMESTAMP: integer_bounds(64)}
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "struct": pa.types.is_struct,
     "array": is_list,
@@ -126,7 +125,7 @@ def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
 
     if types.is_floating(kind) and writer.name not in _LOGICAL:
         # Arrow has the same names for these.
-        return pa.type_for_alias(writer.type) if writer.type in (*_BITS, "float") else kind
+        return pa.type_for_alias(writer.type) if writer.type in (*BITS, "float") else kind
     if types.is_struct(kind):
         return pa.struct([item(writer.fields.get(field.name), field) for field in kind])
     if types.is_map(kind):
@@ -215,7 +214,7 @@ class _Decoder:
         values = self.node(value_schema, reader.parts[1], value, "", f"{path}[].value")
         if key_schema.type == "string":
             return _with(made, Op.JSON_MAP, self.unique, children=(keys, values))
-        plain = key_schema.type in (*_BITS, "boolean") and key_schema.name != DECIMAL
+        plain = key_schema.type in (*BITS, "boolean") and key_schema.name != DECIMAL
         if self.options.exact and not plain:
             # Java compares bytes by identity, decimals with their scale; the engine keeps equal structs.
             raise Beyond
@@ -257,9 +256,9 @@ class _Decoder:
             read = _time_node(made, time, kind, self.options)
             if read is not None and read.factor > 0:
                 return read
-        elif writer.type in _BITS:
+        elif writer.type in BITS:
             if types.is_integer(kind):
-                return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(_BITS[writer.type]))
+                return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(BITS[writer.type]))
             if types.is_floating(kind):
                 raise Beyond
         elif writer.type in ("float", "double"):
@@ -287,7 +286,7 @@ def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptio
         return None
     if time.wire == "string":
         return _with(made, Op.JSON_TIME, Form.UTC, floor=options.floor)
-    bounds = integer_bounds(_BITS[time.wire])
+    bounds = integer_bounds(BITS[time.wire])
     if types.is_date(kind):
         return _with(made, Op.JSON_INTEGER, bounds=bounds)
     column, wire = PER_SECOND[kind.unit], PER_SECOND[_UNITS[time.logical.rpartition("-")[2]]]
@@ -459,10 +458,10 @@ class _Encoder:
         time = self.options.time(schema)
         if time is not None and types.is_temporal(kind):
             return _time_node(made, time, kind, self.options)
-        if schema.type in _BITS:
+        if schema.type in BITS:
             if not types.is_integer(kind):
                 return None
-            return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(_BITS[schema.type]))
+            return _with(made, Op.JSON_INTEGER, bounds=integer_bounds(BITS[schema.type]))
         if schema.type in ("float", "double"):
             wanted = types.is_float32(kind) if schema.type == "float" else types.is_float64(kind)
             return _with(made, Op.JSON_FLOAT, Form.NONFINITE) if wanted else None

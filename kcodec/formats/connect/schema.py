@@ -1,7 +1,6 @@
 """Kafka Connect's schemas: the model, its JSON form, and its Arrow types."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,6 +16,7 @@ from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import (
     DATE,
     DECIMAL,
+    PRECISION,
     TIME,
     TIMESTAMP,
     Map,
@@ -28,11 +28,11 @@ from kcodec.formats.connect.values import (
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
+from kcodec.java.utf8 import SURROGATE
 from kcodec.plan.failure import RowError, step
 
 __all__ = [
     "MAX_DEPTH",
-    "PRECISION",
     "ConnectSchema",
     "arrow_type",
     "check_widths",
@@ -45,9 +45,6 @@ MAX_DEPTH = 100
 
 #: Characters that defaults within the defaults of a schema may add to it.
 _MAX_EXPANSION = 1 << 20
-
-#: The parameter in which Connect's converters keep the precision of a decimal.
-PRECISION = "connect.decimal.precision"
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),
@@ -62,8 +59,6 @@ _PRIMITIVES = {
 }
 _TYPES = (*_PRIMITIVES, "array", "map", "struct")
 _WIDE = ("decimal256", "string")
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         for name, part in self.fields.items():
             if not isinstance(name, str) or not isinstance(part, ConnectSchema):
                 raise SchemaError(f"the field {name!r} is {part!r}, not a ConnectSchema")
-            if _SURROGATE.search(name):
+            if SURROGATE.search(name):
                 raise SchemaError(f"the field {name!a} has half of a surrogate pair, which Arrow cannot hold")
         if not all(isinstance(text, str) for pair in self.parameters.items() for text in pair):
             raise SchemaError("Schema parameters must have string values.")

@@ -24,11 +24,14 @@ from kcodec.java.numbers import narrow_integer, parse_java_integer, round_to_flo
 from kcodec.plan.failure import RowError
 
 __all__ = [
+    "BITS",
     "CLASSES",
     "DATE",
     "DECIMAL",
     "JAVA_NAMES",
     "LOGICAL",
+    "PACKAGE",
+    "PRECISION",
     "TIME",
     "TIMESTAMP",
     "Float32",
@@ -44,10 +47,18 @@ __all__ = [
     "to_java",
 ]
 
-DECIMAL = "org.apache.kafka.connect.data.Decimal"
-DATE = "org.apache.kafka.connect.data.Date"
-TIME = "org.apache.kafka.connect.data.Time"
-TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
+#: The integers of Connect, and their bits.
+BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+#: What logical types are named in.
+PACKAGE = "org.apache.kafka.connect.data"
+DECIMAL = f"{PACKAGE}.Decimal"
+DATE = f"{PACKAGE}.Date"
+TIME = f"{PACKAGE}.Time"
+TIMESTAMP = f"{PACKAGE}.Timestamp"
+
+#: The parameter in which Connect's converters keep the precision of a decimal.
+PRECISION = "connect.decimal.precision"
 
 #: Names of schemas that make them logical types.
 LOGICAL = (DECIMAL, DATE, TIME, TIMESTAMP)

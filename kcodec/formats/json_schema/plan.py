@@ -16,6 +16,7 @@ from kcodec.columns.types import (
     stored_type,
 )
 from kcodec.errors import SchemaError
+from kcodec.formats.connect.values import BITS
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
@@ -35,7 +36,6 @@ from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Node, Op, Plan
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 
 _MARK = b"kcodec.json"
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def decode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOptions()) -> Plan:  # noqa: B008
@@ -295,7 +295,7 @@ class _Encoding(_Planner):
         return Form.ESCAPED | (Form.NULL if nullable else Form.PLAIN)
 
     def integer(self, shape: Shape | None, made: Node) -> Node:
-        bits = None if shape is None else _BITS.get(shape.note("integer").connect or "")
+        bits = None if shape is None else BITS.get(shape.note("integer").connect or "")
         return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else integer_bounds(bits))
 
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec.columns.fields import field_names
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.schema import decimal_type
-from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
+from kcodec.formats.connect.values import DATE, DECIMAL, PRECISION, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
 
@@ -24,9 +24,6 @@ __all__ = [
     "kinds_of",
     "tuple_names",
 ]
-
-#: The parameter of Connect's Decimal that ksqlDB and Connect's sources give it.
-PRECISION = "connect.decimal.precision"
 
 #: The column of the properties that the schema does not have.
 UNKNOWN = "_unknown"

@@ -22,6 +22,7 @@ from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.formats.json_schema.references import Documents, is_uri
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
+from kcodec.java.utf8 import SURROGATE
 
 __all__ = ["Validator", "validated"]
 
@@ -63,7 +64,6 @@ _BASE = "json-schema:///"
 _ROWS = 4096
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 class Validator:
@@ -202,7 +202,7 @@ class Validator:
         except library.ValidationError as error:
             return _path(error.instance_path), _reason(error, self._patterns)
         except UnicodeEncodeError:
-            return self.violation(_LONE.sub("\ufffd", write_tree(tree)).encode())
+            return self.violation(SURROGATE.sub("\ufffd", write_tree(tree)).encode())
         except (ValueError, RecursionError) as error:
             return "", one_line(error)
         return None

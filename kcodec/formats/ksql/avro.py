@@ -14,6 +14,7 @@ from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
 from kcodec.formats.avro.schema import Field, Schema, canonical, parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
+from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default, with_logical_types
 from kcodec.formats.ksql.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
@@ -29,7 +30,6 @@ __all__ = ["KsqlAvroFormat", "key_name", "schema_text"]
 _NAMESPACE = "io.confluent.ksql.avro_schemas"
 #: The record of values, where no name is given.
 VALUE_NAME = f"{_NAMESPACE}.KsqlDataSourceSchema"
-_CONNECT = "org.apache.kafka.connect.data"
 
 
 def key_name(source: str) -> str:
@@ -100,7 +100,7 @@ class _Written:
             return {
                 "type": base,
                 "connect.version": 1,
-                "connect.name": f"{_CONNECT}.{connect}",
+                "connect.name": f"{PACKAGE}.{connect}",
                 "logicalType": logical,
             }
         if kind.base == "DECIMAL":
@@ -110,8 +110,8 @@ class _Written:
                 "scale": kind.scale,
                 "precision": kind.precision,
                 "connect.version": 1,
-                "connect.parameters": {"scale": scale, "connect.decimal.precision": precision},
-                "connect.name": f"{_CONNECT}.Decimal",
+                "connect.parameters": {"scale": scale, PRECISION: precision},
+                "connect.name": DECIMAL,
                 "logicalType": "decimal",
             }
         if kind.base == "ARRAY":

@@ -9,18 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.formats.avro.schema import Schema
+from kcodec.formats.connect.values import PACKAGE, PRECISION
 from kcodec.formats.ksql.source import Reading
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import narrow_integer
 
 __all__ = ["AvroSource", "member_name", "with_default", "with_logical_types"]
 
-_CONNECT = "org.apache.kafka.connect.data"
-
 
 def _connect_name(schema: Schema) -> str:
     name = schema.props.get("connect.name")
-    return name.removeprefix(f"{_CONNECT}.") if isinstance(name, str) and name.startswith(_CONNECT) else ""
+    return name.removeprefix(f"{PACKAGE}.") if isinstance(name, str) and name.startswith(PACKAGE) else ""
 
 
 class AvroSource:
@@ -59,7 +58,7 @@ class AvroSource:
     @property
     def precision(self) -> int:
         """Digits of a Decimal, 0 where the schema has none."""
-        return self._parameter("precision", "connect.decimal.precision")
+        return self._parameter("precision", PRECISION)
 
     @property
     def scale(self) -> int:

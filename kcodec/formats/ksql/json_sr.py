@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
@@ -23,8 +24,6 @@ from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
 
 __all__ = ["KsqlJsonSchemaFormat", "schema_text"]
-
-_CONNECT = "org.apache.kafka.connect.data"
 
 
 # Schemas that are registered --------------------------------------------------------------------------
@@ -50,7 +49,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     **{
         base: {
             "type": "integer",
-            "title": f"{_CONNECT}.{name}",
+            "title": f"{PACKAGE}.{name}",
             "connect.version": 1,
             "connect.type": kind,
         }
@@ -69,12 +68,12 @@ def _type(kind: SqlType) -> dict[str, Any]:
     if kind.base == "DECIMAL":
         return {
             "type": "number",
-            "title": f"{_CONNECT}.Decimal",
+            "title": DECIMAL,
             "connect.version": 1,
             "connect.type": "bytes",
             "connect.parameters": {
                 "scale": str(kind.scale),
-                "connect.decimal.precision": str(kind.precision),
+                PRECISION: str(kind.precision),
             },
         }
     if kind.base == "ARRAY":

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.formats.connect.json_reader import read_base64, read_unscaled
-from kcodec.formats.connect.values import is_integer
+from kcodec.formats.connect.values import BITS, is_integer
 from kcodec.formats.ksql.json_reader import TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
@@ -24,8 +24,6 @@ __all__ = ["NO_MEMBER", "default_of", "read_document_row"]
 
 #: Why a value is of no member of a union.
 NO_MEMBER = "Did not find matching oneof field for data"
-
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
@@ -131,7 +129,7 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
     is_whole = isinstance(node, int) and is_number if kind == "int64" else is_integer(node, 32)
     if source.logical and not is_whole:
         raise _wrong(node, f"Invalid type for {source.logical}, underlying representation should be integer")
-    number = _narrowed(node, _BITS[kind]) if is_number else 0
+    number = _narrowed(node, BITS[kind]) if is_number else 0
     if base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
         raise RowError("out_of_range", None, "", TIME_RANGE)
     if base == "TIMESTAMP":

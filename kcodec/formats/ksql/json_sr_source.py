@@ -5,13 +5,13 @@ from decimal import Decimal
 from typing import Any
 
 from kcodec.errors import SchemaError, is_whole
+from kcodec.formats.connect.values import PACKAGE, PRECISION
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.java.hashing import hash_order
 
 __all__ = ["JsonSource"]
 
-_CONNECT = "org.apache.kafka.connect.data"
 
 #: What Connect calls the members of a union, by their numbers.
 _MEMBER = "io.confluent.connect.json.OneOf.field."
@@ -239,7 +239,7 @@ class JsonSource:
         if self._choices is not None or self._properties is not None:
             return ""
         title = self.node.get("title")
-        name = title.removeprefix(f"{_CONNECT}.") if isinstance(title, str) else ""
+        name = title.removeprefix(f"{PACKAGE}.") if isinstance(title, str) else ""
         wanted = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}.get(name)
         return name if wanted is not None and wanted == self.type else ""
 
@@ -253,7 +253,7 @@ class JsonSource:
     @property
     def precision(self) -> int:
         """Digits of a Decimal, 0 where the schema has none."""
-        return self._parameter("connect.decimal.precision")
+        return self._parameter(PRECISION)
 
     @property
     def scale(self) -> int:

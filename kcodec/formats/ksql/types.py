@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import SchemaError, one_line
+from kcodec.java.utf8 import SURROGATE
 from kcodec.plan import Limits
 
 __all__ = [
@@ -55,7 +56,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]+|--[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -158,7 +158,7 @@ class SqlField:
     type: SqlType
 
     def __post_init__(self) -> None:
-        if not self.name.isascii() and _SURROGATE.search(self.name):
+        if not self.name.isascii() and SURROGATE.search(self.name):
             raise SchemaError(f"the name {self.name!r} holds half of a surrogate pair")
 
     def __str__(self) -> str:
