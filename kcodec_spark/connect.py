@@ -71,12 +71,10 @@ def from_connect_json(
     >>> from kcodec_spark import from_connect_json
     >>> df.select(from_connect_json("value", "id BIGINT, price DECIMAL(9,2)").alias("order"))     # doctest: +SKIP
     """
-    converter, others = _settings(options)
-    named = {name.lower(): value for name, value in others.items() if str(name).lower() == "debezium"}
-    others = {name: value for name, value in others.items() if str(name).lower() != "debezium"}
+    converter, others = _settings(options, "debezium")
     rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
     arguments = {"compat": compat, "key": key, "wide_decimals": wide_decimals, "fields": fields}
-    codec = connect_codec(schema, {**converter, **named}, **arguments)
+    codec = connect_codec(schema, converter, **arguments)
     return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
 
@@ -127,15 +125,18 @@ def to_connect_json(
     return encoded(data, writer_of(codec), "to_connect_json", settings.rows)
 
 
-def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options with a dot in their name, which are Connect's, and the others."""
+def _settings(options: Mapping[str, Any] | None, *own: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options with a dot in their name, which are Connect's, or of names in `own`; and the others."""
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options are a dict, not {type(options).__name__}")
     converter: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in (options or {}).items():
-        dotted = "." in str(name)
-        (converter if dotted else others)[str(name).lower() if dotted else name] = value
+        lower = str(name).lower()
+        if "." in lower or lower in own:
+            converter[lower] = value
+        else:
+            others[name] = value
     return converter, others
 
 
