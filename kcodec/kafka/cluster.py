@@ -316,7 +316,7 @@ class Cluster:
             if partition not in found:
                 raise KafkaError(f"broker {broker} does not answer for {partition}")
 
-    def coordinator(self, key: str, is_transaction: bool) -> int:
+    def coordinator(self, key: str, *, is_transaction: bool = False) -> int:
         """Return the broker that keeps the offsets of a group, or the state of a transactional id."""
         answer = self.ask(
             "FindCoordinatorRequest", {"key": key, "keyType": _TRANSACTION if is_transaction else _GROUP}

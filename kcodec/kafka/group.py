@@ -13,7 +13,7 @@ def _ask(cluster: Cluster, group: str, name: str, body: dict[str, Any]) -> dict[
     """Ask the coordinator of a group, as long as an error in its answer may pass."""
 
     def attempt() -> dict[str, Any]:
-        broker = cluster.coordinator(group, False)
+        broker = cluster.coordinator(group)
         answer = cluster.channel(broker, "group").request(name, {"groupId": group, **body})
         codes = {f"group {group!r}": answer.get("errorCode", 0)}
         for topic in answer["topics"]:

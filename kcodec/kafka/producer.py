@@ -126,7 +126,7 @@ class Producer:
         if self.transactional_id is None:
             answer = self.cluster.ask(name, body)
         else:
-            broker = self.cluster.coordinator(self.transactional_id, True)
+            broker = self.cluster.coordinator(self.transactional_id, is_transaction=True)
             answer = self.cluster.channel(broker, "coordinator").request(name, body)
         code = answer.get("errorCode", 0)
         if code:
