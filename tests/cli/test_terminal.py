@@ -8,6 +8,7 @@ import sys
 import pyarrow as pa
 import pytest
 
+from kcodec.cli.main import main
 from kcodec.protocol import write_batches
 
 ATTACK = "a\x1b]0;owned\x07\x1b[2J\r\x9b31m‮b\tc"
@@ -89,7 +90,7 @@ def test_text_that_the_locale_has_no_characters_for(tmp_path, form, encoding):
     )
     assert "ü€😀".encode() in run.stdout
     assert form == "json" or b"caf\xe9" in run.stdout
-    subprocess.run([sys.executable, "-m", "kcodec.cli.main", *arguments, "--out", out], check=True)
+    assert main([*map(str, arguments), "--out", str(out)]) == 0
     assert out.read_bytes() == run.stdout
     shown = on_terminal(*arguments, PYTHONIOENCODING=encoding)
     assert {"ascii": r"\xfc\u20ac\U0001f600", "latin-1": r"\u20ac\U0001f600", "utf-8": "ü€😀"}[

@@ -21,6 +21,7 @@ import pytest
 from ports import HOST, free_port
 from registry_server import running
 
+from kcodec.cli.main import main
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.server import connection
@@ -439,6 +440,20 @@ def certificate(tmp_path_factory):
     return made
 
 
+@pytest.fixture
+def refusal(tmp_path, monkeypatch, capfd):
+    """Start a server that cannot start; gives the line that says why."""
+    monkeypatch.chdir(tmp_path)
+
+    def refusal(*options):
+        assert main(["registry", "serve", *options]) == 2
+        line = capfd.readouterr().err
+        assert line.count("\n") == 1
+        return line
+
+    return refusal
+
+
 class TestTls:
     def settings(self, certificate, **more):
         key = str(certificate.with_suffix(".key"))
@@ -475,19 +490,12 @@ class TestTls:
             context.load_cert_chain(certificate, certificate.with_suffix(".key"))
             assert asked(f"{url}/subjects", context=context) == (200, [])
 
-    def test_what_is_no_certificate(self, tmp_path):
+    def test_what_is_no_certificate(self, refusal, tmp_path):
         (tmp_path / "no.pem").write_text("no")
-        for options in (["--certificate=no.pem"], ["--certificate=none.pem"], ["--access=none.json"]):
-            run = subprocess.run(
-                [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", *options],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-            )
-            assert run.returncode == 2
-            assert run.stderr.count("\n") == 1
+        for option in ("--certificate=no.pem", "--certificate=none.pem", "--access=none.json"):
+            refusal(option)
 
-    def test_a_key_that_cannot_be_read(self, certificate, tmp_path):
+    def test_a_key_that_cannot_be_read(self, certificate, refusal, tmp_path):
         key, locked = certificate.with_suffix(".key"), tmp_path / "locked.key"
         command = ["openssl", "pkey", "-in", key, "-aes256", "-passout", "pass:geheim", "-out", locked]
         subprocess.run(command, check=True, capture_output=True)
@@ -498,27 +506,13 @@ class TestTls:
             (["--key=none.key"], "No such file or directory: 'none.key'"),
             ([f"--key={key}", "--client-authority=none.pem"], r"kcodec registry: none\.pem: "),
         ):
-            serve = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", "memory://locked"]
-            run = subprocess.run(
-                [*serve, f"--certificate={certificate}", *options],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-            )
-            assert run.returncode == 2
-            assert re.search(told, run.stderr), run.stderr
-            assert run.stderr.count("\n") == 1
+            line = refusal("memory://locked", f"--certificate={certificate}", *options)
+            assert re.search(told, line), line
 
 
-def test_settings_that_make_no_sense(tmp_path):
+def test_settings_that_make_no_sense(refusal):
     for options in (["http://x"], ["memory://", "--workers=2"], ["--workers=0"]):
-        run = subprocess.run(
-            [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", *options],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+        refusal(*options)
 
 
 def test_passwords_are_hashed_for_the_file():
