@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import FINER
-from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text, list_of
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
@@ -26,7 +26,7 @@ from kcodec.formats.connect.values import (
 from kcodec.java.numbers import format_java_decimal, round_to_float
 from kcodec.plan.failure import RowError, prefix
 
-__all__ = ["column_value", "row_value", "widen"]
+__all__ = ["column_value", "row_value", "unscaled", "widen"]
 
 _LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
 _INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
@@ -41,8 +41,8 @@ def column_value(
 ) -> Any:
     """Convert a value of Connect to what `pyarrow.array` takes for a column: times are integers in the column's unit.
 
-    The value is of the schema `writer`, and read as `reader`, whose defaults `expansion` bounds. What the column does
-    not hold without loss is a `RowError`.
+    Decimals are whole numbers, for a column of the type that is `unscaled`. The value is of the schema `writer`, and
+    read as `reader`, whose defaults `expansion` bounds. What the column does not hold without loss is a `RowError`.
     """
     if value is None:
         if field.nullable:
@@ -181,8 +181,29 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
     if kept and len(kept) + max(shift, 0) > kind.precision:
         raise RowError("decimal_precision", reason=f"{format_java_decimal(value)} does not fit {kind}")
     if not kept:
-        return Decimal((0, (0,), -kind.scale))
-    return Decimal((sign, tuple(map(int, kept + "0" * max(shift, 0))), -kind.scale))
+        return Decimal(0)
+    return Decimal((sign, tuple(map(int, kept + "0" * max(shift, 0))), 0))
+
+
+def unscaled(kind: pa.DataType) -> pa.DataType:
+    """Return a type of the same layout with whole numbers for decimals: not all others are taken from Python by Arrow.
+
+    >>> unscaled(pa.list_(pa.decimal128(9, -3)))
+    ListType(list<item: decimal128(9, 0)>)
+    """
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(unscaled(field.type))
+
+    if types.is_decimal(kind):
+        make = pa.decimal256 if types.is_decimal256(kind) else pa.decimal128
+        return make(kind.precision, 0)
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field), item(kind.item_field))
+    return list_of(item(kind.value_field), kind) if is_list(kind) else kind
 
 
 def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:

@@ -10,7 +10,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.faults import Faults, Way, joined
 from kcodec.columns.nested import cast_leaves
 from kcodec.errors import CODES, Fault
-from kcodec.formats.connect.arrow import widen
+from kcodec.formats.connect.arrow import unscaled, widen
 from kcodec.formats.connect.plan import ABSENT, PlanOptions
 from kcodec.formats.connect.rows import RowConverter
 from kcodec.formats.connect.target import MAX_TEXTS, NO_SCHEMA, NullTarget, Reading, Target
@@ -107,7 +107,8 @@ class RunReader:
 
             open_faults = [fault for fault in faults if fault.code not in self._final]
             final = [fault for fault in faults if fault.code in self._final]
-            array, left = reread(run.values, array, open_faults, read, stop=stop)
+            kind = unscaled(target.inner)
+            array, left = reread(run.values, array, open_faults, read, stop=stop, kind=kind)
             faults = joined([left, final])
         return array if stop and faults else _cast(array, target), faults
 

@@ -24,12 +24,14 @@ def reread(
     read: Callable[[bytes, int], Any],
     *,
     stop: bool = False,
+    kind: pa.DataType | None = None,
 ) -> tuple[pa.Array, list[Fault]]:
     """Read the rows that have a fault again, and put their values in their places; return the faults that remain.
 
     The array and its faults are what the kernel made of the values, without ``stop``. `read` takes the bytes of a row
-    and its number; it returns a value as `pyarrow.array` takes it, or raises `RowError`. With `stop` it ends at the
-    first row that fails again, and the array is then not meaningful.
+    and its number; it returns a value as `pyarrow.array` takes it for `kind`, or raises `RowError`. By default that is
+    the array's type, else one of the same layout. With `stop` it ends at the first row that fails again, and the array
+    is then not meaningful.
     """
     if not faults:
         return array, []
@@ -52,5 +54,6 @@ def reread(
             rows.append(fault.row)
             found.append(value)
     if found:
-        array = replace_rows(array, rows, pa.array(found, array.type))
+        made = pa.array(found, array.type) if kind is None else pa.array(found, kind).view(array.type)
+        array = replace_rows(array, rows, made)
     return array, remaining

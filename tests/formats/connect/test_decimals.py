@@ -119,3 +119,13 @@ def test_the_scale_of_what_is_written(compat, impl):
     codec = ConnectJsonCodec(ConnectSchema.decimal(70), schemas_enable=False, decimal_format="NUMERIC")
     with pytest.raises(SchemaError, match="is not written as"):
         codec.encode(far)
+
+
+@pytest.mark.parametrize(("scale", "precision"), [(-76, 76), (-61, 38), (-38, 38), (37, 5), (76, 1)])
+def test_decimals_of_rows_that_are_read_again(scale, precision, impl):
+    """Arrow itself takes few decimals from Python whose scale is below zero or above their digits."""
+    parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+    codec = ConnectJsonCodec({**DECIMAL, "parameters": parameters}, schemas_enable=False, compat="connect")
+    values = [b"%se%d more" % (digits, -scale) for digits in (b"0", b"1", b"-" + b"9" * precision)]
+    array = codec.decode(values)
+    assert array.to_pylist() == [Decimal(value.split()[0].decode()) for value in values]
