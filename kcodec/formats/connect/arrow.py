@@ -47,7 +47,7 @@ def column_value(
     if value is None:
         if field.nullable:
             return None
-        if reader.default is None:
+        if reader.default is None or reader.optional:
             raise RowError("null_value", reason="a null stands where the schema has no null")
         value, writer = reader.default if expansion is None else expansion.default(reader), reader
     kind, types = field.type, pa.types

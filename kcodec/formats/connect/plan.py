@@ -171,7 +171,7 @@ class _Decoder:
             default = from_connect(writer, writer.default, numeric=True)
         elif writer.optional and column.nullable:
             return Form.NULL | Form.ABSENT, b""
-        elif writer.optional and reader.default is not None:
+        elif writer.optional and not reader.optional and reader.default is not None:
             default = from_connect(reader, reader.default, True, self.options.replace_null)
         if default is None:
             return Form.PLAIN, b""

@@ -133,3 +133,14 @@ def test_a_column_of_nulls_is_written_as_it_was_read(impl, compat):
     assert codec.encode(pa.chunked_array([array, array])).num_chunks == 2
     large = ConnectJsonCodec(compat=compat, large=True)
     assert large.encode(array).type == pa.large_binary()
+
+
+@pytest.mark.parametrize("kind", ["int16", "double"])
+def test_a_null_key_is_no_default(kind, impl):
+    """Arrow has no null keys; the default stands for nulls only where the setting says so."""
+    key = {"type": kind, "optional": True, "default": 1}
+    (row,) = rows(({"type": "map", "keys": key, "values": {"type": "int8"}}, [[None, 1]]))
+    for compat in (None, "connect"):
+        codec = ConnectJsonCodec(compat=compat, replace_null_with_default=False)
+        _, report = codec.decode([row], errors="report")
+        assert report["code"].to_pylist() == ["null_value"]
