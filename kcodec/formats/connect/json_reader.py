@@ -15,6 +15,7 @@ from kcodec.formats.connect.values import (
     CLASSES,
     DATE,
     DECIMAL,
+    JAVA_NAMES,
     LOGICAL,
     TIME,
     TIMESTAMP,
@@ -29,7 +30,7 @@ from kcodec.java.jackson import decode_base64, node_type
 from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
 from kcodec.plan.failure import RowError
 
-__all__ = ["Expansion", "invalid_null", "read_base64", "read_unscaled", "to_connect"]
+__all__ = ["Expansion", "invalid_value", "read_base64", "read_unscaled", "to_connect"]
 
 #: Bytes of a decimal in Base64; to read more takes time that grows with their square.
 _MAX_UNSCALED = 750
@@ -247,7 +248,7 @@ def _struct(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: 
             value = to_connect(field, node.get(name), replace_null, expansion)
         except RowError as error:
             raise error.within(name) from None
-        refused = invalid_null(field, value, f'field: "{name}"', name)
+        refused = invalid_value(field, value, f'field: "{name}"', name)
         if refused is not None:
             raise refused
         result[name] = value
@@ -255,10 +256,15 @@ def _struct(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: 
 
 
 _CONTAINERS = {"array": _array, "map": _map, "struct": _struct}
+_INTERFACES = {"array": "java.util.List", "map": "java.util.Map", "struct": JAVA_NAMES[Struct]}
 
 
-def invalid_null(schema: ValueSchema[Any], value: Any, place: str, path: str) -> RowError | None:
-    """Find the null that ``ConnectSchema.validateValue`` refuses: one that came of a value of the wrong type."""
+def invalid_value(schema: ValueSchema[Any], value: Any, place: str, path: str) -> RowError | None:
+    """Find what ``ConnectSchema.validateValue`` refuses: nulls that came of values of the wrong type, and keys.
+
+    Those of a map's strings stay text where their schema is named as a logical type. What has parts and such a name is
+    none of its type, which Java stumbles over.
+    """
     if value is None:
         if schema.optional:
             return None
@@ -266,6 +272,15 @@ def invalid_null(schema: ValueSchema[Any], value: Any, place: str, path: str) ->
         message = f"Invalid value: null used for required {place}, schema type: {kind}"
         return RowError("null_value", path=path, reason=message)
     if schema.name in LOGICAL:
+        java = JAVA_NAMES[type(value)]
+        if isinstance(value, str):
+            message = (
+                f'Invalid Java object for schema "{schema.name}" with type STRING: class {java} for {place}'
+            )
+            return RowError("type_mismatch", path=path, reason=message)
+        if schema.type in _CONTAINERS:
+            message = f"class {java} cannot be cast to class {_INTERFACES[schema.type]}"
+            raise RowError("type_mismatch", path=path, reason=message)
         return None
     if schema.type == "array":
         element = f"element of array {place}"
@@ -278,4 +293,4 @@ def invalid_null(schema: ValueSchema[Any], value: Any, place: str, path: str) ->
             parts.append((value_schema, item, f"value of map {place}", f"{path}[{index}].value"))
     else:
         return None
-    return next(filter(None, (invalid_null(*part) for part in parts)), None)
+    return next(filter(None, (invalid_value(*part) for part in parts)), None)

@@ -213,6 +213,9 @@ class _Decoder:
         keys = self.node(key_schema, reader.parts[0], key, "", f"{path}[].key")
         values = self.node(value_schema, reader.parts[1], value, "", f"{path}[].value")
         if key_schema.type == "string":
+            if self.options.exact and key_schema.name in _LOGICAL:
+                # Which the converter leaves text.
+                raise Beyond
             return _with(made, Op.JSON_MAP, self.unique, children=(keys, values))
         plain = key_schema.type in (*BITS, "boolean") and key_schema.name != DECIMAL
         if self.options.exact and not plain:
@@ -225,6 +228,9 @@ class _Decoder:
         if types.is_null(kind):
             return _with(made, Op.JSON_NULL)
         logical = _LOGICAL.get(writer.name or "")
+        if self.options.exact and writer.type in _IS_CONTAINER:
+            # A name that says another type: the converter refuses it within structs.
+            raise Beyond
         if logical == "Decimal":
             if types.is_decimal(kind):
                 if writer.scale is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import ConfigError, SchemaError, check_choice, check_kind, is_whole
-from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
+from kcodec.formats.connect.json_reader import Expansion, invalid_value, to_connect
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import (
     DATE,
@@ -481,7 +481,7 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
     schema = ConnectSchema(kind, node.get("optional") is True, **parts)
     if "default" in node:
         default = to_connect(schema, node["default"], replace_null, expansion)
-        if invalid_null(schema, default, "value", "") is not None:
+        if invalid_value(schema, default, "value", "") is not None:
             raise SchemaError("Invalid default value")
         if default is not None:
             schema = ConnectSchema(kind, schema.optional, default, **parts)

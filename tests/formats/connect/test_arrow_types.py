@@ -104,8 +104,9 @@ def test_logical_types_are_not_read_as_each_other(compat, impl):
         compat=compat,
     ).decode([b'{"a":{}}', b'{"a":"AJw="}', b'{"a":1.5}', b'{"a":"!"}'], errors="report")
     found = [row and row["a"] for row in array.to_pylist()]
-    assert found == [None, Decimal("1.56"), Decimal("1.50"), None]
-    assert codes(report)[0] == [0, 3]
+    # Java reads them too, and then finds that they are no maps.
+    assert found == [None, *([Decimal("1.56"), Decimal("1.50")] if compat is None else [None, None]), None]
+    assert codes(report)[0] == ([0, 3] if compat is None else [0, 1, 2, 3])
 
 
 @pytest.mark.parametrize("kind", [None, pa.time32("s"), pa.time64("us")])

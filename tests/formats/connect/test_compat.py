@@ -5,7 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
-from connect_rows import DECIMAL, struct
+from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import ConnectJsonCodec, DecodeError
 
@@ -69,3 +69,14 @@ def test_strict_and_lenient(schema, payload, code, lenient, impl):
         assert caught.value.code == code
         found = ConnectJsonCodec(given, schemas_enable=enveloped, compat="connect").decode([value.encode()])
         assert found.to_pylist() == [lenient]
+
+
+def test_names_of_other_types(impl):
+    """A Date that is an array is one where no struct is around it; text that is named as a Decimal is none."""
+    dates = {"type": "array", "items": {"type": "int8"}, "name": "org.apache.kafka.connect.data.Date"}
+    codec = ConnectJsonCodec(compat="connect")
+    assert codec.decode(rows((dates, 5))).to_pylist() == [datetime.date(1970, 1, 6)]
+    prices = {"type": "map", "keys": {**DECIMAL, "type": "string"}, "values": {"type": "int8"}}
+    for schema, payload in ((dates, 5), (prices, {"AQ==": 1})):
+        _, report = codec.decode(rows((struct(a=schema), {"a": payload})), errors="report")
+        assert codes(report) == ([0], ["type_mismatch"])

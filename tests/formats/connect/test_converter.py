@@ -1,8 +1,11 @@
 """The row-at-a-time JsonConverter gives the original's answer for every vector."""
 
 import collections
+import json
+from decimal import Decimal
 
 import pytest
+from connect_rows import DECIMAL, rows, struct
 from connect_vectors import same, untag
 from vector_files import read_vectors
 
@@ -48,3 +51,51 @@ def test_vectors(folder, request, record_property, capsys):
     assert sum(counts.values()) == len(vectors) > 150
     with capsys.disabled():
         print(f"\nconnect_json_vectors ({folder}): {dict(counts)}")
+
+
+DATE = {"type": "int32", "name": "org.apache.kafka.connect.data.Date"}
+KEYS = {"type": "map", "keys": {"type": "string"}, "values": {"type": "int8"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "reason"),
+    [
+        # Java's own checks of a value, within structs only.
+        *(
+            (struct(a={**parts, "name": name}), {"a": 5}, f"class {java} cannot be cast to class {wanted}")
+            for name, java in (
+                (DATE["name"], "java.util.Date"),
+                (DECIMAL["name"], "java.math.BigDecimal"),
+            )
+            for parts, wanted in (
+                ({"type": "array", "items": DATE}, "java.util.List"),
+                (KEYS, "java.util.Map"),
+                (struct(b=DATE), "org.apache.kafka.connect.data.Struct"),
+            )
+        ),
+        ({**KEYS, "name": DATE["name"], "default": 5}, {}, "class java.util.Date cannot be cast to class"),
+        (
+            struct(a={**KEYS, "keys": {**DATE, "type": "string"}}),
+            {"a": {"5": 1}},
+            f'Invalid Java object for schema "{DATE["name"]}" with type STRING: class java.lang.String '
+            'for key of map field: "a"',
+        ),
+        ({**KEYS, "keys": {**DATE, "type": "string"}, "default": {"5": 1}}, {}, "Invalid default value"),
+    ],
+)
+def test_refused(schema, payload, reason):
+    (row,) = rows((schema, payload))
+    with pytest.raises(RowError) as caught:
+        JsonConverter().to_connect_data(row)
+    assert caught.value.reason.startswith(reason)
+
+
+def test_a_name_of_another_type():
+    """Nobody looks at a value that is in no struct."""
+    converter = JsonConverter()
+    for schema, payload in (
+        ({"type": "array", "items": DATE, "name": DATE["name"]}, 5),
+        ({**KEYS, "keys": {**DATE, "type": "string"}}, {}),
+    ):
+        (row,) = rows((schema, payload))
+        assert json.loads(converter.from_connect_data(*converter.to_connect_data(row)))["payload"] == payload
