@@ -222,19 +222,20 @@ def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Exp
 
 def _identity(key: Any) -> Any:
     """Return a form of a map's key that can be hashed and keeps apart what Java keeps apart."""
-    if isinstance(key, (list, Map)):
-        return (type(key), tuple(_identity(item) for item in key))
-    if isinstance(key, tuple):
+    if isinstance(key, Map):
+        return frozenset((_identity(name), _identity(value)) for name, value in key)
+    if isinstance(key, list):
         return tuple(_identity(item) for item in key)
     if isinstance(key, Struct):
-        return tuple((name, _identity(value)) for name, value in key.items())
+        # Its own arrays are compared by what they hold.
+        return tuple(value if isinstance(value, bytes) else _identity(value) for value in key.values())
     if isinstance(key, Decimal):
         return key.as_tuple()
     if isinstance(key, float):
         return str(key)
     if isinstance(key, bytes):
-        # An array of Java is equal to itself alone.
-        return object()
+        # An array of Java is equal to itself alone, and of the empty ones there is but one.
+        return object() if key else key
     return key
 
 

@@ -99,3 +99,23 @@ def test_a_name_of_another_type():
     ):
         (row,) = rows((schema, payload))
         assert json.loads(converter.from_connect_data(*converter.to_connect_data(row)))["payload"] == payload
+
+
+@pytest.mark.parametrize(
+    ("key", "payload", "count"),
+    [
+        ({"type": "bytes"}, ["", ""], 1),
+        ({"type": "bytes"}, ["AQ==", "AQ=="], 2),
+        (struct(b={"type": "bytes"}), [{"b": "AQ=="}, {"b": "AQ=="}], 1),
+        ({"type": "array", "items": {"type": "bytes"}}, [["AQ=="], ["AQ=="]], 2),
+        (struct(b={"type": "array", "items": {"type": "bytes"}}), [{"b": ["AQ=="]}, {"b": ["AQ=="]}], 2),
+        (KEYS, [{"a": 1, "b": 2}, {"b": 2, "a": 1}], 1),
+        (KEYS, [{"a": 1, "b": 2}, {"b": 1, "a": 2}], 2),
+        ({"type": "array", "items": {"type": "int8"}}, [[1, 2], [2, 1]], 2),
+    ],
+)
+def test_keys_that_are_equal_in_java(key, payload, count):
+    schema = {"type": "map", "keys": key, "values": {"type": "int8"}}
+    (row,) = rows((schema, [[each, number] for number, each in enumerate(payload)]))
+    found = JsonConverter().to_connect_data(row)[1]
+    assert [number for _, number in found] == list(range(2))[-count:]
