@@ -129,10 +129,10 @@ class JsonConverter:
         if data is None:
             return None, None
         try:
-            if self.content is not None:
-                return self.content, self.value(self.content, _tree(data))
             if not self.config.schemas_enable:
                 return None, _missing(_plain_tree(data))
+            if self.content is not None:
+                return self.content, self.value(self.content, _tree(data))
             tree = _tree(data)
             if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
                 raise RowError("json_type", reason=ENVELOPE)

@@ -101,6 +101,14 @@ def test_a_name_of_another_type():
         assert json.loads(converter.from_connect_data(*converter.to_connect_data(row)))["payload"] == payload
 
 
+def test_the_content_of_a_schema_is_for_schemas_that_are_enabled():
+    content = {"schema.content": '{"type":"int8"}'}
+    assert JsonConverter(converter_config(content)).to_connect_data(b"300")[1] == 44
+    plain = JsonConverter(converter_config(content | {"schemas.enable": "false"}))
+    assert plain.to_connect_data(b"300") == (None, 300)
+    assert plain.to_connect_data(b"") == (None, None)
+
+
 @pytest.mark.parametrize(
     ("key", "payload", "count"),
     [
