@@ -4,7 +4,7 @@ This and `kcodec.formats.connect.json_writer` are the specification of ``compat=
 every leniency of the original, and with its own words for what it refuses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -185,26 +185,8 @@ def _array(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: E
 
 def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
     key_schema, value_schema = schema.parts
-    pairs: list[tuple[Any, Any]] = []
-    if key_schema.type == "string":
-        if not isinstance(node, dict):
-            message = "Maps with string fields should be encoded as JSON objects, but found "
-            raise RowError("type_mismatch", reason=message + node_type(node))
-        pairs = list(node.items())
-    else:
-        if not isinstance(node, list):
-            message = "Maps with non-string fields should be encoded as JSON array of tuples, but found "
-            raise RowError("type_mismatch", reason=message + node_type(node))
-        for index, entry in enumerate(node):
-            if not isinstance(entry, list):
-                message = f"Found invalid map entry instead of array tuple: {node_type(entry)}"
-                raise RowError("type_mismatch", path=f"[{index}]", reason=message)
-            if len(entry) != 2:
-                message = f"Found invalid map entry, expected length 2 but found :{len(entry)}"
-                raise RowError("type_mismatch", path=f"[{index}]", reason=message)
-            pairs.append((entry[0], entry[1]))
     result: dict[Any, tuple[Any, Any]] = {}
-    for index, (key, item) in enumerate(pairs):
+    for index, (key, item) in enumerate(_pairs(node, named=key_schema.type == "string")):
         try:
             if key_schema.type != "string":
                 key = to_connect(key_schema, key, replace_null, expansion)
@@ -218,6 +200,27 @@ def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Exp
         except RowError as error:
             raise error.within(f"[{index}].value") from None
     return Map(result.values())
+
+
+def _pairs(node: Any, *, named: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield the entries of a map, up to the first that is none."""
+    if named:
+        if not isinstance(node, dict):
+            message = "Maps with string fields should be encoded as JSON objects, but found "
+            raise RowError("type_mismatch", reason=message + node_type(node))
+        yield from node.items()
+        return
+    if not isinstance(node, list):
+        message = "Maps with non-string fields should be encoded as JSON array of tuples, but found "
+        raise RowError("type_mismatch", reason=message + node_type(node))
+    for index, entry in enumerate(node):
+        if not isinstance(entry, list):
+            message = f"Found invalid map entry instead of array tuple: {node_type(entry)}"
+            raise RowError("type_mismatch", path=f"[{index}]", reason=message)
+        if len(entry) != 2:
+            message = f"Found invalid map entry, expected length 2 but found :{len(entry)}"
+            raise RowError("type_mismatch", path=f"[{index}]", reason=message)
+        yield entry[0], entry[1]
 
 
 def _identity(key: Any) -> Any:

@@ -110,7 +110,10 @@ def _write_decimal(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     if schema.scale is None:
-        raise RowError("schema_error", reason="Invalid Decimal schema: scale parameter not found.")
+        message = "Invalid Decimal schema: scale parameter not found."
+        if "scale" in schema.parameters:
+            message = "Invalid scale parameter found in Decimal schema: "
+        raise RowError("schema_error", reason=message)
     if -exponent != schema.scale:
         message = "Decimal value has mismatching scale for given Decimal schema. "
         message += f"Schema has scale {schema.scale}, value has scale {-exponent}."

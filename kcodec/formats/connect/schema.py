@@ -451,10 +451,14 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
         parts["value_schema"] = _read(node["items"], depth + 1, replace_null, expansion)
     elif kind == "map":
         for name, what in (("keys", "key"), ("values", "value")):
-            # Java takes a null here, and fails when it reads the first entry.
-            if node.get(name) is None:
+            if name not in node:
                 raise SchemaError(f"Map schema did not specify the {what} type")
-            parts[f"{what}_schema"] = _read(node[name], depth + 1, replace_null, expansion)
+        for name, what in (("keys", "key"), ("values", "value")):
+            if node[name] is not None:
+                parts[f"{what}_schema"] = _read(node[name], depth + 1, replace_null, expansion)
+        for what in ("key", "value"):
+            if f"{what}_schema" not in parts:
+                raise SchemaError(f"{what}Schema cannot be null.")
     elif kind == "struct":
         if not isinstance(node.get("fields"), list):
             raise SchemaError('Struct schema\'s "fields" argument is not an array.')
@@ -463,11 +467,12 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
             field_name = part.get("field") if isinstance(part, dict) else None
             if not isinstance(field_name, str):
                 raise SchemaError("Struct schema's field name not specified properly")
+            field = _read(part, depth + 1, replace_null, expansion)
             if not field_name:
                 raise SchemaError("fieldName cannot be null.")
             if field_name in fields:
                 raise SchemaError(f"Cannot create field because of field name duplication {field_name}")
-            fields[field_name] = _read(part, depth + 1, replace_null, expansion)
+            fields[field_name] = field
     for name in ("name", "doc"):
         if isinstance(node.get(name), str):
             parts[name] = node[name]

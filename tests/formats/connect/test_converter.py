@@ -81,6 +81,13 @@ KEYS = {"type": "map", "keys": {"type": "string"}, "values": {"type": "int8"}}
             'for key of map field: "a"',
         ),
         ({**KEYS, "keys": {**DATE, "type": "string"}, "default": {"5": 1}}, {}, "Invalid default value"),
+        # What is wrong first, where two things are.
+        ({**KEYS, "keys": DATE}, [["x", 1], 5], "Invalid type for Date"),
+        ({**KEYS, "keys": None}, {}, "keySchema cannot be null."),
+        ({**KEYS, "keys": 5, "values": None}, {}, "Schema must contain 'type' field"),
+        ({**KEYS, "values": None}, {}, "valueSchema cannot be null."),
+        ({"type": "map", "keys": 5}, {}, "Map schema did not specify the value type"),
+        ({"type": "struct", "fields": [{"field": "", "type": 5}]}, {}, "Schema must contain 'type' field"),
     ],
 )
 def test_refused(schema, payload, reason):
@@ -107,6 +114,13 @@ def test_the_content_of_a_schema_is_for_schemas_that_are_enabled():
     plain = JsonConverter(converter_config(content | {"schemas.enable": "false"}))
     assert plain.to_connect_data(b"300") == (None, 300)
     assert plain.to_connect_data(b"") == (None, None)
+
+
+def test_a_scale_that_is_no_number():
+    schema = ConnectSchema.from_json({**DECIMAL, "parameters": {"scale": "x"}})
+    with pytest.raises(RowError) as caught:
+        JsonConverter().from_connect_data(schema, Decimal(1))
+    assert caught.value.reason == "Invalid scale parameter found in Decimal schema: "
 
 
 @pytest.mark.parametrize(
