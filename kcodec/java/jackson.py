@@ -228,9 +228,9 @@ def _decode(data: bytes) -> tuple[str, int]:
     if head == b"\xff\xfe\x00\x00" or (marked and head[1:] == b"\0\0\0"):
         return _utf32(data, "utf-32-le"), 4
     if (marked and head[:2] == b"\xfe\xff") or (len(head) >= 2 and head[0] == 0):
-        return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
+        return data.decode("utf-16-be", "replace").removeprefix("\ufeff"), 2
     if (marked and head[:2] == b"\xff\xfe") or (len(head) >= 2 and head[1] == 0):
-        return data.decode("utf-16-le", "replace").lstrip("\ufeff"), 2
+        return data.decode("utf-16-le", "replace").removeprefix("\ufeff"), 2
     if marked:
         data = data.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -418,8 +418,9 @@ class _Reader:
                 not self.text.startswith(word, self.at)
                 or after.isalnum()
                 or after in ("_", "$")
-                # In UTF-8, all that is no ASCII, and what Java leaves out of names.
+                # In UTF-8, all that is no ASCII, and what Java leaves out of names; else the end of a cut character.
                 or (after >= "\x7f" and self.width == 1)
+                or after == "\udc80"
             ):
                 self.fail("Unrecognized token")
             self.at += len(word)

@@ -216,6 +216,11 @@ def test_schemas_are_read_quickly(monkeypatch):
         (b"\xef\xbb\xbf", 0),
         (b"\xef\xbb\xbf ", ...),
         (b"\xef\xbb\xbf1", 1),
+        ("\ufeff[]".encode("utf-16-le"), []),
+        ("\ufeff\ufeff[]".encode("utf-16-le"), 0),
+        ("\ufeff\ufeff[]".encode("utf-16-be"), 0),
+        ("null".encode("utf-32-be") + b"0", 0),
+        ("[null]".encode("utf-32-be") + b"0", [None]),
     ],
 )
 def test_bytes_that_are_no_text(data, expected):
