@@ -10,7 +10,7 @@ from kcodec.formats.connect.arrow import column_value, row_value
 from kcodec.formats.connect.converter import JsonConverter
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
-from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Reading, Target
+from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Target
 from kcodec.plan.failure import RowError
 
 __all__ = ["RowConverter"]
@@ -27,19 +27,21 @@ class RowConverter:
         self._enveloped = enveloped
         self._max_expansion = max_expansion
 
-    def read(self, data: bytes, target: Target, reading: Reading | None) -> Any:
-        """Read one row to what `pyarrow.array` takes for the target's ``inner``; no envelope has no reading."""
+    def read(self, data: bytes, target: Target) -> Any:
+        """Read one row to what `pyarrow.array` takes for the type that is `unscaled` of the target's ``inner``."""
         start = 0
         try:
-            if isinstance(target, NullTarget):
-                if self._converter.to_connect_data(data)[1] is not None:
-                    raise RowError("schema_error", reason=(reading and reading.reason) or NO_SCHEMA)
-                return None
             if not self._enveloped:
                 writer, value = target.schema, self._converter.payload(target.schema, data)
             else:
+                # Of its own text, as it may only begin and end like a row of another schema.
                 found = kernel("formats.connect._envelope").scan(data)
-                schema = None if reading is None or found.code else reading.schema
+                reading = None if found.code else target.reading(data[found.schema : found.schema_end])
+                if isinstance(target, NullTarget):
+                    if self._converter.to_connect_data(data)[1] is not None:
+                        raise RowError("schema_error", reason=(reading and reading.reason) or NO_SCHEMA)
+                    return None
+                schema = None if reading is None else reading.schema
                 if schema is not None:
                     start = found.payload
                     value = self._converter.payload(schema, data[start : found.payload_end])

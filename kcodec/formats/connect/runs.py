@@ -36,11 +36,6 @@ class _Run(NamedTuple):
     readings: list[Reading]
     faults: Sequence[Fault]
 
-    def reading(self, row: int) -> Reading | None:
-        """Return the reading of a row; None if it is no envelope."""
-        number = 0 if self.selector is None else memoryview(self.selector).cast("i")[row]
-        return self.readings[number] if number >= 0 else None
-
 
 class RunReader:
     """Reads columns of rows into the columns of a target; a run has programs for at most `max_schemas` schemas.
@@ -103,7 +98,7 @@ class RunReader:
         if self._exact and faults:
 
             def read(data: bytes, row: int) -> Any:
-                return self._rows.read(data, target, run.reading(row))
+                return self._rows.read(data, target)
 
             open_faults = [fault for fault in faults if fault.code not in self._final]
             final = [fault for fault in faults if fault.code in self._final]

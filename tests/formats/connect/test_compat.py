@@ -80,3 +80,15 @@ def test_names_of_other_types(impl):
     for schema, payload in ((dates, 5), (prices, {"AQ==": 1})):
         _, report = codec.decode(rows((struct(a=schema), {"a": payload})), errors="report")
         assert codes(report) == ([0], ["type_mismatch"])
+
+
+def test_a_row_that_begins_and_ends_like_another(impl):
+    """It is not read by the schema of that one when it is read again."""
+    values = [
+        b'{"payload":1,"schema":{"type":"int8","doc":"\\""}}',
+        b'{"payload":300,"schema":{"x},"schema":{"type":"int8","doc":"\\""}}',
+    ]
+    for column in (values, values[1:]):
+        array, report = ConnectJsonCodec({"type": "int8"}, compat="connect").decode(column, errors="report")
+        assert array.to_pylist() == [1, None][-len(column) :]
+        assert codes(report) == ([len(column) - 1], ["json_syntax"])
