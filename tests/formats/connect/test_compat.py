@@ -4,6 +4,7 @@ import datetime
 import json
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from connect_rows import DECIMAL, codes, rows, struct
 
@@ -40,6 +41,7 @@ DIFFERENCES = [
     ('{"type":"int8"}', b"5 and more", "trailing_bytes", "5"),
     ('{"type":"int8"}', '"\ufeff5"'.strip('"').encode("utf-16-le"), "invalid_utf8", "5"),
     (json.dumps(struct(a={"type": "int8"})), b'{"a":"x","a":2}', "json_type", "{'a': 2}"),
+    ('{"type":"string"}', b'"\xed\xa0\xbd\xed\xb8\x80"', "invalid_utf8", repr("\U0001f600")),
     ('{"type":"string"}', b'"\\ud800"', "lone_surrogate", "lone_surrogate"),
     (json.dumps(DECIMAL), b"1.567", "inexact", "inexact"),
     (json.dumps(DECIMAL), b"1" * 40, "decimal_precision", "decimal_precision"),
@@ -80,6 +82,30 @@ def test_names_of_other_types(impl):
     for schema, payload in ((dates, 5), (prices, {"AQ==": 1})):
         _, report = codec.decode(rows((struct(a=schema), {"a": payload})), errors="report")
         assert codes(report) == ([0], ["type_mismatch"])
+
+
+def test_empty_rows_whose_schema_does_not_fit(impl):
+    texts = {"type": "array", "items": {"type": "string"}, "optional": True}
+    numbers = {"type": "array", "items": {"type": "int8"}}
+    values = rows((texts, None), (texts, []), (texts, ["x"]))
+    for compat, found in ((None, [None] * 3), ("connect", [None, [], None])):
+        array, report = ConnectJsonCodec(numbers, compat=compat).decode(values, errors="report")
+        assert array.to_pylist() == found
+        assert set(report["code"].to_pylist()) == {"unresolvable"}
+
+
+def test_the_default_of_a_map_keeps_its_order(impl):
+    schema = {
+        "type": "map",
+        "keys": {"type": "int8"},
+        "values": {"type": "int8"},
+        "default": [[9, 1], [2, 1]],
+    }
+    for compat in (None, "connect"):
+        (written,) = ConnectJsonCodec(schema, compat=compat).encode(
+            pa.array([[(9, 1), (2, 1)]], pa.map_(pa.int8(), pa.int8()))
+        )
+        assert written.as_py().count(b"[[9,1],[2,1]]") == 2
 
 
 def test_a_row_that_begins_and_ends_like_another(impl):
