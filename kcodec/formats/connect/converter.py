@@ -150,6 +150,15 @@ class JsonConverter:
         except JacksonError as error:
             raise _syntax(error) from None
 
+    def enclosed(self, schema: ConnectSchema, data: bytes) -> Any:
+        """Read the value of a schema from the bytes that it has within an envelope, all of which belong to it."""
+        start = b"[ "
+        try:
+            (node,) = _tree(b"%s%s]" % (start, data))
+        except JacksonError as error:
+            raise _syntax(JacksonError(str(error), error.offset - len(start))) from None
+        return self.value(schema, node)
+
     def value(self, schema: ConnectSchema, node: Any) -> Any:
         """Convert a JSON tree by the converter's settings."""
         expansion = Expansion(self.max_expansion, self.nonfinite)

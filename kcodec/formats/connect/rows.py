@@ -44,7 +44,7 @@ class RowConverter:
                 schema = None if reading is None else reading.schema
                 if schema is not None:
                     start = found.payload
-                    value = self._converter.payload(schema, data[start : found.payload_end])
+                    value = self._converter.enclosed(schema, data[start : found.payload_end])
                 else:
                     # What is wrong with it, or an envelope that only Jackson takes.
                     schema, value = self._converter.to_connect_data(data)

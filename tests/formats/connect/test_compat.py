@@ -118,3 +118,20 @@ def test_a_row_that_begins_and_ends_like_another(impl):
         array, report = ConnectJsonCodec({"type": "int8"}, compat="connect").decode(column, errors="report")
         assert array.to_pylist() == [1, None][-len(column) :]
         assert codes(report) == ([len(column) - 1], ["json_syntax"])
+
+
+@pytest.mark.parametrize(
+    ("payload", "at"),
+    [(b"true:1", 4), (b"1\0", 1), (b"null\\", 4), (b"00x", 2), (b"[" * 1000 + b"]" * 1000, None)],
+)
+def test_what_stands_behind_a_payload_belongs_to_its_envelope(payload, at, impl):
+    schema = b'{"type":"string","optional":true}'
+    codec = ConnectJsonCodec(schema, compat="connect")
+    for start, end in (
+        (b'{"payload":', b',"schema":%s}' % schema),
+        (b'{"schema":%s,"payload":' % schema, b"}"),
+    ):
+        array, report = codec.decode([start + payload + end, start + b"00" + end], errors="report")
+        assert array.to_pylist() == [None, None]
+        assert codes(report) == ([0], ["json_syntax"])
+        assert at is None or report["offset"].to_pylist() == [len(start) + at]
