@@ -25,7 +25,7 @@ from kcodec.formats.schema_format import schema_format
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 
-from contracts import comparable  # noqa: E402
+from side_by_side import comparable  # noqa: E402
 
 #: Properties of the test suite, by the file that holds them: what they draw is drawn from the fuzzer's bytes.
 PROPERTIES = {
