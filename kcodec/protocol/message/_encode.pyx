@@ -263,9 +263,12 @@ cdef bint at_default(const Input *columns, const Op *op, const Op *stop, int64_t
                 return False
             op += 1
             continue
-        if op.code == FAIL or not is_valid(column, item):
+        if op.code == FAIL:
             return False
-        if op.code == IS_TEXT:
+        if not is_valid(column, item):
+            if not op.nullable:
+                return False
+        elif op.code == IS_TEXT:
             begin = start_of(column, item)
             size = start_of(column, item + 1) - begin
             if size != op.data_size or memcmp(column.data + begin, op.data, size) != 0:

@@ -495,6 +495,9 @@ def _is_default(node: Node, value: Any) -> bool:
         return value is None
     if node.op is Op.FAIL:
         return False
+    if value is None:
+        # Columns of unknown tags are null where other rows have some.
+        return node.name == UNKNOWN
     if node.op is Op.RECORD:
         return isinstance(value, dict) and all(
             _is_default(child, value[child.name]) for child in node.children if child.name in value

@@ -340,7 +340,7 @@ cdef class _Writer:
         if op.code == IS_NULL:
             return value is None
         if value is None:
-            return False
+            return op.nullable
         if op.code == IS_TEXT:
             data = PyBytes_FromStringAndSize(<const char *>op.data, op.data_size)
             return (value == (data.decode() if op.number else data)) is True

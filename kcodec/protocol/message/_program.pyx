@@ -15,6 +15,7 @@ import struct
 import pyarrow as pa
 
 from kcodec.plan.node import Limits, Op as Step
+from kcodec.protocol.message.plan import UNKNOWN
 
 #: Step -> op that reads it, op that writes it, bytes, how it looks in Python.
 _FIXED = {
@@ -298,7 +299,7 @@ cdef class MessageProgram(Program):
         self.ops[at].size = len(node.children)
         self.cost(owner, 5)
         if node.column >= 0:
-            self.paths[at] = inside(path, "_unknown_tagged_fields")
+            self.paths[at] = inside(path, UNKNOWN)
             self.cost(self.layout[node.column].children[0], 10)
         for child in node.children:
             below = inside(path, child.name)
@@ -327,7 +328,8 @@ cdef class MessageProgram(Program):
             return 0
         kind = node.children[0].op
         if kind in _ARRAYS:
-            self.add(IS_EMPTY, node, path, node.column)
+            at = self.add(IS_EMPTY, node, path, node.column)
+            self.ops[at].nullable = node.name == UNKNOWN
         elif kind in _SIZED:
             at = self.add(IS_TEXT, node, path, node.column)
             self.set_constant(at, content(node.data))

@@ -311,9 +311,8 @@ class MessageCodec(Codec):
             If the versions are missing.
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
-        # Of a list, the columns are those that its dicts have: of any version, as columns may be.
-        every = sorted({*self.spec.valid_versions, *self.versions})
-        kind = self._type(every, True) if isinstance(array, (list, tuple)) else None
+        # Of a list, the columns are those that its dicts have.
+        kind = self._every_field() if isinstance(array, (list, tuple)) else None
         parts, chunked = run.parts(arrays(array, kind))
         pick = self._picker(versions, sum(map(len, parts)), decoding=False)
         module = kernel()
@@ -501,13 +500,12 @@ class MessageCodec(Codec):
         return version
 
     def _every_field(self) -> pa.StructType:
-        """Return the type of the fields of all versions, which a dict may have."""
-        every = sorted({*self.spec.valid_versions, *self.versions})
-        kind = message_type(self.spec, every, unknown_tags=True)
+        """Return the type of all fields and tags that a dict may have."""
+        large = self._options.large
+        kind = message_type(self.spec, None, unknown_tags=True, large=large)
         if self.header not in HEADER_TYPES:
             return kind
-        header = header_spec(self.header)
-        return _framed(message_type(header, header.valid_versions, unknown_tags=True), kind)
+        return _framed(message_type(header_spec(self.header), None, unknown_tags=True, large=large), kind)
 
     def size(self, message: dict[str, Any], version: int | None = None) -> int:
         """Return how many bytes `encode_one` writes; it raises the same errors."""

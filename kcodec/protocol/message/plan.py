@@ -61,25 +61,29 @@ class Part(NamedTuple):
 
 
 def message_type(
-    spec: MessageSpec, versions: Iterable[int], *, unknown_tags: bool = False, large: bool = False
+    spec: MessageSpec, versions: Iterable[int] | None, *, unknown_tags: bool = False, large: bool = False
 ) -> pa.StructType:
     """Return the Arrow type of a message: the fields of all of some versions.
 
-    Fields are nullable where they may be null in one of the versions, or are null where they are absent. Raise
-    `SchemaError` if structs are nested too deeply.
+    Fields are nullable where they may be null in one of the versions, or are null where they are absent. With None for
+    the versions it is what a writer may be given: all that the definition has, even outside of its valid versions, and
+    all nullable. Raise `SchemaError` if structs are nested too deeply.
     """
-    return _Types(spec, tuple(versions), unknown_tags, large).struct(spec.struct)
+    return _Types(spec, versions, unknown_tags, large).struct(spec.struct)
 
 
 class _Types:
-    def __init__(self, spec: MessageSpec, versions: tuple[int, ...], unknown_tags: bool, large: bool) -> None:
+    def __init__(
+        self, spec: MessageSpec, versions: Iterable[int] | None, unknown_tags: bool, large: bool
+    ) -> None:
         self.spec = spec
         self.structs = spec.structs
-        self.versions = versions
+        self.every = versions is None
+        self.versions = tuple(versions or ())
         self.string = pa.large_string() if large else pa.string()
         self.binary = pa.large_binary() if large else pa.binary()
         self.list = pa.large_list if large else pa.list_
-        self.unknown = unknown_tags and any(map(spec.flexible_in, versions))
+        self.unknown = unknown_tags and (self.every or any(map(spec.flexible_in, self.versions)))
         self.depth = 0
 
     def struct(self, struct: StructSpec, *, absent: bool = False) -> pa.StructType:
@@ -90,7 +94,7 @@ class _Types:
         fields = [
             self.field(field, absent)
             for field in struct.fields
-            if any(version in field.versions for version in self.versions)
+            if self.every or any(version in field.versions for version in self.versions)
         ]
         if self.unknown:
             entry = [
@@ -122,7 +126,7 @@ class _Types:
         if field.type.is_array:
             kind = self.list(pa.field("item", kind, nullable=False))
         nullable = any(version in field.versions and field.nullable_in(version) for version in self.versions)
-        return pa.field(field.json_name, kind, nullable or missing)
+        return pa.field(field.json_name, kind, self.every or nullable or missing)
 
 
 def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":

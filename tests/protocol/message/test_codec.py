@@ -385,6 +385,39 @@ def test_columns_of_nulls_and_of_no_struct(impl):
     assert tree.encode(pa.array([{"topics": []}])).to_pylist() == [tree.encode_one({})]
 
 
+def test_rows_without_unknown_tags_beside_rows_with_some(impl):
+    """Their tags are null in the column: that is none, in versions without tags and in structs at their default too."""
+    codec = MessageCodec.for_versions("""{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+",
+        "fields": [
+        {"name": "Parts", "type": "[]Part", "versions": "0+", "fields": [
+            {"name": "X", "type": "int8", "versions": "0+"}]},
+        {"name": "Inner", "type": "Inner", "versions": "1+", "taggedVersions": "1+", "tag": 0, "fields": [
+            {"name": "X", "type": "int8", "versions": "1+"}]}]}""")
+    tags = {UNKNOWN: [{"tag": 3, "data": b"x"}]}
+    rows = [
+        ({"parts": [{"x": 1} | tags], "inner": {"x": 1} | tags} | tags, 1),
+        ({"parts": [{"x": 1}], "inner": {"x": 0}}, 0),
+        ({"parts": [{"x": 1}], "inner": {"x": 0}}, 1),
+    ]
+    messages, versions = zip(*rows, strict=True)
+    encoded = codec.encode(list(messages), versions=list(versions)).to_pylist()
+    assert encoded == [codec.encode_one(message, version) for message, version in rows]
+    assert encoded[1:] == [b"\0\0\0\1\1", b"\2\1\0\0"]
+    nulls = {"parts": [{"x": 1, UNKNOWN: None}], "inner": {UNKNOWN: None}, UNKNOWN: None}
+    assert [codec.encode_one(nulls, version) for version in (0, 1)] == encoded[1:]
+
+
+def test_unknown_tags_of_a_message_that_is_never_flexible(impl):
+    codec = MessageCodec(EMPTY, 0)
+    assert codec.encode_one({"outer": [{UNKNOWN: []}], UNKNOWN: []}) == codec.encode_one({"outer": [{}]})
+    tags = {UNKNOWN: [{"tag": 0, "data": b""}]}
+    for message, path in ((tags, UNKNOWN), ({"outer": [tags]}, f"outer[0].{UNKNOWN}")):
+        for encode in (codec.encode_one, lambda message: codec.encode([message])):
+            with pytest.raises(EncodeError, match="Tagged fields were set, but version 0") as caught:
+                encode(message)
+            assert (caught.value.path, caught.value.code) == (path, "non_default")
+
+
 def test_uuids_of_python(impl):
     codec = MessageCodec(COMMIT, 4)
     number = uuid.UUID(int=5)
