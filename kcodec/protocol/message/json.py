@@ -6,11 +6,13 @@ base64 too, where Kafka's converters lose them.
 """
 
 import base64
-import binascii
+from collections.abc import Callable
 from typing import Any
 
 from kcodec.errors import EncodeError, is_whole
+from kcodec.java.jackson import decode_base64
 from kcodec.protocol.message.plan import UNKNOWN, default_of
+from kcodec.protocol.spec.defaults import decode_uuid
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
 
@@ -74,6 +76,7 @@ class _Writer:
         self.serialize_records = serialize_records
 
     def struct(self, struct: StructSpec, message: dict[str, Any], path: str) -> dict[str, Any]:
+        _check_version("write", struct, self.version, path)
         _expect(message, dict, path)
         prefix = f"{path}." if path else ""
         node: dict[str, Any] = {}
@@ -114,6 +117,12 @@ class _Writer:
         return value
 
 
+def _check_version(verb: str, struct: StructSpec, version: int, path: str) -> None:
+    # The message itself, which has no path, is read at any version.
+    if path and version not in struct.versions:
+        raise _fail("unsupported_version", path, f"Can't {verb} version {version} of {struct.name}")
+
+
 def _expect(value: Any, kind: Any, path: str, other: Any = ()) -> None:
     if not isinstance(value, kind) or isinstance(value, other):
         raise _fail("type_mismatch", path, f"the field takes no {type(value).__name__}")
@@ -126,7 +135,8 @@ def _python(value: Any) -> Any:
 def from_json(spec: MessageSpec, version: int, node: Any, *, compat: str | None = None) -> dict[str, Any]:
     """Read the JSON form of a message; see `MessageCodec.from_json`.
 
-    With ``compat="kafka"`` int8 from 128 to 256 are read as Kafka does, which takes 128 away from them.
+    With ``compat="kafka"`` three things are read as Kafka does: int8 from 128 to 256, from which it takes 128 away; a
+    null that only other versions of the field may have; and what is no object, as one without fields.
     """
     return _Reader(spec, version, compat == "kafka").struct(spec.struct, node, "")
 
@@ -138,8 +148,11 @@ class _Reader:
         self.is_lenient = is_lenient
 
     def struct(self, struct: StructSpec, node: Any, path: str) -> dict[str, Any]:
+        _check_version("read", struct, self.version, path)
         if not isinstance(node, dict):
-            raise _fail("type_mismatch", path, f"{struct.name} expected a JSON object")
+            if not self.is_lenient:
+                raise _fail("type_mismatch", path, f"{struct.name} expected a JSON object")
+            node = {}
         prefix = f"{path}." if path else ""
         message = {}
         for field in struct.fields:
@@ -164,8 +177,8 @@ class _Reader:
     def value(self, struct: StructSpec, field: FieldSpec, node: Any, within: bool, path: str) -> Any:
         about = struct.name
         if node is None:
-            nullable = field.nullable_in(self.version) if within else not field.nullable_versions.empty
-            if nullable:
+            of_any = self.is_lenient or not within
+            if not field.nullable_versions.empty if of_any else field.nullable_in(self.version):
                 return None
             raise _fail("null_value", path, f"{about} expected a value of {field.type}, but got null")
         if not field.type.is_array:
@@ -183,12 +196,12 @@ class _Reader:
         if not isinstance(node, expected):
             raise _fail("type_mismatch", path, f"{about} expected {element}, but got {_json_type(node)}")
         if element == "uuid":
-            data = _base64(node, path, b"-_")
+            data = _decoded(decode_uuid, node, path)
             if len(str(node)) > 24 or len(data) != 16:
                 raise _fail("fixed_size", path, f"{about}: {node!r} is not a UUID in base64")
             return data
         if element in ("bytes", "records"):
-            return _base64(node, path, None)
+            return _decoded(decode_base64, node, path)
         return node
 
     def integer(self, about: str, element: str, node: Any, path: str) -> int:
@@ -197,16 +210,17 @@ class _Reader:
             raise _fail("type_mismatch", path, f"{about}: expected an integer, but got {_json_type(node)}")
         value = node
         if self.is_lenient and element == "int8" and 128 <= value <= 256:
-            value -= 128
+            # As a byte of Java, 128 is -128.
+            value -= 128 if value < 256 else 384
         if not lowest <= value <= highest:
             raise _fail("out_of_range", path, f"{about}: value {node} does not fit in {words}.")
         return value
 
 
-def _base64(text: Any, path: str, altchars: bytes | None) -> bytes:
+def _decoded(decode: Callable[[str], bytes], text: str, path: str) -> bytes:
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), altchars, validate=True)
-    except (binascii.Error, ValueError):
+        return decode(text)
+    except ValueError:
         raise _fail("type_mismatch", path, f"{text!r} is not base64") from None
 
 

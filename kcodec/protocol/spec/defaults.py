@@ -8,7 +8,7 @@ from typing import Any
 from kcodec.java.numbers import parse_java_double, parse_java_integer
 from kcodec.protocol.spec.json import SpecError
 
-__all__ = ["check", "value"]
+__all__ = ["check", "decode_uuid", "value"]
 
 #: Integer type -> bits by which the generator reads its default, and bits of the values there are.
 _INTEGERS = {
@@ -52,7 +52,7 @@ def check(name: str, kind: str, text: str, is_nullable: bool) -> None:
         except ValueError:
             raise _invalid(name, kind, text) from None
     elif kind == "uuid":
-        if text and len(_base64(name, text)) < 16:
+        if text and len(_uuid(name, text)) < 16:
             raise _invalid(name, kind, text)
     elif kind == "records":
         return
@@ -82,7 +82,7 @@ def value(name: str, kind: str, text: str) -> Any:
     if kind == "uuid":
         if len(text) > 24:
             raise _invalid(name, kind, text)
-        return uuid.UUID(bytes=_base64(name, text)) if text else uuid.UUID(int=0)
+        return uuid.UUID(bytes=_uuid(name, text)) if text else uuid.UUID(int=0)
     return {"string": text, "bytes": b"", "array": (), "struct": {}}[kind]
 
 
@@ -90,12 +90,24 @@ def _invalid(name: str, kind: str, text: str) -> SpecError:
     return SpecError(f"Invalid default for {kind} field {name}: {text}", "default_value")
 
 
-def _base64(name: str, text: str) -> bytes:
+def _uuid(name: str, text: str) -> bytes:
+    try:
+        return decode_uuid(text)
+    except ValueError:
+        raise _invalid(name, "uuid", text) from None
+
+
+def decode_uuid(text: str) -> bytes:
+    r"""Decode Base64 of URLs, whose padding may be left out, of any length; a `ValueError` for what is none.
+
+    >>> decode_uuid("-_8="), decode_uuid("-_8")
+    (b'\xfb\xff', b'\xfb\xff')
+    """
     body = text.rstrip("=")
     padding = len(text) - len(body)
     is_whole = len(body) % 4 != 1 and padding in (0, -len(body) % 4)
     if not is_whole or not re.fullmatch(r"[A-Za-z0-9_-]*", body):
-        raise _invalid(name, "uuid", text)
+        raise ValueError("this is no Base64 of URLs")
     return base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
 
 

@@ -582,7 +582,82 @@ def test_json_form_of_every_type():
     for key, bad in (("real", 1), ("small", 128), ("id", "AAAA"), ("id", "AA+A"), ("batches", 5)):
         with pytest.raises(EncodeError):
             codec.from_json(form | {key: bad})
-    assert lenient.from_json(form | {"small": 200})["small"] == 72
+    assert [lenient.from_json(form | {"small": small})["small"] for small in (200, 256)] == [72, -128]
+
+
+def test_base64_of_the_json_form():
+    """Bytes are read as Jackson reads them, UUIDs as Java's decoder of URLs does."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "0+", "fields": [
+        {"name": "Data", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 0},
+        {"name": "Id", "type": "uuid", "versions": "0+", "taggedVersions": "0+", "tag": 1}]}""",
+        0,
+    )
+    assert codec.from_json({"data": " AAEC\nAw== "})["data"] == b"\0\1\2\3"
+    for text in ("AA=", "AA", "AAAA=", "-_-_"):
+        with pytest.raises(EncodeError, match=r"type_mismatch: row 0, data: .* is not base64"):
+            codec.from_json({"data": text})
+    for text in ("_" * 22, "_" * 22 + "=="):
+        assert codec.from_json({"id": text})["id"] == b"\xff" * 16
+    for text in ("/" * 22, "_" * 22 + "=", "_" * 23, "_" * 24):
+        with pytest.raises(EncodeError):
+            codec.from_json({"id": text})
+
+
+def test_structs_of_other_versions_in_the_json_form():
+    codec = MessageCodec(
+        """{"type": "data", "name": "M", "validVersions": "0-2", "flexibleVersions": "none", "fields": [
+        {"name": "Early", "type": "Part", "versions": "0+"},
+        {"name": "Late", "type": "[]Later", "versions": "1+", "fields": [
+            {"name": "At", "type": "int8", "versions": "1+"}]}],
+        "commonStructs": [{"name": "Part", "versions": "0-1", "fields": [
+            {"name": "At", "type": "int8", "versions": "0+"}]}]}""",
+        0,
+    )
+    form = {"early": {"at": 1}, "late": []}
+    assert codec.from_json(form) == form
+    with pytest.raises(
+        EncodeError, match=r"unsupported_version: row 0, late\[0\]: Can't read version 0 of Later"
+    ):
+        codec.from_json(form | {"late": [{"at": 1}]})
+    newest = MessageCodec(codec.spec, 2)
+    for verb, convert in (("read", newest.from_json), ("write", newest.to_json)):
+        with pytest.raises(EncodeError, match=f"row 0, early: Can't {verb} version 2 of Part"):
+            convert(form)
+
+
+def test_what_only_kafkas_converters_read():
+    spec = MessageSpec.parse("""{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "0+",
+        "fields": [{"name": "Text", "type": "string", "versions": "0+", "nullableVersions": "1+"},
+        {"name": "Part", "type": "Part", "versions": "0+", "taggedVersions": "0+", "tag": 0, "fields": [
+            {"name": "At", "type": "int8", "versions": "0+", "taggedVersions": "0+", "tag": 0}]}]}""")
+    for form, path in (({"text": None}, "text"), ({"text": "", "part": [5]}, "part")):
+        with pytest.raises(EncodeError) as caught:
+            MessageCodec(spec, 0).from_json(form)
+        assert caught.value.path == path
+    lenient = MessageCodec(spec, 0, compat="kafka")
+    assert lenient.from_json({"text": None})["text"] is None
+    assert lenient.from_json({"text": "", "part": [5]}) == {"text": "", "part": {"at": 0}}
+    with pytest.raises(EncodeError, match="unable to locate field 'text'"):
+        lenient.from_json([])
+
+
+def test_a_field_that_no_valid_version_has(impl):
+    """Such a field is like one of another version."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "M", "validVersions": "1-2", "flexibleVersions": "none", "fields": [
+        {"name": "Now", "type": "int8", "versions": "0+"},
+        {"name": "Once", "type": "int8", "versions": "0"},
+        {"name": "Soon", "type": "string", "versions": "3+", "nullableVersions": "3+", "ignorable": true}]}""",
+        2,
+    )
+    assert codec.encode_one(codec.from_json({"now": 1, "once": 0, "soon": None})) == b"\1"
+    assert codec.encode([{"now": 1, "once": 0, "soon": "x"}]).to_pylist() == [b"\1"]
+    for encode in (codec.encode_one, lambda message: codec.encode([message])):
+        with pytest.raises(
+            EncodeError, match="non_default: row 0, once: Attempted to write a non-default once"
+        ):
+            encode({"once": 1})
 
 
 def test_versions_and_options_that_are_not(impl):
