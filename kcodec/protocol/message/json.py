@@ -144,6 +144,7 @@ def from_json(spec: MessageSpec, version: int, node: Any, *, compat: str | None 
 class _Reader:
     def __init__(self, spec: MessageSpec, version: int, is_lenient: bool) -> None:
         self.structs = spec.structs
+        self.valid_versions = spec.valid_versions
         self.version = version
         self.is_lenient = is_lenient
 
@@ -178,8 +179,11 @@ class _Reader:
         about = struct.name
         if node is None:
             of_any = self.is_lenient or not within
-            if not field.nullable_versions.empty if of_any else field.nullable_in(self.version):
+            possible = self.valid_versions & struct.versions & field.nullable_versions
+            if not possible.empty if of_any else field.nullable_in(self.version):
                 return None
+            if self.is_lenient and field.type.is_struct:
+                return self.item(about, field.type.element, node, path)
             raise _fail("null_value", path, f"{about} expected a value of {field.type}, but got null")
         if not field.type.is_array:
             return self.item(about, field.type.element, node, path)

@@ -637,7 +637,10 @@ def test_what_only_kafkas_converters_read():
         assert caught.value.path == path
     lenient = MessageCodec(spec, 0, compat="kafka")
     assert lenient.from_json({"text": None})["text"] is None
-    assert lenient.from_json({"text": "", "part": [5]}) == {"text": "", "part": {"at": 0}}
+    for odd in ([5], None, "x"):
+        assert lenient.from_json({"text": "", "part": odd}) == {"text": "", "part": {"at": 0}}
+    with pytest.raises(EncodeError, match="part.at"):
+        lenient.from_json({"text": "", "part": {"at": None}})
     with pytest.raises(EncodeError, match="unable to locate field 'text'"):
         lenient.from_json([])
 
@@ -651,8 +654,11 @@ def test_a_field_that_no_valid_version_has(impl):
         {"name": "Soon", "type": "string", "versions": "3+", "nullableVersions": "3+", "ignorable": true}]}""",
         2,
     )
-    assert codec.encode_one(codec.from_json({"now": 1, "once": 0, "soon": None})) == b"\1"
+    assert codec.encode_one(codec.from_json({"now": 1, "once": 0, "soon": "x"})) == b"\1"
     assert codec.encode([{"now": 1, "once": 0, "soon": "x"}]).to_pylist() == [b"\1"]
+    # No version that there is may have it, so that none may have it null.
+    with pytest.raises(EncodeError, match="null_value: row 0, soon"):
+        codec.from_json({"now": 1, "soon": None})
     for encode in (codec.encode_one, lambda message: codec.encode([message])):
         with pytest.raises(
             EncodeError, match="non_default: row 0, once: Attempted to write a non-default once"
