@@ -10,22 +10,13 @@ from kcodec.java.jackson import write_tree
 from kcodec.protocol.message.codec import MessageCodec
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.versions import MAX_VERSION
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.records import FRAMED, record_types
 from kcodec.wire._varint_py import read as read_varint
 
 __all__ = ["TopicText"]
 
-_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
 _WORD = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -45,7 +36,7 @@ class TopicText:
         self._definitions = builtin_definitions() if definitions is None else definitions
         found = record_types(topic, self._definitions)
         self._types = {number: (each, version) for each in found for number, version in each.types}
-        self._codecs: Kept[tuple[str, int], MessageCodec] = Kept()
+        self._codecs: Kept[tuple[str, int, str | None], MessageCodec] = Kept()
 
     def of(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
         """Return the texts of a record's key and value; None for what is not printed."""
@@ -55,27 +46,25 @@ class TopicText:
                 return None, self._framed(value)
             return self._keyed(offset, key, value)
         except KcodecError as error:
-            told = f"Error at offset {offset}, skipping. {error}"
-            return (None, told) if framed else (told, None)
+            if framed:
+                return None, f"Error at {offset}, skipping. {error}"
+            return f"Error at offset {offset}, skipping. {error}", None
 
     def _keyed(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
         number = _int16(key)
         assert key is not None
         if number not in self._types:
-            if self.topic == "__transaction_state":
-                return f"unknown::version={number}", None
             return f"Unknown record type {number} at offset {offset}, skipping.", None
         kind, version = self._types[number]
         assert kind.key is not None
         found = self._read(kind.key, version, key[2:])
-        if self.topic == "__transaction_state":
-            body = None if value is None else self._read(kind.value, _int16(value), value[2:])
-            (name,) = found.values()
-            return f"transaction_metadata::transactionalId={name}", _transaction(body)
         shown = write_tree({"type": str(number), "data": self._json(kind.key, version, found)})
         if value is None:
             return shown, "<DELETE>"
         version = _int16(value)
+        if version not in kind.value.valid_versions:
+            reason = f"Found an unknown record version {version} for {number} type"
+            raise DecodeError(0, 0, "", "unsupported_version", reason)
         body = self._json(kind.value, version, self._read(kind.value, version, value[2:]))
         if kind.name == "GroupMetadata" and body.get("protocolType") == "consumer":
             for member in body.get("members") or ():
@@ -91,11 +80,23 @@ class TopicText:
             if code:
                 raise DecodeError(0, at, "", code, CODES[code])
             numbers.append(number)
-        _, number, version = numbers
+        frame, number, version = numbers
+        if frame != 1:
+            raise DecodeError(0, 0, "", "unsupported_version", f"the version of the frame is {frame}, not 1")
         if number not in self._types:
             raise DecodeError(0, 1, "", "unsupported_version", f"Unknown metadata id {number}")
+        if version > MAX_VERSION:
+            raise DecodeError(0, 2, "", "unsupported_version", f"a version of {version} is too large")
         spec = self._types[number][0].value
-        body = self._json(spec, version, self._read(spec, version, (value or b"")[at:]))
+        data = (value or b"")[at:]
+        try:
+            found = self._codec(spec, version, None).decode_one(data)
+        except DecodeError as error:
+            # Of these records, the rest of a value is the only thing that Kafka's reader does not ignore.
+            if error.code == "trailing_bytes":
+                raise
+            found = self._read(spec, version, data)
+        body = self._json(spec, version, found)
         return write_tree({"type": _WORD.sub("_", spec.name).upper(), "version": version, "data": body})
 
     def _embedded(self, member: dict[str, Any], field: str, name: str) -> None:
@@ -109,10 +110,10 @@ class TopicText:
             except KcodecError:
                 pass
 
-    def _codec(self, spec: MessageSpec, version: int) -> MessageCodec:
+    def _codec(self, spec: MessageSpec, version: int, compat: str | None = "kafka") -> MessageCodec:
         # Later versions only add tagged fields.
         known = min(max(version, spec.valid_versions.lowest), spec.valid_versions.highest)
-        return self._codecs.get((spec.name, known), lambda: MessageCodec(spec, known, compat="kafka"))
+        return self._codecs.get((spec.name, known, compat), lambda: MessageCodec(spec, known, compat=compat))
 
     def _read(self, spec: MessageSpec, version: int, data: bytes) -> dict[str, Any]:
         found: dict[str, Any] = self._codec(spec, version).decode_one(data)
@@ -126,21 +127,3 @@ def _int16(data: bytes | None) -> int:
     if data is None or len(data) < 2:
         raise DecodeError(0, 0, "", "truncated", CODES["truncated"])
     return int.from_bytes(data[:2], "big", signed=True)
-
-
-def _transaction(body: dict[str, Any] | None) -> str:
-    if body is None:
-        return "<DELETE>"
-    status = body["transactionStatus"]
-    partitions = [
-        f"{each['topic']}-{number}"
-        for each in body["transactionPartitions"] or ()
-        for number in each["partitionIds"]
-    ]
-    return (
-        f"producerId:{body['producerId']},producerEpoch:{body['producerEpoch']},"
-        f"state={_STATES[status] if 0 <= status < len(_STATES) else status},"
-        f"partitions=[{','.join(partitions)}],"
-        f"txnLastUpdateTimestamp={body['transactionLastUpdateTimestampMs']},"
-        f"txnTimeoutMs={body['transactionTimeoutMs']}"
-    )

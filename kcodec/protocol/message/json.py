@@ -221,7 +221,7 @@ class _Reader:
         return value
 
 
-def _decoded(decode: Callable[[str], bytes], text: str, path: str) -> bytes:
+def _decoded(decode: Callable[[str], bytes], text: Any, path: str) -> bytes:
     try:
         return decode(text)
     except ValueError:

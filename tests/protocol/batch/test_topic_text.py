@@ -71,11 +71,22 @@ def test_transactions(impl):
     )  # fmt: skip
     texts = TopicText("__transaction_state")
     assert texts.of(0, key, value) == (
-        "transaction_metadata::transactionalId=id-1",
-        "producerId:9,producerEpoch:2,state=Ongoing,partitions=[t-0,t-3],txnLastUpdateTimestamp=5,txnTimeoutMs=60000",
+        '{"type":"0","data":{"transactionalId":"id-1"}}',
+        '{"version":"0","data":{"producerId":9,"producerEpoch":2,"transactionTimeoutMs":60000,"transactionStatus":1,'
+        '"transactionPartitions":[{"topic":"t","partitionIds":[0,3]}],"transactionLastUpdateTimestampMs":5,'
+        '"transactionStartTimestampMs":0}}',
     )
     assert texts.of(0, key, None)[1] == "<DELETE>"
-    assert texts.of(0, b"\0\7" + text(b"id"), value) == ("unknown::version=7", None)
+    assert texts.of(0, b"\0\7" + text(b"id"), value) == ("Unknown record type 7 at offset 0, skipping.", None)
+
+
+@pytest.mark.parametrize("version", [-1, 5, 256])
+def test_values_of_unknown_versions(impl, version):
+    value = version.to_bytes(2, "big", signed=True) + OFFSET[2:]
+    told, nothing = TopicText("__consumer_offsets").of(3, OFFSET_KEY, value)
+    assert told.startswith("Error at offset 3, skipping. unsupported_version")
+    assert told.endswith(f"Found an unknown record version {version} for 1 type")
+    assert nothing is None
 
 
 def test_cluster_metadata(impl, shared):
@@ -86,10 +97,15 @@ def test_cluster_metadata(impl, shared):
         None,
         '{"type":"TOPIC_RECORD","version":0,"data":{"name":"t","topicId":"AAAAAAAAAAAAAAAAAAAAAA"}}',
     )
-    for broken in (None, b"", b"\1\2\0", b"\1\xff\1\0", b"\1\2"):
+    for broken in (
+        None, b"", b"\1\2\0", b"\1\xff\1\0", b"\1\2", b"\0\2\0" + body, b"\2\2\0" + body, b"\1\2\0" + body + b"\0",
+        b"\1\2\x80\x80\2" + body,
+    ):  # fmt: skip
         nothing, told = texts.of(4, None, broken)
         assert nothing is None
-        assert told.startswith("Error at offset 4, skipping. ")
+        assert told.startswith("Error at 4, skipping. ")
+    # What is odd, but all that there is, is read as Kafka does.
+    assert texts.of(4, None, b"\1\2\0" + b"\2\xff" + body[2:])[1].startswith('{"type":"TOPIC_RECORD"')
     with pytest.raises(ConfigError, match="no record of __cluster_metadata"):
         TopicText("__cluster_metadata")
 
