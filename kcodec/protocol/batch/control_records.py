@@ -61,7 +61,7 @@ _MESSAGES = {
 
 @functools.cache
 def _codec(kind: str, version: int) -> MessageCodec:
-    return MessageCodec(json.dumps(_MESSAGES[kind]), version)
+    return MessageCodec(json.dumps(_MESSAGES[kind]), version, compat="kafka")
 
 
 def to_json(kind: str, value: bytes | None) -> dict[str, Any]:

@@ -273,3 +273,17 @@ def test_control_records_are_shown_as_jackson_writes_them():
     }
     value = codec.encode_one({"version": 0, "voters": [voter]})
     assert '"name":"BRÖKER😀"' in dump_log._control({"control_type": "KRAFT_VOTERS", "value": value})
+
+
+def test_control_records_of_newer_versions_are_shown_as_kafka_reads_them():
+    """What a newer version has behind the fields that are known is not looked at."""
+    for kind, value, shown in (
+        ("SNAPSHOT_FOOTER", b"\0\1\0more", {"version": 1}),
+        ("KRAFT_VERSION", b"\0\2\0\1\0more", {"version": 2, "kRaftVersion": 1}),
+        (
+            "LEADER_CHANGE",
+            b"\0\1" + bytes(4) + b"\1\1\0more",
+            {"version": 1, "leaderId": 0, "voters": [], "grantingVoters": []},
+        ),
+    ):
+        assert control_records.to_json(kind, value) == shown
