@@ -30,7 +30,7 @@ $(RUN):
 # package is installed in place, so that tests, Spark's workers and the console script all see this checkout.
 $(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
-	@touch $@ $(if $(filter dev,$*),$(foreach extra,demo test bench,$(VENV)/$(extra).stamp))
+	@touch $@ $(if $(filter dev,$*),$(foreach extra,demo test bench sanitize,$(VENV)/$(extra).stamp))
 
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))
