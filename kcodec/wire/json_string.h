@@ -217,7 +217,7 @@ static KC_INLINE int kc_json_hex(uint8_t letter) {
 static const uint8_t *kc_json_unicode(const uint8_t *at, const uint8_t *end, uint8_t **target) {
     uint8_t *out = *target;
     do {
-        const int code = kc_json_hex(at[2]) << 12 | kc_json_hex(at[3]) << 8 | kc_json_hex(at[4]) << 4 | kc_json_hex(at[5]);
+        const int code = kc_json_hex(at[2]) * 4096 | kc_json_hex(at[3]) * 256 | kc_json_hex(at[4]) * 16 | kc_json_hex(at[5]);
         if (KC_LIKELY(at[1] == 'u' && code >= 0x80 && (code & 0xF800) != 0xD800)) {
             if (code < 0x800) {
                 out[0] = (uint8_t)(0xC0 | code >> 6);
