@@ -41,6 +41,14 @@ static inline int kc_top64(uint64_t x) { return 63 ^ __builtin_clzll(x); }
 #define KC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #endif
 
+/* Ask for what a text has behind its first line of the cache; of a long one the processor finds the rest itself. */
+static KC_INLINE void kc_prefetch_text(const uint8_t *at, int64_t size) {
+    if (size <= 64) return;
+    for (int64_t line = 64; line <= 256; line += 64) KC_PREFETCH(at + (size < line ? size : line));
+    if (size > 256 && size < 2048)
+        for (int64_t line = 320; line <= size; line += 64) KC_PREFETCH(at + line);
+}
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define KC_LE16(x) KC_BSWAP16(x)
 #define KC_LE32(x) KC_BSWAP32(x)

@@ -31,6 +31,8 @@ cdef extern from "bits.h" nogil:
     void unpack8 "kc_unpack8"(uint8_t *target, uint8_t bits)
     # Ask for memory that will be read soon; any address will do.
     void prefetch "KC_PREFETCH"(const void *address)
+    # The same for a text, but for its first 64 bytes.
+    void prefetch_text "kc_prefetch_text"(const uint8_t *at, int64_t size)
 
 
 cdef extern from "varint.h" nogil:

@@ -10,7 +10,7 @@ from kcodec.columns._builder cimport Column, offset_t
 from kcodec.formats.avro._program cimport DO_ENUM, Op, Text
 from kcodec.formats.avro.block._lanes cimport Block, reject, take_length
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport copy32, copy_wide, likely, prefetch, read_length, read_varint32, unlikely
+from kcodec.wire.cursor cimport copy32, copy_wide, likely, prefetch, prefetch_text, read_length, read_varint32, unlikely
 from kcodec.wire.status cimport OK
 
 cdef Text NO_SYMBOL
@@ -82,6 +82,7 @@ cdef inline void read_values(
                 p = q
                 if length <= ends[at] - p:
                     copy_wide(data + used, p, length)
+                    prefetch_text(p + ahead, length)
             if unlikely(length > ends[at] - p):
                 reject(block, at)
                 offsets[at + 1] = used

@@ -10,7 +10,7 @@ from kcodec.formats.json.block._drop cimport drop_failed, is_valid
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire.cursor cimport likely, load_le32, unlikely
+from kcodec.wire.cursor cimport likely, load_le32, prefetch_text, unlikely
 from kcodec.wire.json cimport json_plain32, json_plain_long, json_text
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -66,6 +66,7 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
             size = json_plain32(p + 1, data + used)
             if unlikely(size == 32) and p + 33 < end:
                 size = json_plain_long(p + 33, end, data + used + 32) - p - 1
+                prefetch_text(p + block.ahead, size)
             size &= null - 1
             if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
                 least = min(least, <int8_t>p[1])
@@ -79,6 +80,7 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
             if p[0] == 34 and p[size + 1] == 92 and p + size + 1 < end:
                 at = json_text(p + 1 + size, end, data + used + size, &more)
             if at != NULL:
+                prefetch_text(p + block.ahead, size + more)
                 least = min(least, <int8_t>p[1])
                 used += <offset_t>(size + more)
                 offsets[lane + 1] = used

@@ -18,7 +18,8 @@ from kcodec.formats.protobuf._program cimport (
 from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
+    copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_low64, unlikely,
+    unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
@@ -146,6 +147,7 @@ cdef inline void read_texts(
                     length = 0
             if length <= lane.end - p - size:
                 copy_wide(data + used, p + size, length)
+                prefetch_text(p + ahead, length)
         size += length
         if unlikely(size > lane.end - p):
             reject(block, lane)
