@@ -216,11 +216,14 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
             text = chunk[row].as_py()
             if text is not None:
                 try:
-                    text = text if isinstance(text, str) else text.decode("utf-8-sig")
-                    seen.add(_read(text))
+                    text = text if isinstance(text, str) else text.decode()
+                    seen.add(_read(text.removeprefix("\ufeff")))
                 except (ValueError, RecursionError, ArithmeticError) as error:
                     raise SchemaError(f"row {number - 1} is not JSON that is read here: {error}") from None
-    field = seen.field("", decimals, times)
+    try:
+        field = seen.field("", decimals, times)
+    except RecursionError:
+        raise SchemaError("the documents are nested too deeply") from None
     if field.metadata:
         raise SchemaError("the documents are values of several kinds, or numbers that no column holds")
     return field.type
@@ -276,6 +279,8 @@ class _Seen:
         if isinstance(value, tuple):
             self.kinds.add("object")
             for name, item in value:
+                # No field is named by half of a surrogate pair.
+                name.encode()
                 self.fields.setdefault(name, _Seen()).add(item)
         elif isinstance(value, list):
             self.kinds.add("array")

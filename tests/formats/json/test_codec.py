@@ -561,7 +561,7 @@ def test_types_are_checked():
 )
 def test_inference(impl, documents, options, expected):
     kind = infer([document.encode() for document in documents], **options)
-    assert kind == expected
+    assert kind == expected == infer(pa.array(documents), **options)
     if "sample" not in options:
         assert decode(kind, *documents)[1].num_rows == 0
 
@@ -589,13 +589,22 @@ def test_inference_of_several_kinds(impl):
     assert column.to_pylist() == [{"a": "1", "l": ["1", '"x"']}, {"a": '{"b":2}', "l": None}, None]
     with pytest.raises(kcodec.SchemaError, match="several kinds"):
         infer([b"1", b"[]"])
-    for document in ("{}".encode("utf-16"), b"1" * 5000, b"1e1000000000000000000000", b"\xff"):
+    for document in (
+        "{}".encode("utf-16"),
+        b"1" * 5000,
+        b"1e1000000000000000000000",
+        b"\xff",
+        b'{"\\ud800":1}',
+        b"[" * 2000,
+    ):
         with pytest.raises(kcodec.SchemaError, match="row 1 is not JSON that is read here"):
             infer([b"1", document])
     with pytest.raises(kcodec.SchemaError, match="row 0 is not JSON"):
         infer([b"{"])
     with pytest.raises(kcodec.SchemaError, match="NaN is not JSON"):
         infer([b"NaN"])
+    with pytest.raises(kcodec.SchemaError, match="nested too deeply"):
+        infer([b"[" * 600 + b"]" * 600])
 
 
 def test_chosen_fields(impl):
