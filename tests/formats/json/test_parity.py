@@ -429,6 +429,23 @@ def test_alike_rows_of_every_layout():
     same_in_every_layout(kind, rows)
 
 
+@pytest.mark.parametrize("order", ["abcd", "dcba"])
+def test_depth_of_rows_that_are_alike(order):
+    """Lists that are read together are as deep as others."""
+    values = {"a": '["x"]', "b": "[1.5,2]", "c": '{"c":[]}', "d": '[{"d":1}]'}
+    kind = pa.struct(
+        [
+            ("a", pa.list_(pa.string())),
+            ("b", pa.list_(pa.float64())),
+            ("c", pa.struct([("c", pa.list_(pa.list_(pa.int8())))])),
+            ("d", pa.list_(pa.struct([("d", pa.int8())]))),
+        ]
+    )
+    rows = [written({name: values[name] for name in (order, order[row % 4 :])[row % 2]}) for row in range(80)]
+    for max_depth in range(1, 4):
+        same_decode([json_plan(kind, "decode")], rows, limits=Limits(max_depth=max_depth))
+
+
 def usual(row, order="steady"):
     """Return a document of the fields of KINDS as parts; orders are few, of two, or any: each row has its own."""
     parts = {

@@ -53,7 +53,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
     elif op.code >= BOOLEAN and op.code <= DECIMAL:
         read_leaves(block, op, <Leaf *>NULL)
     elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
-            and block.context.columns[op.column].kind == LIST:
+            and block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth:
         if block.wide:
             read_lists(block, op, <int64_t *>NULL)
         else:

@@ -62,7 +62,7 @@ cdef const uint8_t *refuse(Block *block, const Op *op, int64_t lane) noexcept no
 
 cdef void read_values(Block *block, const Op *op) noexcept nogil:
     cdef Column *column = &block.context.columns[op.column]
-    cdef bint list = op.code == ITEMS and column.kind == LIST
+    cdef bint list = op.code == ITEMS and column.kind == LIST and block.depth < block.context.max_depth
     cdef const uint8_t *p
     cdef int64_t lane
     for lane in range(block.count):
