@@ -177,8 +177,6 @@ cdef class JsonDecoder(Decoder):
         if self.mixed:
             self.mixed -= 1
             return False
-        if self.block.dropped:
-            return False
         self.block.scattered = False
         found = read_apart(&self.block, root, self.depth, &self.copies)
         if found == ALIKE and self.depth < DEEPEST:

@@ -333,8 +333,9 @@ def test_scattered_rows_of_every_layout():
     same_in_every_layout(kind, rows)
 
 
+@pytest.mark.parametrize("nulls", [0, 0.01, 0.5])
 @pytest.mark.parametrize(("producers", "same"), [(2, 0), (4, 1), (3, 2), (2, 3), (5, 0)])
-def test_rows_of_producers(producers, same):
+def test_rows_of_producers(producers, same, nulls):
     """Each producer has an order of keys, which the first keys may not tell; their values are of any length."""
     names = [field.name for field in KINDS]
     orders = [
@@ -344,7 +345,7 @@ def test_rows_of_producers(producers, same):
     r = random.Random(producers)
     good = {name: values.split(" || ")[0].split(" | ") for name, values in VALUES.items()}
     rows = [
-        written({name: r.choice(good[name]) for name in r.choice(orders)}) if row != 100 else None
+        written({name: r.choice(good[name]) for name in r.choice(orders)}) if r.random() >= nulls else None
         for row in range(500)
     ]
     same_decode([json_plan(pa.struct(KINDS), "decode")], rows)

@@ -4,18 +4,20 @@
            first                  second                   first
 
 The rows of one order are read a field at a time, as if there were no others, and then those of the next. They are
-stored like this, and put into their own order when all are (kcodec/columns/_order.pyx).
+stored like this, and put into their own order when all are (kcodec/columns/_order.pyx). Null rows stand behind all
+orders until then.
 The first keys of a row tell its order. Where they tell too little, a row is not as expected, and where there are too
 many orders this is not worth its while: such blocks are read wherever their keys are (_scattered.pyx).
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from kcodec.columns._builder cimport set_null
 from kcodec.columns._order cimport Copies, reorder
 from kcodec.formats.json._program cimport Op, key_hash
 from kcodec.formats.json.block._decode cimport read_block
-from kcodec.formats.json.block._lanes cimport LANES, Block
+from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.json cimport json_past, json_past_brackets, json_plain_size, json_space
 
@@ -52,7 +54,10 @@ cdef uint32_t first_keys(const uint8_t *p, const uint8_t *end, int64_t count) no
 
 
 cdef int orders_of(const Block *block, int64_t depth, uint8_t *order, int64_t *sizes) noexcept nogil:
-    """Set the order of each row, and how many rows have each; return how many orders there are, 0 for too many."""
+    """Set the order of each row, and how many rows have each; return how many orders there are, 0 for too many.
+
+    That of null rows is ORDERS.
+    """
     cdef uint32_t keys[ORDERS]
     cdef uint32_t found
     cdef int64_t lane
@@ -60,8 +65,12 @@ cdef int orders_of(const Block *block, int64_t depth, uint8_t *order, int64_t *s
     cdef int at
     cdef int each
     memset(keys, 0, sizeof(keys))
-    memset(sizes, 0, ORDERS * sizeof(sizes[0]))
+    memset(sizes, 0, (ORDERS + 1) * sizeof(sizes[0]))
     for lane in range(block.count):
+        if unlikely(is_dropped(block, lane)):
+            order[lane] = ORDERS
+            sizes[ORDERS] += 1
+            continue
         found = first_keys(block.start[lane], block.end[lane], depth)
         # Which it is cannot be predicted, so that all are compared.
         at = count
@@ -78,8 +87,8 @@ cdef int orders_of(const Block *block, int64_t depth, uint8_t *order, int64_t *s
 
 
 cdef Apart read_apart(Block *block, const Op *root, int64_t depth, Copies *copies) noexcept nogil:
-    cdef int64_t sizes[ORDERS]
-    cdef int64_t begin[ORDERS]
+    cdef int64_t sizes[ORDERS + 1]
+    cdef int64_t begin[ORDERS + 1]
     cdef uint8_t order[LANES]
     cdef int64_t source[LANES]
     cdef const uint8_t *start[LANES]
@@ -90,6 +99,7 @@ cdef Apart read_apart(Block *block, const Op *root, int64_t depth, Copies *copie
     cdef int64_t count = block.count
     cdef int64_t done = 0
     cdef int64_t lane
+    cdef uint64_t dropped = block.dropped
     cdef int orders = orders_of(block, depth, order, sizes)
     cdef int at
     if orders < 2:
@@ -99,6 +109,8 @@ cdef Apart read_apart(Block *block, const Op *root, int64_t depth, Copies *copie
     for at in range(orders):
         begin[at] = done
         done += sizes[at]
+    begin[ORDERS] = done
+    block.dropped = 0
     for lane in range(count):
         at = order[lane]
         sorted_start[begin[at]] = start[lane]
@@ -116,6 +128,8 @@ cdef Apart read_apart(Block *block, const Op *root, int64_t depth, Copies *copie
         if unlikely(block.count < sizes[at]) or unlikely(block.dropped | block.failed):
             break
     else:
+        for lane in range(row + done, row + count):
+            set_null(block.context.columns, 0, lane, block.wide)
         if reorder(block.context.columns, 0, block.context.columns[0].end, row, source, count, block.wide, copies):
             block.row = row
             block.count = count
@@ -124,5 +138,6 @@ cdef Apart read_apart(Block *block, const Op *root, int64_t depth, Copies *copie
     memcpy(block.end, end, count * sizeof(end[0]))
     block.row = row
     block.count = count
-    block.dropped = block.failed = 0
+    block.dropped = dropped
+    block.failed = 0
     return ALIKE
