@@ -297,6 +297,11 @@ NEWER = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
             {"type": ["object"], "unevaluatedProperties": False, **NEWER},
             [],
         ),
+        # A format demands nothing, nor does it tell a type.
+        ({**NEWER, "type": "integer"}, {**NEWER, "type": "integer", "format": "int32"}, []),
+        ({**NEWER, "type": "boolean"}, {**NEWER, "format": "ipv4"}, []),
+        ({**NEWER, "format": "ipv4"}, {**NEWER, "type": "string"}, ["TYPE_CHANGED"]),
+        ({"type": "integer"}, {"type": "integer", "format": "int32"}, ["TYPE_CHANGED"]),
         # Booleans for all items say whether there may be any.
         ({**NEWER, "items": True}, {**NEWER, "minItems": 0, "items": True}, ["MIN_ITEMS_ADDED"]),
         ({**NEWER, "uniqueItems": False}, {**NEWER, "items": True}, []),
