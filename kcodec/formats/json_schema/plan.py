@@ -188,10 +188,11 @@ class _Planner(ABC):
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
             raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
         if entry:
-            forms, _ = self.field_forms(kind.item_field, item_shape, None)
+            forms, data = self.field_forms(kind.item_field, item_shape, None)
         else:
-            forms = self.item_forms(kind.item_field, item_shape)
+            forms, data = self.item_forms(kind.item_field, item_shape), b""
         item = self.node(kind.item_type, given.item_field, item_shape, forms, "value" if entry else "")
+        item = replace(item, data=data)
         if not entry:
             return _with(made, Op.JSON_MAP, children=(key, item))
         pair = Node(Op.JSON_OBJECT, -1, "", (key, item), forms=self.shared)

@@ -363,6 +363,11 @@ class TestReading:
         with pytest.raises(DecodeError, match="null_value"):
             codec(schema).decode([b'{"a":null}'])
 
+    def test_defaults_stand_for_values_of_maps(self, impl):
+        entry = {"properties": {"key": INTEGER, "value": {"type": "boolean", "default": False}}}
+        schema = {"type": "array", "connect.type": "map", "items": entry}
+        assert decoded(schema, '[{"key":1,"value":true},{"key":2}]') == [[(1, True), (2, False)]]
+
     def test_tuples(self, impl):
         schema = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
