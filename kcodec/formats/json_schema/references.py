@@ -13,14 +13,27 @@ __all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri"]
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
 
-_DRAFTS = {
-    "http://json-schema.org/draft-04/schema": 4,
-    "http://json-schema.org/draft-06/schema": 6,
-    "http://json-schema.org/draft-07/schema": 7,
-    "https://json-schema.org/draft/2019-09/schema": 2020,
-    "https://json-schema.org/draft/2020-12/schema": 2020,
+#: Metaschemas, and the drafts that they are of.
+_METASCHEMAS = {
+    f"{scheme}://json-schema.org/{path}": draft
+    for path, draft in (
+        ("draft-04/schema", 4),
+        ("draft-06/schema", 6),
+        ("draft-07/schema", 7),
+        ("draft/2019-09/schema", 2020),
+        ("draft/2020-12/schema", 2020),
+    )
+    for scheme in ("http", "https")
+}
+#: What the older drafts are known by as well, and with anything behind these names.
+_OLDER = {
+    **{name: draft for name, draft in _METASCHEMAS.items() if draft < 2020},
+    "http://json-schema.org/schema": 4,
+    "https://json-schema.org/schema": 4,
 }
 _DEFAULT_DRAFT = 7
+#: Of a document that the reader of draft 4 does not take.
+_NO_DRAFT = 0
 
 #: A character of a URI as ``java.net.URI`` has them: of any script, others in hexadecimal digits.
 _CHARACTER = r"""(?:
@@ -51,7 +64,7 @@ class Resource:
     base : str
         What its references are relative to.
     draft : int
-        Which vocabulary it is written in: 4, 6, 7 or 2020.
+        Which vocabulary it is read by: 4, 6, 7 or 2020; 0 if by none.
     """
 
     base: str
@@ -97,11 +110,11 @@ class Documents:
         self._resources: dict[str, Resource] = {}
         #: Parts of documents that have a base of their own.
         self._parts: dict[int, Resource] = {}
-        self.main = self._resource("", document, _draft(document, _DEFAULT_DRAFT))
+        self.main = self._resource("", document, _main_draft(document))
         self._resources.setdefault("", self.main)
         given = []
         for name, each in named:
-            known = self._resource(_join(self.main.base, name), each, _draft(each, self.main.draft))
+            known = self._resource(_join(self.main.base, name), each, _inner_draft(each, self.main.draft))
             given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
@@ -126,9 +139,11 @@ class Documents:
         if reference.startswith("#"):
             home = resource
         if home is None:
-            if place in _DRAFTS or place.startswith("https://json-schema.org/draft/"):
+            if place in _METASCHEMAS or place.startswith("https://json-schema.org/draft/"):
                 return Target(None, place)
             raise SchemaError(f"{path}: {reference} is not the name of a reference")
+        if home.draft == _NO_DRAFT:
+            raise SchemaError(f"{path}: {reference} is of a draft that draft 4 cannot refer to")
         return Target(home, place, unquote(fragment))
 
     def _resource(self, base: str, document: Any, draft: int) -> Resource:
@@ -163,11 +178,29 @@ def is_uri(text: str) -> bool:
     return _URI.fullmatch(text) is not None
 
 
-def _draft(document: Any, default: int) -> int:
-    named = document.get("$schema") if isinstance(document, dict) else None
-    if not isinstance(named, str):
-        return default
-    return _DRAFTS.get(named.removesuffix("#"), default)
+def _main_draft(document: Any) -> int:
+    if not isinstance(document, dict) or "$schema" not in document:
+        return _DEFAULT_DRAFT
+    if not isinstance(document["$schema"], str):
+        raise SchemaError("#/$schema: not text")
+    return _draft(document["$schema"]) or _DEFAULT_DRAFT
+
+
+def _inner_draft(document: Any, main: int) -> int:
+    """Return the draft that a document is read by for one of the draft `main`, as Confluent's two readers do."""
+    if main == 2020 or not isinstance(document, dict) or "$schema" not in document:
+        return main
+    if not isinstance(document["$schema"], str):
+        return _NO_DRAFT
+    draft = _draft(document["$schema"])
+    if draft is None or draft == 2020:
+        return _NO_DRAFT if main == 4 else main
+    return draft
+
+
+def _draft(name: str) -> int | None:
+    found = (draft for each, draft in _OLDER.items() if name.startswith(each))
+    return _METASCHEMAS.get(name.removesuffix("#")) or next(found, None)
 
 
 def _join(base: str, reference: str) -> str:

@@ -228,6 +228,57 @@ def test_names_of_the_newer_drafts(draft, rest, path):
             parse(text)
 
 
+_MARKS = {
+    4: '"minimum": 1, "exclusiveMinimum": true',
+    6: '"readOnly": 1, "propertyNames": {}',
+    7: '"items": [{}]',
+    2020: '"minLength": 1.5',
+}
+
+
+def test_drafts_that_are_named_otherwise():
+    for draft, names in (
+        (4, ["https://json-schema.org/draft-04/schema", "http://json-schema.org/schema#"]),
+        (6, ["https://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-06/schema/"]),
+        (
+            7,
+            [
+                "https://json-schema.org/draft-07/schema#",
+                "http://e.org/",
+                "HTTP://json-schema.org/draft-04/schema",
+            ],
+        ),
+        (
+            2020,
+            ["http://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft/2020-12/schema#"],
+        ),
+    ):
+        for name in names:
+            schema = parse(f'{{"$schema": "{name}", {_MARKS[draft]}}}')
+            assert schema.documents.main.draft == draft
+            assert schema.root.kind != "empty"
+    for value in ("null", "4", "{}"):
+        with pytest.raises(SchemaError, match="schema: not text"):
+            parse(f'{{"$schema": {value}}}')
+
+
+@pytest.mark.parametrize("main", [*OLD, *NEW])
+@pytest.mark.parametrize("other", [*OLD, *NEW, "http://e.org/", None])
+def test_drafts_of_documents_that_are_referred_to(main, other):
+    """Those of a newer draft are all read as it; those of an older one as what they name, or as it but for draft 4."""
+    known = dict(zip(OLD, (4, 6, 7), strict=True))
+    expected = known.get(other, known[main]) if main in OLD else 2020
+    reference = NamedText("a.json", json.dumps({"$schema": other} if other else {}))
+    parse(f'{{"$schema": "{main}"}}', [reference])
+    text = f'{{"$schema": "{main}", "items": {{"$ref": "a.json"}}}}'
+    if main == OLD[0] and other not in (*OLD, None):
+        with pytest.raises(SchemaError, match=re.escape("#/items: a.json is of a draft")):
+            parse(text, [reference])
+    else:
+        documents = parse(text, [reference]).documents
+        assert documents.find(documents.main, "a.json", "#").resource.draft == expected
+
+
 @pytest.mark.parametrize("draft", NEW)
 def test_definitions_may_refer_to_everything(draft):
     definitions = {
@@ -323,8 +374,10 @@ def test_anchors_and_parts_with_identifiers():
     assert [properties[name].target.kind for name in "pqr"] == ["string", "boolean", "null"]
 
 
-def test_a_metaschema_is_known_without_being_fetched():
-    text = '{"$ref": "http://json-schema.org/draft-07/schema#"}'
+@pytest.mark.parametrize("draft", [*OLD, *NEW])
+@pytest.mark.parametrize("scheme", ["http:", "https:"])
+def test_a_metaschema_is_known_without_being_fetched(draft, scheme):
+    text = f'{{"$ref": "{scheme}{draft.partition(":")[2]}"}}'
     assert parse(text).root.target.kind == "combined"
 
 
