@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from kcodec.errors import SchemaError
+from kcodec.java.hashing import hash_order
 
-__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri"]
+__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri", "names_of"]
 
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
@@ -32,6 +33,8 @@ _OLDER = {
     "https://json-schema.org/schema": 4,
 }
 _DEFAULT_DRAFT = 7
+#: Characters of the identifiers of the schemas in one document, each with what it is relative to.
+_MAX_IDENTIFIERS = 64 << 20
 #: Of a document that the reader of draft 4 does not take.
 _NO_DRAFT = 0
 
@@ -178,6 +181,40 @@ def is_uri(text: str) -> bool:
     return _URI.fullmatch(text) is not None
 
 
+def names_of(document: Any) -> Iterator[tuple[str, Any, str]]:
+    """Yield the URIs of the schemas in a document of the newer drafts, each with its schema and the keyword for it.
+
+    They are looked for as their reader does it: in unknown keywords too, in the copies of definitions, and in the order
+    of a hash table.
+
+    Examples
+    --------
+    >>> [name for name, _, _ in names_of({"$id": "http://e.org/a", "x": [{"$anchor": "b"}, {"$id": "c"}]})]
+    ['http://e.org/a', 'http://e.org/a#b', 'http://e.org/c']
+    """
+    waiting = [(document, "")]
+    length = 0
+    while waiting:
+        part, base = waiting.pop()
+        if isinstance(part, dict):
+            own = part.get("$id")
+            if isinstance(own, str) and not base.endswith(own):
+                base = _join(base, own)
+            names = [(base.removesuffix("#"), "$id")] if isinstance(own, str) or part is document else []
+            names += [
+                (f"{urldefrag(base)[0]}#{part[key]}", key)
+                for key in ("$anchor", "$dynamicAnchor")
+                if isinstance(part.get(key), str)
+            ]
+            for name, key in names:
+                length = _lengthened(length, name)
+                yield name, part, key
+            below = [part[key] for key in hash_order((), part) if key not in ("enum", "const")]
+        else:
+            below = part if isinstance(part, list) else []
+        waiting += [(each, base) for each in reversed(below)]
+
+
 def _main_draft(document: Any) -> int:
     if not isinstance(document, dict) or "$schema" not in document:
         return _DEFAULT_DRAFT
@@ -213,14 +250,22 @@ def _join(base: str, reference: str) -> str:
 def _identified(document: Any, key: str, base: str) -> Iterator[tuple[Any, str]]:
     """Yield the parts of a document that have an identifier of their own, with their bases."""
     waiting = [(each, base) for each in _below(document)]
+    length = 0
     while waiting:
         part, outer = waiting.pop()
         if isinstance(part, dict):
             own = part.get(key)
             if isinstance(own, str) and not own.startswith("#"):
                 outer = urldefrag(_join(outer, own))[0]
+                length = _lengthened(length, outer)
                 yield part, outer
         waiting += [(each, outer) for each in _below(part)]
+
+
+def _lengthened(length: int, name: str) -> int:
+    if length + len(name) > _MAX_IDENTIFIERS:
+        raise SchemaError(f"the identifiers in the schema have more than {_MAX_IDENTIFIERS} characters")
+    return length + len(name)
 
 
 def _find_anchors(resource: Resource, key: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.document import read_document
-from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri
+from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
 from kcodec.formats.schema_format import NamedText
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
@@ -196,11 +196,19 @@ class _Loader:
         self.waiting: list[tuple[Node, Resource, str, str, int]] = []
         #: Schemas whose definitions have been read.
         self.defining: set[int] = set()
-        #: The schema that has a name, by its URI.
-        self.anchored: dict[str, Any] = {}
+        #: The schema that has a name, by its URI: in the newer drafts each has another.
+        self.named: dict[str, Any] = {}
+        #: Those in the main document.
+        self.main_named: set[int] = set()
 
     def root(self) -> Node:
         main = self.documents.main
+        if main.draft == 2020:
+            for name, part, key in names_of(main.document):
+                if name in self.named and key != "$dynamicAnchor":
+                    raise SchemaError(f"{key}: {part[key]!r} stands twice")
+                self.named[name] = part
+                self.main_named.add(id(part))
         root = self.schema(main.document, main, "#", 0)
         while self.waiting:
             node, resource, reference, path, copy = self.waiting.pop()
@@ -280,8 +288,8 @@ class _SchemaReader:
     def read(self) -> Node:
         if self.draft == 2020 and id(self.source) not in self.loader.defining:
             self.loader.defining.add(id(self.source))
-            self.definitions()
             self.names()
+            self.definitions()
         if "$ref" in self.source:
             reference = self.text("$ref")
             if not reference:
@@ -320,23 +328,28 @@ class _SchemaReader:
                 self.at(each, f"{'definitions' if is_older else '$defs'}/{name}")
 
     def names(self) -> None:
-        """Check the names of a schema, each its own in a document of the newer drafts, and what it refers to by one."""
+        """Check the names of a schema, each its own in the newer drafts, and what it refers to by one."""
+        if self.resource.document is self.source:
+            self.name("$id", self.resource.base.removesuffix("#"))
         for key in ("$anchor", "$dynamicAnchor"):
             name = self.source.get(key)
             if isinstance(name, str):
                 if not is_uri(f"#{name}") or (not name and self.path != "#"):
                     self.refuse(key, "not the fragment of a URI")
-                if (
-                    self.loader.anchored.setdefault(f"{self.resource.base}#{name}", self.source)
-                    is not self.source
-                ):
-                    self.refuse(key, f"{name!r} stands twice")
+                self.name(key, f"{self.resource.base}#{name}")
             elif key == "$dynamicAnchor" and key in self.source:
                 self.refuse(key, "not text")
         if "$dynamicRef" in self.source:
             # What it names has to be a schema.
             reference = self.text("$dynamicRef")
             self.loader.waiting.append((Node("reference"), self.resource, reference, self.path, 0))
+
+    def name(self, key: str, name: str) -> None:
+        if id(self.source) in self.loader.main_named:
+            return
+        if self.loader.named.get(name, self.source) is not self.source and key != "$dynamicAnchor":
+            self.refuse(key, f"{self.source.get(key)!r} stands twice")
+        self.loader.named[name] = self.source
 
     def described(self, node: Node) -> Node:
         """Put down what a schema says of itself."""

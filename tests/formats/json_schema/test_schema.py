@@ -211,6 +211,16 @@ def test_definitions_of_the_newer_drafts_are_schemas(draft, rest, path):
         ('"items": {"$dynamicAnchor": "#a"}', "#/items/$dynamicAnchor: not the fragment of a URI"),
         ('"items": {"$anchor": ""}', "#/items/$anchor: not the fragment of a URI"),
         ('"items": {"$anchor": "a"}, "not": {"$dynamicAnchor": "a"}', "nchor: 'a' stands twice"),
+        ('"items": {"$dynamicAnchor": "a"}, "not": {"$dynamicAnchor": "a"}', None),
+        ('"items": {"$id": "x"}, "unknown": [{"$id": "x#"}]', "$id: 'x"),
+        ('"$id": "http://e.org/x", "items": {"$id": "x"}', "$id: 'x' stands twice"),
+        ('"items": {"$id": ""}', "$id: '' stands twice"),
+        ('"enum": [{"$id": "x"}], "items": {"$id": "x"}', None),
+        # The server copies definitions, and their names with them.
+        ('"definitions": {"a": {"items": {"$id": "x"}}}', "$id: 'x' stands twice"),
+        ('"definitions": {"a": {"$anchor": "x"}}', "$anchor: 'x' stands twice"),
+        ('"definitions": {"a": {"$id": "x"}}, "$defs": {"a": {}}', None),
+        ('"$defs": {"a": {"items": {"$id": "x", "$anchor": "x"}}}', None),
         ('"definitions": {"x": {}}, "$defs": 1', "#/$defs: not an object"),
         ('"definitions": {"x": 1}', "#/definitions/x: a schema is an object or a boolean"),
         ('"$anchor": 1, "definitions": 1', None),
@@ -226,6 +236,23 @@ def test_names_of_the_newer_drafts(draft, rest, path):
     else:
         with pytest.raises(SchemaError, match=re.escape(path)):
             parse(text)
+
+
+@pytest.mark.parametrize("draft", NEW)
+def test_names_of_documents_that_a_newer_draft_refers_to(draft):
+    def read(*texts):
+        named = [NamedText(f"{number}.json", text) for number, text in enumerate(texts)]
+        members = [{"$ref": each.name} for each in named]
+        return parse(json.dumps({"$schema": draft, "allOf": members}), named)
+
+    for texts in (
+        ['{"$id": "http://e.org/x"}', '{"$id": "http://e.org/x"}'],
+        ['{"items": {"$id": "http://e.org/x"}}', '{"not": {"$id": "http://e.org/x"}}'],
+        ['{"items": {"$anchor": "a"}, "not": {"$anchor": "a"}}'],
+    ):
+        with pytest.raises(SchemaError, match="stands twice"):
+            read(*texts)
+    read('{"definitions": {"a": {"$id": "x", "$anchor": "a"}}}', '{"items": {"$anchor": "a"}}')
 
 
 _MARKS = {
@@ -379,6 +406,14 @@ def test_anchors_and_parts_with_identifiers():
 def test_a_metaschema_is_known_without_being_fetched(draft, scheme):
     text = f'{{"$ref": "{scheme}{draft.partition(":")[2]}"}}'
     assert parse(text).root.target.kind == "combined"
+
+
+@pytest.mark.parametrize("draft", [OLD[0], NEW[0]])
+def test_identifiers_have_a_length_together(draft):
+    key = "id" if draft in OLD else "$id"
+    text = "".join(f'{{"{key}": "{"x" * 3000}/", "a": ' for _ in range(300))
+    with pytest.raises(SchemaError, match="identifiers in the schema have more than"):
+        parse(f'{{"$schema": "{draft}", "a": {text}1{"}" * 301}')
 
 
 def test_it_is_a_schema_format():
