@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"(-?)([0-9]+)(?:(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
-_NONFINITE = re.compile(r"(NaN|[+-]?INF|[+-]?Infinity)(?![\w$])")
+_NONFINITE = re.compile(r"NaN|[+-]INF|[+-]?Infinity")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 #: White space, as ``String.trim`` has it, and four characters of Base64.
 _BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
@@ -413,23 +413,21 @@ class _Reader:
             return self.string(MAX_STRING, "String value"), False
         if mark in _WORDS:
             word, value = _WORDS[mark]
-            after = self.text[self.at + len(word) : self.at + len(word) + 1]
-            if (
-                not self.text.startswith(word, self.at)
-                or after.isalnum()
-                or after in ("_", "$")
-                # In UTF-8, all that is no ASCII, and what Java leaves out of names; else the end of a cut character.
-                or (after >= "\x7f" and self.width == 1)
-                or after == "\udc80"
-            ):
+            if not self.text.startswith(word, self.at) or self.runs_on(self.at + len(word)):
                 self.fail("Unrecognized token")
             self.at += len(word)
             return value, False
         match = _NONFINITE.match(self.text, self.at) if self.nonfinite else None
-        if match is not None:
+        if match is not None and not self.runs_on(match.end()):
             self.at = match.end()
             return float(match[0]), False
         return self.number(root), False
+
+    def runs_on(self, end: int) -> bool:
+        """Return whether a word does not end where it seems to."""
+        after = self.text[end : end + 1]
+        # In UTF-8, all that is no ASCII, and what Java leaves out of names; else the end of a cut character.
+        return after.isalnum() or after == "_" or (after >= "\x7f" and self.width == 1) or after == "\udc80"
 
     def number(self, root: bool) -> Any:
         match = _NUMBER.match(self.text, self.at)

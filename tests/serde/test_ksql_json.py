@@ -132,7 +132,7 @@ def test_numbers_that_are_not_finite(impl):
         framed(number, body)
         for body in (
             b'{"d":NaN,"f":-Infinity}',
-            b'{"s":INF,"b":NaN}',
+            b'{"s":+INF,"b":NaN}',
             b'{"i8":NaN,"i16":NaN,"i32":NaN,"i64":NaN}',
             b'{"i8":Infinity,"i16":Infinity,"i32":Infinity,"i64":Infinity}',
             b'{"i8":-INF,"i16":-INF,"i32":-INF,"i64":-INF}',

@@ -513,9 +513,7 @@ cdef bint runs_on(uint8_t last, uint8_t after) noexcept nogil:
         return not (after == 32 or after == 9 or after == 10 or after == 13)
     if last != 101 and last != 108:
         return False
-    return (
-        after > 126 or 48 <= after <= 57 or 65 <= after <= 90 or 97 <= after <= 122 or after == 95 or after == 36
-    )
+    return after > 126 or 48 <= after <= 57 or 65 <= after <= 90 or 97 <= after <= 122 or after == 95
 
 
 cdef const uint8_t *leave(

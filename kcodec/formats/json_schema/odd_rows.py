@@ -13,7 +13,7 @@ from kcodec.java.jackson import JacksonError, read_tree, write_tree
 __all__ = ["is_odd", "read_odd_rows"]
 
 #: What may be wrong with such a document for the strict reader.
-_CODES = ("json_syntax", "invalid_utf8", "truncated")
+_CODES = ("json_syntax", "invalid_utf8", "truncated", "trailing_bytes")
 #: What it then holds: numbers that are none; a byte order mark or a zero stands at its beginning.
 _WORDS = (b"NaN", b"INF", b"Infinity")
 

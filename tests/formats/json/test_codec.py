@@ -475,6 +475,7 @@ def test_anything_may_follow(impl):
         assert fault(kind, text, trailing=True)[0] == "trailing_bytes"
     for kind, text, expected in (
         (pa.bool_(), "false,", False),
+        (pa.bool_(), "true$", True),
         (ORDER, "null]", None),
         (pa.string(), '"a"x', "a"),
     ):

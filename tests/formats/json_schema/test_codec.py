@@ -290,12 +290,19 @@ class TestReading:
         ]  # fmt: skip
         values = [row["a"] for row in codec(schema).decode(documents).to_pylist()]
         assert [str(value) for value in values] == ["1.0", "2.0", "3.0", "nan", "4.0", "-inf", "5.0"]
+        for text in ("12", "true$", "-INF$", "[+INF]"):
+            assert decoded({}, text) == [
+                text.replace("$", "").replace("-INF", '"-Infinity"').replace("+INF", '"Infinity"')
+            ]
+        assert codec({}).decode(["12".encode("utf-16"), "7".encode("utf-16-le")]).to_pylist() == ["12", "7"]
+        for text in (b"INF", b"[INF]", "+INF×".encode(), b"NaN_", b"[NaN$]", b"-NaN"):
+            assert codec({}).decode([text], errors="null").null_count == 1
         wrong = [b"{'a':1}", b'{"a":01}', b'{"a":nan}', b"/**/{}", b"", b"\xff", b'{"a":"x"}', b'{"a":tru}']
         array, report = codec(schema).decode(wrong, errors="report")
         assert array.null_count == report.num_rows == len(wrong)
         assert codec({"items": INTEGER}).decode([b"[NaN]"], errors="null").null_count == 1
         # Odd rows and bad ones, the first of which is told of.
-        mixed = [b'{"a":NaN}', b'{"a":1}', b'{"a":', b'{"a":INF}', b'{"a":NaN,}']
+        mixed = [b'{"a":NaN}', b'{"a":1}', b'{"a":', b'{"a":+INF}', b'{"a":NaN,}']
         array, report = codec(schema).decode(mixed, errors="report")
         assert [str(row and row["a"]) for row in array.to_pylist()] == ["nan", "1.0", "None", "inf", "None"]
         with pytest.raises(DecodeError, match="truncated: row 2, byte 5"):
