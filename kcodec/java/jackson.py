@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from kcodec.java.blanks import trim
 from kcodec.java.numbers import format_java_decimal, format_java_double
 
 __all__ = [
@@ -46,7 +47,6 @@ _NONFINITE = re.compile(r"NaN|[+-]INF|[+-]?Infinity")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 #: White space, as ``String.trim`` has it, and four characters of Base64.
 _BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
-_TRIMMED = "".join(map(chr, range(0x21)))
 
 
 class JacksonError(ValueError):
@@ -115,7 +115,7 @@ def decode_base64(text: str) -> bytes:
     while match := _BASE64_GROUP.match(text, at):
         parts.append(base64.b64decode(match[1]))
         at = match.end()
-    if text[at:].strip(_TRIMMED):
+    if trim(text[at:]):
         raise ValueError("this is no Base64")
     return b"".join(parts)
 

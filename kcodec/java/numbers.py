@@ -9,6 +9,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from kcodec.java.blanks import trim
+
 __all__ = [
     "format_java_decimal",
     "format_java_double",
@@ -22,7 +24,6 @@ __all__ = [
     "round_to_float",
 ]
 
-_BLANKS = "".join(map(chr, range(33)))
 _INTEGER = {10: re.compile(r"([+-]?)(\d+)"), 16: re.compile(r"([+-]?)([0-9a-fA-F]+)")}
 _DECIMAL = re.compile(r"([+-]?)(\d*)(\.\d*)?(?:[eE]([+-]?\d+))?")
 _DOUBLE = re.compile(r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?")
@@ -104,7 +105,7 @@ def parse_java_double(text: str) -> float:
     >>> parse_java_double(" 1d"), parse_java_double("0x1p3"), parse_java_double("NaN ")
     (1.0, 8.0, nan)
     """
-    text = text.strip(_BLANKS)
+    text = trim(text)
     match = _DOUBLE.fullmatch(text)
     if match is not None:
         return float(match[1])

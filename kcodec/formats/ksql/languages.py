@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kcodec.formats.ksql.types import RowOptions
+from kcodec.java.blanks import trim
 
 if TYPE_CHECKING:
     from kcodec.formats.ksql.avro import KsqlAvroFormat
@@ -29,7 +30,7 @@ def language(
 
     Avro's record of keys is named after the `source`, a stream or table.
     """
-    full_name = properties.get("fullSchemaName", "").strip()
+    full_name = trim(properties.get("fullSchemaName", ""))
     if name == "JSON_SR":
         from kcodec.formats.ksql.json_sr import KsqlJsonSchemaFormat
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, near
 from kcodec.formats.ksql.format import FORMATS
+from kcodec.java.blanks import trim
 
 __all__ = ["NULLABLE", "Properties", "checked_properties"]
 
@@ -50,6 +51,8 @@ def checked_properties(name: str, given: Mapping[str, Any], *, key: bool) -> Pro
             wrap = _flag(upper, value)
             continue
         plain = names.get(upper)
+        if plain is not None and isinstance(value, str):
+            value = trim(value)
         if plain is None:
             if upper.startswith(("KEY_", "VALUE_")):
                 other = "values" if key else "keys"
@@ -84,7 +87,7 @@ def _check(name: str, kept: Mapping[str, str]) -> None:
             f"{valid}{near(unknown[0], known)}"
         )
     for each, value in kept.items():
-        if not value.strip():
+        if not trim(value):
             raise ConfigError(f"{each} cannot be empty. Format configuration: {dict(kept)}")
     number = kept.get("schemaId")
     if number is not None and not (number.isdecimal() and number.isascii() and int(number) < 1 << 31):
@@ -104,6 +107,6 @@ def _nullable(name: str, origin: str, value: object) -> str:
 def _flag(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
+    if isinstance(value, str) and trim(value).lower() in ("true", "false"):
+        return trim(value).lower() == "true"
     raise ConfigError(f"Invalid value {value} for property {name}: Expected value to be either true or false")
