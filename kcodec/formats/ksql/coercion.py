@@ -48,8 +48,16 @@ def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arr
     if pa.types.is_unsigned_integer(array.type):
         # Java has those of 64 bits as signed ones.
         array = array.view(pa.int64()) if array.type.bit_width == 64 else array.cast(pa.int64())
+    if pa.types.is_timestamp(array.type):
+        # Those of Protobuf, which are milliseconds for Connect, and have been cut off to them.
+        array = pc.divide(array.cast(pa.int64()), 1000)
     leaf: _Leaf = _LEAVES[base]
-    return leaf(array, reading, kind)
+    if not pa.types.is_struct(array.type) or base == "DECIMAL":
+        return leaf(array, reading, kind)
+    # Protobuf has messages of parts for what are days and milliseconds for Connect.
+    numbers, bad = (days_of_parts if array.type.num_fields == 3 else millis_of_parts)(array)
+    array, lost = leaf(numbers, reading, kind)
+    return array, sorted([*refused(bad), *lost])
 
 
 def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
@@ -191,16 +199,10 @@ def _timestamp(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa
 
 
 def _date(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
-    if not pa.types.is_struct(array.type):
-        return array.cast(pa.int32()).cast(kind), []
-    days, bad = days_of_parts(array)
-    return days.cast(kind), refused(bad)
+    return array.cast(pa.int32()).cast(kind), []
 
 
 def _time(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
-    if pa.types.is_struct(array.type):
-        millis, bad = millis_of_parts(array)
-        return millis.cast(kind), refused(bad)
     millis = array.cast(pa.int32())
     bad = pc.or_(pc.less(millis, 0), pc.greater_equal(millis, MILLIS_PER_DAY))
     lost = refused(bad)
