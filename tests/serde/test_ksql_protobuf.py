@@ -57,6 +57,55 @@ def test_any_message_is_read_into_the_columns(impl):
     assert found[1]["ID"] == 0
 
 
+def test_dates_and_times_are_numbers_too(impl):
+    """Connect has days of dates, and milliseconds of times and timestamps, whatever column reads them."""
+    registry = MemoryRegistry()
+    text = """
+        syntax = "proto3"; import "google/type/date.proto"; import "google/type/timeofday.proto";
+        import "google/protobuf/timestamp.proto";
+        message M {
+          google.type.Date d = 1; google.type.TimeOfDay t = 2; google.protobuf.Timestamp w = 3;
+          repeated google.protobuf.Timestamp ws = 4; map<string, google.type.TimeOfDay> ts = 5;
+        }
+    """
+    number = registered(registry, text, "PROTOBUF")
+    time, moment = (
+        b"\x08\x01\x10\x02\x18\x03",
+        b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\xc0\x8f\xae\xdc\x03",
+    )
+    good = (
+        b"\x0a\x07\x08\xe8\x0f\x10\x02\x18\x1d\x12\x06" + time + b"\x1a\x11" + moment
+        + b"\x22\x11" + moment + b"\x2a\x0b\x0a\x01k\x12\x06" + time
+    )  # fmt: skip
+    rows = [framed(number, each, b"\0") for each in (good, b"", good.replace(b"\x18\x1d", b"\x18\x1e"))]
+    wanted = {
+        "INT": [19782, 3723000, None, None, [("k", 3723000)]],
+        "BIGINT": [19782, 3723000, -1, [-1], [("k", 3723000)]],
+        "STRING": ["19782", "3723000", "-1", ["-1"], [("k", "3723000")]],
+    }
+    for kind, values in wanted.items():
+        columns = f"D {kind}, T {kind}, TS MAP<STRING, {kind}>"
+        columns += "" if kind == "INT" else f", W {kind}, WS ARRAY<{kind}>"
+        codec = codec_of("PROTOBUF", columns, registry=registry)
+        array, report = codec.decode(rows, errors="report")
+        found = dict(zip(("D", "T", "W", "WS", "TS"), values, strict=True))
+        empty = {"D": None, "T": None, "W": None, "WS": [], "TS": []}
+        names = [column.name for column in codec.columns]
+        assert array.to_pylist() == [
+            {name: found[name] for name in names},
+            {name: empty[name] for name in names},
+            None,
+        ]
+        assert report.select(["row", "path", "code"]).to_pylist() == [
+            {"row": 2, "path": "D", "code": report["code"][0].as_py()}
+        ]
+    others = codec_of("PROTOBUF", "D TIME, T DATE, W STRUCT<X INT>", registry=registry)
+    assert others.decode(rows[:1], errors="report")[1]["code"].to_pylist() == ["unresolvable"]
+    times, dates = codec_of("PROTOBUF", "D TIME, T DATE", registry=registry).decode(rows[:1]).flatten()
+    assert times.to_pylist() == [datetime.time(0, 0, 19, 782000)]
+    assert dates.cast(pa.int32()).to_pylist() == [3723000]
+
+
 @pytest.mark.parametrize("name", ["PROTOBUF", "PROTOBUF_NOSR"])
 def test_times_in_maps_are_read_where_there_are_no_rows(impl, name):
     options = {"registry": MemoryRegistry(), "topic": "t"} if name == "PROTOBUF" else {}
@@ -229,6 +278,11 @@ def test_one_of_several_messages(impl):
     assert written == [framed(number, b"\x0a\x01a\x10\x01", b"\x02\x02")]
     assert codec.decode(written).to_pylist() == [{"Y": "a", "Z": 1}]
     assert registry.subjects() == ["t-value"]
+    # Names that Connect gives choose none.
+    codec = codec_of(
+        "PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "ConnectDefault2"}
+    )
+    assert [str(column) for column in codec.columns] == ["`X` INTEGER"]
 
 
 def test_columns_that_a_chosen_message_lacks(impl):

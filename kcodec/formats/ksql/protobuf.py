@@ -85,8 +85,7 @@ def schema_text(kind: SqlType, name: str = "", nullable: str = "") -> str:
             raise SchemaError(f"Unsupported root schema of type {kind.base}")
         return _wrapper_text(kind)
     made = _Written(nullable)
-    given = "" if name.startswith(_DEFAULT) else name.strip()
-    space, _, simple = given.rpartition(".")
+    space, _, simple = name.rpartition(".")
     body = made.message(kind, simple or made.next_name())
     package = f"package {space};\n" if space else ""
     imports = "".join(f'import "{path}";\n' for path in made.imports)
@@ -351,6 +350,11 @@ class KsqlProtobufFormat(ProtobufFormat):
         return self.rows
 
     @property
+    def _own(self) -> str | None:
+        """The name of the message; one of Connect's is as none."""
+        return None if self.record.startswith(_DEFAULT) else self.record or None
+
+    @property
     def _wrappers(self) -> bool:
         """Whether messages that wrap a scalar are that scalar, also in fields."""
         return self.unwraps or self.nullable == "wrapper"
@@ -361,7 +365,7 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     def text(self) -> str:
         """Return the schema that is registered."""
-        return schema_text(self._rows.kind, self.record, self.nullable)
+        return schema_text(self._rows.kind, self._own or "", self.nullable)
 
     def derived_text(self, kind: pa.DataType) -> str:
         """Return the schema that is registered, whatever columns are given."""
@@ -374,7 +378,7 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     def source(self, schema: ProtobufSchema) -> Any:
         """Return the chosen message, or the first, in Connect's types."""
-        return self._source(schema.message(self.record or None))
+        return self._source(schema.message(self._own))
 
     def _source(self, message: MessageType) -> Any:
         if self.unwraps and message.name in WRAPPED:
@@ -401,8 +405,7 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     def encoder(self, schema: ProtobufSchema, given: Any, options: Any, limits: Limits) -> SchemaEncoder:
         """Return what writes the columns as a message of a schema, their own or one that was chosen by its id."""
-        own = self.record and not self.record.startswith(_DEFAULT)
-        message = schema.message(self.record if own else None)
+        message = schema.message(self._own)
         return _Encoder(self._rows, schema, message, self._wrappers, limits)
 
 
@@ -478,6 +481,9 @@ class _Target:
         if kind.base in _PARTS:
             changes.append(_PARTS[kind.base])
         return partial(_all, changes) if changes else None
+
+    def default(self, kind: SqlType) -> None:
+        """Return nothing: a null is not written."""
 
 
 class _Members(_Target):
