@@ -112,6 +112,79 @@ def test_a_root_of_another_type_is_no_schema_of_the_columns(impl):
     assert "Cannot deserialize type string as type struct" in report["reason"][0].as_py()
 
 
+def test_nulls_are_written_as_the_defaults_of_their_fields(impl):
+    """Those of a union with null, and of types below a field, are for others."""
+    registry = MemoryRegistry()
+    kinds = [
+        ("a", "int", 5, "INT", b"\x0a"),
+        ("b", {"type": "array", "items": "string"}, ["x"], "ARRAY<STRING>", b"\x02\x02x\x00"),
+        (
+            "c", {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 1}, "\u0005",
+            "DECIMAL(4, 1)", b"\x02\x05",
+        ),
+        ("d", {"type": "int", "logicalType": "date"}, 3, "DATE", b"\x06"),
+        ("e", {"type": "long", "logicalType": "timestamp-millis"}, 5000, "TIMESTAMP", b"\x90\x4e"),
+        (
+            "f", record(("x", "int"), ("y", ["null", "string"]), name="P"), {"x": 2, "y": None},
+            "STRUCT<`x` INT, `y` STRING>", b"\x04\x00",
+        ),
+        ("g", {"type": "map", "values": "long"}, {"k": 3}, "MAP<STRING, BIGINT>", b"\x02\x02k\x06\x00"),
+        ("h", {"type": "enum", "name": "N", "symbols": ["X", "Y"]}, "Y", "STRING", b"\x02"),
+        ("i", {"type": "fixed", "name": "Z", "size": 2}, "\u0001\u00fe", "BYTES", b"\x01\xfe"),
+        ("j", "string", "\u00e9", "STRING", b"\x04\xc3\xa9"),
+        ("k", ["int", "null"], 7, "INT", b"\x02"),
+        ("l", ["null", {"type": "int", "connect.default": 7}], None, "INT", b"\x02\x0e"),
+        ("m", ["int", "null", "string"], 7, "STRUCT<`int` INT, `string` STRING>", b"\x00\x0e"),
+        ("n", {"type": "int", "logicalType": "time-millis"}, 9, "TIME", b"\x12"),
+    ]  # fmt: skip
+    fields = [{"name": name, "type": kind, "default": default} for name, kind, default, *_ in kinds]
+    number = registered(registry, {"type": "record", "name": "R", "fields": fields})
+    columns = ", ".join(f"`{name}` {sql}" for name, _, _, sql, _ in kinds)
+    codec = codec_of("AVRO", columns, registry=registry, properties={"VALUE_SCHEMA_ID": number})
+    body = b"".join(each[-1] for each in kinds)
+    for rows in (
+        pa.array([dict.fromkeys(name for name, *_ in kinds)], codec.arrow_type),
+        pa.array([{"a": None}], pa.struct([("a", pa.null())])),
+        pa.array(
+            [{"a": None, "f": None}], pa.struct([("a", pa.int16()), ("f", codec.arrow_type.field("f").type)])
+        ),
+    ):
+        assert codec.encode(pa.concat_arrays([rows, rows])).to_pylist() == [framed(number, body)] * 2
+    # Nothing of it for items, and for what is not null.
+    given = {"a": 1, "b": [], "f": {"x": 3, "y": "z"}}
+    part = framed(number, b"\x02\x00")
+    assert codec.encode(pa.array([given], codec.arrow_type)).to_pylist()[0].startswith(part)
+    array, report = codec.encode(pa.array([{"b": [None]}], codec.arrow_type), errors="report")
+    assert (array.to_pylist(), report["code"].to_pylist()) == ([None], ["null_value"])
+
+
+def test_unions_of_several_types_are_written(impl):
+    registry = MemoryRegistry()
+    union = ["null", "int", "string", record(("x", "int"), name="P")]
+    number = registered(
+        registry, record(("u", union), ("l", {"type": "array", "items": ["bytes", "string"]}))
+    )
+    codec = codec_of("AVRO", None, registry=registry, properties={"VALUE_SCHEMA_ID": number})
+    assert str(codec.columns[0]) == "`u` STRUCT<`int` INTEGER, `string` STRING, `P` STRUCT<`x` INTEGER>>"
+    rows = [
+        {"u": {"int": 1}, "l": [{"bytes": b"b"}, {"string": "s"}]},
+        {"u": {"P": {"x": 2}}, "l": []},
+        {"u": None, "l": []},
+        {"u": {"int": 1, "string": "s"}, "l": []},
+    ]
+    written, report = codec.encode(pa.array(rows, codec.arrow_type), errors="report")
+    assert written.to_pylist() == [
+        framed(number, b"\x02\x02\x04\x00\x02b\x02\x02s\x00"),
+        framed(number, b"\x06\x04\x00"),
+        framed(number, b"\x00\x00"),
+        None,
+    ]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 3, "path": "u", "code": "union_members"}
+    ]
+    assert codec.decode(written.slice(0, 1)).to_pylist()[0]["u"]["int"] == 1
+
+
 def test_defaults_of_connect_stand_for_nulls(impl):
     """The default of a nullable field's type is what Connect's struct has for its null; not so that of the field."""
 

@@ -16,7 +16,13 @@ from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.ksql.avro_maps import with_maps
-from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default, with_logical_types
+from kcodec.formats.ksql.avro_source import (
+    AvroSource,
+    field_default,
+    member_name,
+    with_default,
+    with_logical_types,
+)
 from kcodec.formats.ksql.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading, annotated
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
@@ -293,7 +299,12 @@ class KsqlAvroFormat(AvroFormat):
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
         rows, root = self._rows, schema.root
         _check(rows.kind, root)
-        written = TypeOptions(large=rows.large, round="truncate" if rows.floor else "error")
+        written = TypeOptions(
+            large=rows.large,
+            round="truncate" if rows.floor else "error",
+            union_members="type",
+            union_prefix="",
+        )
         encoder = BytesEncoder if root.type == "bytes" else AvroEncoder
         logical = with_logical_types(root)
         return ColumnEncoder(rows.kind, _Target(root), encoder(logical, None, written, limits).encode)
@@ -332,8 +343,9 @@ class _Target:
 
     is_union = False
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, field: Field | None = None) -> None:
         self._schema = schema.values[0] if len(schema.values) == 1 else schema
+        self._field = field
         self.is_record = self._schema.type == "record"
         self.is_map = self._schema.type == "map"
 
@@ -358,7 +370,7 @@ class _Target:
         name = _avro_name(column)
         for field in self._schema.fields:
             if field.name == name:
-                return name, _Target(field.type)
+                return name, _Target(field.type, field)
         raise missing_field(name)
 
     def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
@@ -370,3 +382,7 @@ class _Target:
         if kind.base == "BYTES" and pa.types.is_fixed_size_binary(given) and self._schema.type == "bytes":
             return lambda array: (cast_bytes(array, pa.binary()), [])
         return None
+
+    def default(self, kind: SqlType) -> pa.Scalar | None:
+        """Return the default of a field, or of its type for Connect."""
+        return None if self._field is None else field_default(self._field, kind)

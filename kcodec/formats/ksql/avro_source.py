@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.schema import Field, Schema
 from kcodec.formats.connect.values import PACKAGE, PRECISION
 from kcodec.formats.ksql.source import Reading
+from kcodec.formats.ksql.types import SqlType, arrow_type
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import narrow_integer
 
-__all__ = ["AvroSource", "member_name", "with_default", "with_logical_types"]
+__all__ = ["AvroSource", "field_default", "member_name", "with_default", "with_logical_types"]
 
 
 def _connect_name(schema: Schema) -> str:
@@ -199,6 +200,44 @@ def _natural_type(found: Reading, source: AvroSource) -> pa.DataType:
     return _NATURAL[source.schema.type]
 
 
+def field_default(field: Field, kind: SqlType) -> pa.Scalar | None:
+    """Return what ksqlDB writes for a null as a field: its default, or else the ``connect.default`` of its type.
+
+    A union of one type, and maybe null, takes no default of its field.
+    """
+    source = AvroSource(field.type)
+    value = field.default if source.schema is field.type else None
+    if value is None:
+        value = source.schema.props.get("connect.default")
+    if value is None:
+        return None
+    try:
+        return pa.scalar(_column_value(_natural(value, source.schema), source, kind), arrow_type(kind))
+    except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
+        return None
+
+
+def _column_value(value: Any, source: AvroSource, kind: SqlType) -> Any:
+    """Return a value of Avro's natural types as Arrow takes it for a column."""
+    if value is None:
+        return None
+    if kind.base == "DECIMAL":
+        return Decimal(f"{int.from_bytes(value, 'big', signed=True)}E-{source.scale}")
+    if kind.base == "TIMESTAMP":
+        return value * 1000
+    if kind.base == "ARRAY":
+        return [_column_value(each, source.item, kind.parts[0]) for each in value]
+    if kind.base == "MAP":
+        return [(key, _column_value(each, source.item, kind.parts[1])) for key, each in value]
+    if kind.base == "STRUCT":
+        fields = dict(source.fields)
+        return {
+            each.name: _column_value(value.get(each.name), fields[each.name], each.type)
+            for each in kind.fields
+        }
+    return value
+
+
 def _natural(value: Any, schema: Schema) -> Any:
     """Return a default as Connect takes it, which hardly asks for the type of JSON that it is."""
     schema = schema.values[0] if len(schema.values) == 1 else schema
@@ -231,6 +270,8 @@ def _natural(value: Any, schema: Schema) -> Any:
         return [(key, _natural(each, schema.item)) for key, each in value.items()]
     if kind == "record" and isinstance(value, dict):
         return {field.name: _natural(value.get(field.name), field.type) for field in schema.fields}
+    if kind == "union" and schema.branches[0].type != "null":
+        return {member_name(schema.branches[0]): _natural(value, schema.branches[0])}
     raise ValueError(f"{value!r} is no default of {kind}")
 
 

@@ -15,7 +15,7 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.faults import refused
-from kcodec.columns.nested import rebuild
+from kcodec.columns.nested import rebuild, replace_rows
 from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.faults import of_field, of_items, without_rows
@@ -85,6 +85,9 @@ class Target(Protocol):
     def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
         """Return what is done to values of a simple type."""
 
+    def default(self, kind: SqlType) -> pa.Scalar | None:
+        """Return what is written for a null of a column that is a field; None for the null itself."""
+
 
 class _Form(NamedTuple):
     """What becomes of columns of one Arrow type: the type that they are cast to first, and the rest."""
@@ -138,12 +141,13 @@ def _change(kind: SqlType, given: pa.DataType, target: Target | None) -> Change 
 
 
 class _Field(NamedTuple):
-    """Where a column stands in a struct, and what is written of it: its name, itself or its only member."""
+    """Where a column stands in a struct, and what is written of it: its name, itself or its only member, its null."""
 
     place: int
     name: str
     change: Change | None
     is_union: bool
+    default: pa.Scalar | None
 
 
 def _struct_change(kind: SqlType, given: pa.DataType, target: Target) -> Change | None:
@@ -153,10 +157,11 @@ def _struct_change(kind: SqlType, given: pa.DataType, target: Target) -> Change 
         # Columns that were missing have been added.
         assert place is not None
         name, below = target.field(field.name)
-        made = _change(field.type, given.field(place).type, below)
+        default, part = below.default(field.type), given.field(place).type
+        made = _change(field.type, part if default is None else _filled_type(part, default), below)
         is_same = is_same and name == given.field(place).name and not below.is_union
-        changes.append(_Field(place, name, made, below.is_union))
-    if is_same and all(each.change is None for each in changes):
+        changes.append(_Field(place, name, made, below.is_union, default))
+    if is_same and all(each.change is None and each.default is None for each in changes):
         return None
     return partial(_struct, kind, changes, is_same)
 
@@ -166,8 +171,10 @@ def _struct(
 ) -> tuple[pa.Array, list[Fault]]:
     written: list[tuple[str, pa.Array]] = []
     faults: list[Fault] = []
-    for column, (place, name, change, is_union) in zip(kind.fields, changes, strict=True):
+    for column, (place, name, change, is_union, default) in zip(kind.fields, changes, strict=True):
         part = array.field(place)
+        if default is not None and part.null_count:
+            part, is_same = _filled(part, default), False
         if change is not None:
             changed, lost = change(part)
             faults += of_field(array, lost, column.name)
@@ -183,6 +190,18 @@ def _struct(
     mask = array.is_null() if array.null_count else None
     names = [name for name, _ in written]
     return pa.StructArray.from_arrays([part for _, part in written], names, mask=mask), faults
+
+
+def _filled_type(given: pa.DataType, default: pa.Scalar) -> pa.DataType:
+    return default.type if pa.types.is_null(given) else given
+
+
+def _filled(array: pa.Array, default: pa.Scalar) -> pa.Array:
+    """Put the default in the place of nulls."""
+    if pa.types.is_null(array.type):
+        return pa.repeat(default, len(array))
+    rows = pc.indices_nonzero(array.is_null()).to_pylist()
+    return replace_rows(array, rows, pa.repeat(default, len(rows)).cast(array.type))
 
 
 def _not_one(array: pa.Array) -> list[Fault]:
