@@ -372,6 +372,42 @@ def test_unions_of_one_member_are_that(impl):
     ]
 
 
+def test_what_is_said_of_a_list_of_types_is_said_of_none_of_them(impl):
+    """For Connect they are a union, which has a default and a type of its own, and none of its members has."""
+    registry = MemoryRegistry()
+    date = {"title": "org.apache.kafka.connect.data.Date", "connect.type": "int32"}
+    properties = {
+        "a": {"type": ["null", "integer"], "connect.type": "int32", "default": 3},
+        "b": {"type": ["integer", "null"], **date},
+        "c": {"type": ["integer"], "connect.type": "int8"},
+        "d": {"type": ["null", "object"], "connect.type": "map", "properties": {"x": {"type": ["string"]}}},
+        "e": {"type": ["null", "string"], "pattern": "x", "maxLength": 3},
+        "f": {"oneOf": [{"type": "null"}, {"anyOf": [{"type": "boolean"}]}]},
+    }
+    properties = {name: {**each, "connect.index": n} for n, (name, each) in enumerate(properties.items())}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    assert ", ".join(map(str, codec.columns)) == (
+        "`A` BIGINT, `B` BIGINT, `C` BIGINT, `D` STRUCT<`X` STRING>, `E` STRING, `F` BOOLEAN"
+    )
+    values = [
+        framed(number, b'{"c":300,"e":null,"d":{"x":"y"}}'),
+        framed(number, b'{"c":null}'),
+        framed(number, b'{"c":1,"f":null}'),
+    ]
+    array, report = codec.decode(values, errors="report")
+    assert array.to_pylist() == [
+        {"A": None, "B": None, "C": 300, "D": {"X": "y"}, "E": None, "F": None},
+        None,
+        None,
+    ]
+    # What one member alone is in has no null, also where a null stands around it.
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 1, "path": "c", "code": "null_value"},
+        {"row": 2, "path": "f", "code": "null_value"},
+    ]
+
+
 def test_members_of_unions_that_are_no_columns(impl):
     registry = MemoryRegistry()
     text = {"type": "object", "properties": {"p": {"oneOf": [{"type": "integer"}, {"type": "string"}]}}}
@@ -403,20 +439,92 @@ def test_unions_and_maps_are_written_as_the_chosen_schema_has_them(impl):
     rows = [
         {"p": {f"{ONE_OF}0": 7}, "m": [("k", 1)], "n": [("k", 1)]},
         {"p": {f"{ONE_OF}1": "x"}, "m": [], "n": []},
-        {"p": None, "m": None, "n": None},
+        {"p": None, "m": [], "n": []},
         {"p": {f"{ONE_OF}0": 7, f"{ONE_OF}1": "x"}, "m": [], "n": []},
+        {"p": None, "m": None, "n": []},
+        {"p": None, "m": [], "n": [("k", None)]},
     ]
     array = pa.array(rows, codec.arrow_type)
     written, report = codec.encode(array, errors="report")
     assert written.to_pylist() == [
         framed(number, b'{"p":7,"m":{"k":1},"n":[{"key":"k","value":1}]}'),
         framed(number, b'{"p":"x","m":{},"n":[]}'),
-        framed(number, b'{"p":null,"m":null,"n":null}'),
+        framed(number, b'{"p":null,"m":{},"n":[]}'),
+        None,
+        None,
         None,
     ]
     assert report.select(["row", "path", "code"]).to_pylist() == [
-        {"row": 3, "path": "p", "code": "union_members"}
+        {"row": 3, "path": "p", "code": "union_members"},
+        {"row": 4, "path": "m", "code": "null_value"},
+        {"row": 5, "path": "n[0].value", "code": "null_value"},
     ]
+
+
+def test_nulls_and_missing_columns_are_written_as_the_chosen_schema_has_them(impl):
+    registry = MemoryRegistry()
+
+    def maybe(kind, **more):
+        return {"oneOf": [{"type": "null"}, {"type": kind, **more}]}
+
+    properties = {
+        "a": {"type": "integer"},
+        "b": maybe("string"),
+        "c": maybe("string", default="\u00e9"),
+        "d": {"type": "array", "items": maybe("integer", default=7)},
+        # No columns are declared of these.
+        "e": maybe("boolean"),
+        "f": {"type": "integer", "default": 3},
+        "g": maybe("number", default=1e21),
+        "h": {"type": "number", "connect.type": "float32", "default": 0.1},
+        "i": {"type": "string"},
+        "j": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "k": maybe("object", properties={}),
+    }
+    text = {
+        "type": "object",
+        "properties": {
+            name: {**each, "connect.index": n} for n, (name, each) in enumerate(properties.items())
+        },
+    }
+    number = registered(registry, text, "JSON")
+    codec = codec_of(
+        "JSON_SR",
+        "`a` BIGINT, `b` STRING, `c` STRING, `d` ARRAY<BIGINT>",
+        registry=registry,
+        properties={"VALUE_SCHEMA_ID": number},
+    )
+    rest = b',"e":null,"f":3,"g":1.0E21,"h":0.1,"k":null}'
+    written, report = codec.encode(
+        pa.array(
+            [
+                None,
+                {"a": 1, "b": "x", "c": "y", "d": [1, None]},
+                {"a": 2, "b": None, "c": None, "d": []},
+                {"a": None, "b": None, "c": None, "d": []},
+                {"a": 4, "b": None, "c": None, "d": None},
+            ],
+            codec.arrow_type,
+        ),
+        errors="report",
+    )
+    assert written.to_pylist() == [
+        None,
+        framed(number, b'{"a":1,"b":"x","c":"y","d":[1,7]' + rest),
+        framed(number, b'{"a":2,"b":null,"c":"\xc3\xa9","d":[]' + rest),
+        None,
+        None,
+    ]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 3, "path": "a", "code": "null_value"},
+        {"row": 4, "path": "d", "code": "null_value"},
+    ]
+    # Columns that are not given are null, and those of the schema that have no column are none.
+    assert codec.encode(pa.array([{"a": 1, "d": []}])).to_pylist() == [
+        framed(number, b'{"a":1,"b":null,"c":"\xc3\xa9","d":[]' + rest)
+    ]
+    with pytest.raises(SchemaError, match="'e' is none of the columns"):
+        codec.encode(pa.array([{"a": 1, "e": True}]))
 
 
 def test_schemas_that_are_combined(impl):
@@ -518,7 +626,7 @@ def test_unions_of_members_that_are_alike_are_written(impl):
     registry = MemoryRegistry()
     lists = [{"type": "array", "items": {"type": each}} for each in ("integer", "boolean")]
     numbers = [{"type": "integer"}, {"type": "number"}, {"oneOf": [{"type": "string"}, {"type": "boolean"}]}]
-    properties = {"l": {"oneOf": lists}, "n": {"oneOf": numbers}}
+    properties = {"l": {"oneOf": [{"type": "null"}, *lists]}, "n": {"oneOf": numbers}}
     number = registered(registry, {"type": "object", "properties": properties}, "JSON")
     codec = KsqlCodec("JSON_SR", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
     rows = [

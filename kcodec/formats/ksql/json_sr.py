@@ -1,11 +1,12 @@
 """ksqlDB's JSON_SR: the schemas that it registers, and documents of any JSON Schema as its columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec._kept import Kept
+from kcodec.columns.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.json.kernel import kernel
@@ -14,13 +15,14 @@ from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.ksql.json_sr_decoder import DocumentDecoder, annotation
 from kcodec.formats.ksql.json_sr_source import JsonSource
-from kcodec.formats.ksql.plan import cast_written, encode_plan, written_type
+from kcodec.formats.ksql.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import annotated
 from kcodec.formats.ksql.types import RowOptions, SqlType
 from kcodec.formats.ksql.writing import missing_field
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
+from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.plan.programs import Programs
 
 __all__ = ["KsqlJsonSchemaFormat", "schema_text"]
@@ -159,11 +161,17 @@ class _Encoder(SchemaEncoder):
         self._rows = rows
         self._limits = limits
         self._programs: Kept[pa.DataType, Programs] = Kept()
-        known = dict(source.fields) if source.type == "struct" else {}
+        known = dict(source.fields) if source.type == "struct" and rows.wrapped else {}
         for field in rows.kind.fields if rows.wrapped else ():
-            if field.name not in known:
+            if known.pop(field.name, None) is None:
                 raise missing_field(field.name)
         self._source = source
+        # Properties that have no column, and what is written for them; others that may not be null are left out.
+        self._rest = tuple(
+            with_default(Node(Op.JSON_NULL, 0, name, forms=Form.NULL), each)
+            for name, each in known.items()
+            if each.type and (each.optional or each.written_default)
+        )
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
@@ -174,8 +182,32 @@ class _Encoder(SchemaEncoder):
         plain, lost = cast_written(array, rows.kind, kind)
 
         def make() -> Programs:
-            return Programs(encode_plan(rows.kind, kind, floor=rows.floor, source=self._source), self._limits)
+            plan = encode_plan(rows.kind, kind, floor=rows.floor, source=self._source)
+            return Programs(self._completed(plan) if self._rest else plan, self._limits)
 
         program = self._programs.get(kind, make).compiled(module)
+        if self._rest:
+            plain = _with_nulls(plain)
         encoded, faults = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
         return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
+
+    def _completed(self, plan: Plan) -> Plan:
+        """Return a plan that writes the properties without a column too, from the column of `_with_nulls`."""
+        column = len(layout(plan.arrow_type))
+        rest = (replace(node, column=column) for node in self._rest)
+        return replace(
+            plan,
+            arrow_type=pa.struct([*plan.arrow_type, _NULLS]),
+            root=replace(plan.root, children=(*plan.root.children, *rest)),
+        )
+
+
+_NULLS = pa.field("", pa.null())
+
+
+def _with_nulls(array: pa.Array) -> pa.Array:
+    """Return structs with a field more, which is null."""
+    parts = [array.field(number) for number in range(array.type.num_fields)]
+    mask = array.is_null() if array.null_count else None
+    fields = [*array.type, _NULLS]
+    return pa.StructArray.from_arrays([*parts, pa.nulls(len(array))], fields=fields, mask=mask)

@@ -9,6 +9,7 @@ from kcodec.formats.connect.values import PACKAGE, PRECISION
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.java.hashing import hash_order
+from kcodec.java.numbers import format_java_double, format_java_float, round_to_float
 
 __all__ = ["JsonSource"]
 
@@ -70,16 +71,9 @@ class JsonSource:
             node, resource = target.part("#", node["$ref"]), target.resource
         raise SchemaError("references of the schema go in circles")
 
-    def _at(self, node: Any, optional: bool = False) -> "JsonSource":
+    def _at(self, node: Any, optional: bool) -> "JsonSource":
         """Return what stands in the place of this one."""
-        return JsonSource(
-            node,
-            self._resource,
-            self._documents,
-            optional or self.optional,
-            self._parts,
-            self._depth + 1,
-        )
+        return JsonSource(node, self._resource, self._documents, optional, self._parts, self._depth + 1)
 
     def _below(self, node: Any) -> "JsonSource":
         """Return what stands below this one."""
@@ -90,10 +84,12 @@ class JsonSource:
         choices = [node[key] for key in ("anyOf", "oneOf") if isinstance(node.get(key), list)]
         together = node.get("allOf")
         if not choices and together is None and isinstance(node.get("type"), list):
-            self._choose([{**node, "type": kind} for kind in node["type"]])
+            # What is said for Connect is said of all types together, which is none.
+            own = {key: each for key, each in node.items() if not _is_of_all(key)}
+            self._choose([{**own, "type": kind} for kind in node["type"]])
             return
         if isinstance(together, list) or (choices and "properties" in node):
-            parts = [self._at(each) for each in together] if isinstance(together, list) else []
+            parts = [self._at(each, self.optional) for each in together] if isinstance(together, list) else []
             own = node.get("properties")
             found = (
                 {name: (each, self._resource) for name, each in own.items()}
@@ -132,14 +128,15 @@ class JsonSource:
         others = [each for each in members if not _is_null(each)]
         optional = self.optional or len(others) < len(members)
         if len(members) <= 2 and len(others) == 1:
-            self.__dict__.update(self._at(others[0], optional).__dict__)
+            # What one member alone is in may not be null.
+            self.__dict__.update(self._at(others[0], optional and len(members) == 2).__dict__)
         else:
             self.optional = optional
             self._choices = others
 
     def _narrow(self, node: Mapping[str, Any], parts: "Sequence[JsonSource]") -> None:
         """Take the type of what is no object: a combination, or else the number or text that it is."""
-        plain = self._at({key: value for key, value in node.items() if key != "allOf"})
+        plain = self._at({key: value for key, value in node.items() if key != "allOf"}, self.optional)
         found = [
             part for part in (plain, *parts) if part._choices is not None or part.optional > self.optional
         ]
@@ -268,6 +265,16 @@ class JsonSource:
         return write_document(value).encode() if fits else b""
 
     @property
+    def written_default(self) -> bytes:
+        """The default as Jackson writes it."""
+        if self.type in ("float32", "float64") and self.default:
+            number = self.node["default"]
+            single = self.type == "float32"
+            made = format_java_float(round_to_float(number)) if single else format_java_double(float(number))
+            return made.encode()
+        return self.default
+
+    @property
     def fields(self) -> "list[tuple[str, JsonSource]]":
         """The properties, by their indexes where they have some; or the members of a union."""
         if self.is_union:
@@ -346,6 +353,10 @@ _KEYWORDS = {
     "string": frozenset(("minLength", "maxLength", "pattern", "format")),
 }  # fmt: skip
 _NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
+
+
+def _is_of_all(key: str) -> bool:
+    return key in ("default", "title") or key.startswith("connect.")
 
 
 def _is_null(node: Any) -> bool:

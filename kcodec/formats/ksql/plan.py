@@ -4,6 +4,7 @@ What is read strictly is what ksqlDB reads without loss; see ``docs/ksql.md``. I
 ksqlDB would give another form are refused too (`Form.CANONICAL`), so that they are read again by its own rules.
 """
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "encode_plan",
     "is_ambiguous",
     "match_fields",
+    "with_default",
     "written_type",
 ]
 
@@ -234,25 +236,34 @@ class _Encoder:
         if kind.base == "STRUCT":
             below = {} if source is None or source.type != "struct" else dict(source.fields)
             children = tuple(
-                self.node(field.type, field.name, at.children[place], below.get(field.name))
+                self.below(field.type, field.name, at.children[place], below.get(field.name))
                 for field, place in zip(kind.fields, match_fields(kind.fields, at.type), strict=True)
                 if place is not None
             )
             op = Op.JSON_UNION if source is not None and source.is_union else Op.JSON_OBJECT
             return Node(op, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
-            item = self.node(kind.parts[0], "", at.children[0], source and source.item)
+            item = self.below(kind.parts[0], "", at.children[0], source and source.item)
             return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
             entries = source is not None and source.is_entries
             names = ("key", "value") if entries else ("", "")
             sources = (None, None) if source is None else (source.key, source.item)
-            entry = tuple(map(self.node, kind.parts, names, at.children, sources))
+            entry = tuple(map(self.below, kind.parts, names, at.children, sources))
             if entries:
                 whole = Node(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
                 return Node(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
             return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
         return self.leaf(kind, name, column, at.type)
+
+    def below(self, kind: SqlType, name: str, column: int, source: Any) -> Node:
+        """Return the node of a part, which is null only where its schema has a null."""
+        made = self.node(kind, name, column, source)
+        if source is None:
+            return made
+        if not source.optional:
+            return dataclasses.replace(made, forms=made.forms & ~Form.NULL)
+        return with_default(made, source)
 
     def leaf(self, kind: SqlType, name: str, column: int, given: pa.DataType) -> Node:
         if kind.base == "BOOLEAN":
@@ -272,6 +283,12 @@ class _Encoder:
             factor = PER_MILLI[given.unit]
         floor = factor > 1 and self.floor
         return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
+
+
+def with_default(node: Node, source: Any) -> Node:
+    """Return a node that writes for a null the default that a JSON Schema has for it."""
+    default = source.written_default
+    return dataclasses.replace(node, forms=node.forms | Form.DEFAULT, data=default) if default else node
 
 
 _INT, _LONG = integer_bounds(32), integer_bounds(64)
