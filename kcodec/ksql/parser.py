@@ -6,25 +6,13 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError, near, one_line
-from kcodec.formats.ksql.types import Parser, SqlColumn, StatementError
+from kcodec.formats.ksql.types import RESERVED, Parser, SqlColumn, StatementError
 from kcodec.java.numbers import parse_java_double
 from kcodec.ksql.properties import typed
 from kcodec.ksql.statement import Statement
 
 __all__ = ["Head", "parse", "parse_head", "parse_kept", "parse_one"]
 
-#: Keywords that are no names unless they are quoted.
-_RESERVED = {
-    "ADVANCE", "ALL", "AND", "AS", "AT", "BEGINNING", "BETWEEN", "BY", "CASE", "CAST", "CATALOG",
-    "CONNECTOR", "CONNECTORS", "CREATE", "DAYS", "DECIMAL", "DELETE", "DESCRIBE", "DISTINCT", "DROP",
-    "ELSE", "END", "EXISTS", "EXPORT", "EXTENDED", "FALSE", "FROM", "FULL", "GROUP", "HAVING", "HOPPING",
-    "HOURS", "IN", "INNER", "INSERT", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "LIST", "LOAD",
-    "MATERIALIZED", "MILLISECOND", "MILLISECONDS", "MINUTES", "MONTHS", "NAMESPACE", "NOT", "NULL", "ON",
-    "OR", "OUTER", "PAUSE", "PRINT", "PROPERTIES", "QUERIES", "QUERY", "RENAME", "RESUME", "RETENTION",
-    "RIGHT", "RUN", "SAMPLE", "SCRIPT", "SECONDS", "SELECT", "SIZE", "STREAM", "STREAMS", "TABLE",
-    "TERMINATE", "THEN", "TO", "TOPIC", "TOPICS", "TRUE", "TUMBLING", "UNSET", "VALUES", "VIEW", "WHEN",
-    "WHERE", "WINDOW", "WITH", "WITHIN", "YEARS",
-}  # fmt: skip
 #: What ksqlDB's statements begin with.
 _COMMANDS = (
     "ALTER", "ASSERT", "CREATE", "DEFINE", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "LIST", "PAUSE",
@@ -117,7 +105,7 @@ def parse_head(text: str) -> Head | None:
 class _Statements(Parser):
     """A text of statements, with the variables that are defined so far."""
 
-    reserved = frozenset(_RESERVED)
+    reserved = RESERVED
 
     def __init__(self, text: str, variables: Mapping[str, str], kept: bool = False) -> None:
         self._kept = kept
@@ -188,7 +176,7 @@ class _Statements(Parser):
                 "Illegal argument. Identifier names cannot start with '@' and may only contain alphanumeric values "
                 f"and '_'. Got: '{one_line(value, 80)}'"
             )
-        if not is_quoted and plain.upper() in _RESERVED:
+        if not is_quoted and plain.upper() in RESERVED:
             self.fail(f'"{plain}" is a reserved keyword and it can\'t be used as an identifier.')
         self.next()
         return plain if is_quoted else plain.upper()
@@ -197,11 +185,12 @@ class _Statements(Parser):
         """Read a text in single quotes, and put in the variables of it."""
         begin = self.begin
         text = super().string(what)
-        return self._substituted(text, begin) if "${" in text else text
+        # Where there are no variables at all, ksqlDB looks for none.
+        return self._substituted(text, begin) if self._variables and "${" in text else text
 
     def _variable(self) -> str:
         """Read the name that a variable is given; it may be a keyword."""
-        if self.kind != "name":
+        if self.kind != "name" or self.token[0].isdigit():
             self.missing("a name")
         name = self.token.casefold()
         self.next()
@@ -251,13 +240,14 @@ class _Statements(Parser):
         name = self.name()
         self.need("AS")
         kind = self.type(0)
-        if name in self.types and not exists:
-            shown = one_line(self.types[name], 80)
+        key = name.upper()
+        if key in self.types and not exists:
+            shown = one_line(self.types[key], 80)
             self.fail(
                 f"Cannot register custom type '{name}' since it is already registered with type: {shown}",
                 begin,
             )
-        self.types.setdefault(name, kind)
+        self.types.setdefault(key, kind)
 
     def _if_not_exists(self) -> bool:
         """Step over ``IF NOT EXISTS``; something may be called IF."""
@@ -319,7 +309,9 @@ class _Statements(Parser):
         found: dict[str, Any] = {}
         while True:
             begin = self.begin
-            name = (self.string("a property") if self.kind == "text" else self.name("a property")).upper()
+            # Variables stand for nothing within the quotes.
+            is_text = self.kind == "text"
+            name = (Parser.string(self, "a property") if is_text else self.name("a property")).upper()
             self.need("=")
             value = self._literal()
             if name in found:
@@ -361,7 +353,7 @@ class _Statements(Parser):
         elif value.lower() in ("true", "false"):
             found = value.lower() == "true"
         else:
-            found = _number(value)
+            found = _number(value.strip(" \t\r\n"))
         if found is None:
             self.fail(f"Illegal argument. Got: '{one_line(value, 80)}'")
         self.next()

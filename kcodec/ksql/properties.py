@@ -9,7 +9,8 @@ from kcodec.formats.ksql.delimited import delimiter_of
 from kcodec.formats.ksql.format import FORMATS
 from kcodec.formats.ksql.properties import NULLABLE
 from kcodec.formats.ksql.windows import milliseconds
-from kcodec.java.numbers import narrow_integer, parse_java_integer
+from kcodec.java.blanks import trim
+from kcodec.java.numbers import integer_bounds, narrow_integer, parse_java_integer
 
 __all__ = ["check_properties", "typed"]
 
@@ -20,7 +21,7 @@ _WINDOWS = ("SESSION", "HOPPING", "TUMBLING")
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise _invalid(name, value, f"Expected value to be a string, but it was a {_class(value)}")
-    return value
+    return trim(value)
 
 
 def _integer(bits: int, what: str) -> Callable[[str, Any], int]:
@@ -29,12 +30,14 @@ def _integer(bits: int, what: str) -> Callable[[str, Any], int]:
     def read(name: str, value: Any) -> int:
         if isinstance(value, str):
             try:
-                return parse_java_integer(value.strip(), bits)
+                return parse_java_integer(trim(value), bits)
             except ValueError:
                 raise _invalid(name, value, f"Not a number of type {kind}") from None
         if bits == 16 and isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-            # As Number.shortValue does.
-            return narrow_integer(Decimal(value), 16)
+            # As Number.shortValue does; a double is an int before.
+            bounds = integer_bounds(32)
+            whole = min(max(int(value), bounds[0]), bounds[1]) if isinstance(value, float) else value
+            return narrow_integer(Decimal(whole), 16)
         if type(value) is not int or not -1 << bits - 1 <= value < 1 << bits - 1:
             raise _invalid(name, value, f"Expected value to be {what}, but it was a {_class(value)}")
         return value
@@ -45,36 +48,40 @@ def _integer(bits: int, what: str) -> Callable[[str, Any], int]:
 def _boolean(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
+    if isinstance(value, str) and trim(value).lower() in ("true", "false"):
+        return trim(value).lower() == "true"
     raise _invalid(name, value, "Expected value to be either true or false")
 
 
 def _topic(name: str, value: Any) -> str:
-    if _text(name, value) == "":
+    found = _text(name, value)
+    if not found:
         raise _invalid(name, "", "String must be non-empty")
-    return str(value)
+    return found
 
 
 def _window(name: str, value: Any) -> str:
-    if _text(name, value).upper() not in _WINDOWS:
+    found = _text(name, value).upper()
+    if found not in _WINDOWS:
         raise _invalid(name, value, f"String must be one of: {', '.join(_WINDOWS)}, null")
-    return str(value).upper()
+    return found
 
 
 def _nullable(name: str, value: Any) -> str:
-    if _text(name, value) not in NULLABLE:
+    found = _text(name, value)
+    if found not in NULLABLE:
         raise _invalid(name, value, f"String must be one of: {', '.join(NULLABLE)}, null")
-    return str(value)
+    return found
 
 
 def _checked(check: Callable[[str], Any]) -> Callable[[str, Any], str]:
     def read(name: str, value: Any) -> str:
+        found = _text(name, value)
         try:
-            check(_text(name, value))
+            check(found)
         except ValueError as error:
             raise SchemaError(f"Configuration {name} is invalid: {error}") from None
-        return str(value)
+        return found
 
     return read
 

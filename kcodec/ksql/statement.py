@@ -8,8 +8,9 @@ from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError, one_line
 from kcodec.formats.ksql.format import FORMATS
-from kcodec.formats.ksql.types import Parser, SqlColumn, StatementError, quoted_text
+from kcodec.formats.ksql.types import RESERVED, Parser, SqlColumn, StatementError, quoted_text
 from kcodec.formats.ksql.windows import milliseconds
+from kcodec.java.blanks import trim
 from kcodec.java.datetimes import DateTimePattern
 from kcodec.ksql.properties import check_properties, typed
 from kcodec.serde.ksql import KsqlCodec
@@ -106,6 +107,8 @@ class Statement:
                 "Source names may only contain alphanumeric values, '_' or '-'. "
                 f"Got: '{one_line(self.name, 80)}'"
             )
+        if not self.name:
+            raise SchemaError("name is empty")
         if self.or_replace and self.source:
             what = self.kind.lower()
             raise SchemaError(
@@ -328,7 +331,7 @@ class Statement:
         if unknown:
             raise SchemaError(f"{name} does not support the following configs: [{', '.join(unknown)}]")
         for each, value in given.items():
-            if not value.strip():
+            if not trim(value):
                 raise SchemaError(f"{each} cannot be empty. Format configuration: {{{each}={value}}}")
 
     def _check_columns(self) -> None:
@@ -355,6 +358,8 @@ class Statement:
                 seen.add(column.header)
         if self.kind == "TABLE" and not self.key_columns and "key" not in self.infers:
             raise SchemaError("Tables require a PRIMARY KEY. Please define the PRIMARY KEY.")
+        if self.wrap is not None and not self.value_columns and "value" not in self.infers:
+            raise SchemaError("'WRAP_SINGLE_VALUE' is only valid for single-field value schemas")
         if self.window_type is not None and not self.key_columns and "key" not in self.infers:
             raise SchemaError("Windowed sources require a key column.")
         names = [column.name for column in self.columns]
@@ -394,12 +399,21 @@ class Statement:
             )
 
 
+class _Reference(Parser):
+    reserved = RESERVED
+
+
 def _reference(text: str) -> str:
-    """Return the name of a column that a property names."""
+    """Return the name of a column that a property names; ksqlDB leaves alone its source, and all else behind it."""
     try:
-        parser = Parser(text)
+        parser = _Reference(text)
         name = parser.name()
-        parser.end()
+        is_qualified = parser.take(".")
+        if is_qualified:
+            name = parser.name()
+        is_call = not is_qualified and (parser.kind == "text" or parser.is_next("("))
+        if is_call or parser.is_next("[") or parser.is_next("->"):
+            raise SchemaError(f"Cannot parse text that is not column reference: {one_line(text, 80)}")
     except StatementError as error:
         raise SchemaError(f"the column '{one_line(text, 80)}': {error.reason}") from None
     return name

@@ -98,6 +98,15 @@ def test_variables():
     assert second.topic == "${topic}-${topic}-none-${"
 
 
+def test_where_variables_stand_for_nothing():
+    text = "CREATE STREAM s (a INT, h BYTES HEADER('${x}')) WITH (kafka_topic='${x}', value_format='JSON'%s);"
+    [made] = parse(text % ", partitions=${n}", {"x": "t", "n": " 3\n"})
+    assert (made.columns[1].header, made.topic, made.partitions) == ("${x}", "t", 3)
+    # Without any variable nothing is looked for.
+    [made] = parse(text.replace("='${x}'", "='$${x}-${y:-z}'") % "")
+    assert made.topic == "$${x}-${y:-z}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -114,6 +123,8 @@ def test_variables():
             "is quoted, and so is the text",
         ),
         ("DEFINE 'x'='y';", "a name is missing before"),
+        ("DEFINE 1x='y';", "a name is missing before '1x'"),
+        ("DEFINE p='kafka_topic'; CREATE STREAM s (a INT) WITH ('${p}'='t');", r"WITH clause: \$\{P\}"),
         ("DEFINE x=3;", "a value is missing before '3'"),
         ("DEFINE x '3';", "'=' is missing"),
     ],
@@ -127,17 +138,22 @@ def test_types():
     text = f"""
     CREATE TYPE address AS STRUCT<street STRING, no INT>;
     CREATE TYPE IF NOT EXISTS address AS INT;
-    CREATE TYPE `people` AS ARRAY<STRUCT<a address>>;
-    CREATE STREAM s (a ADDRESS, p `people`, m MAP<STRING, address>) {WITH};
+    CREATE TYPE `people` AS ARRAY<STRUCT<a `Address`>>;
+    -- ksqlDB's own types go first.
+    CREATE TYPE int AS STRING; CREATE TYPE `Time` AS STRING;
+    CREATE STREAM s (a ADDRESS, p PEOPLE, m MAP<STRING, address>, i INT, t TIME) {WITH};
     """
     [made] = parse(text)
     assert [str(each.type) for each in made.columns] == [
         "STRUCT<`STREET` STRING, `NO` INTEGER>",
         "ARRAY<STRUCT<`A` STRUCT<`STREET` STRING, `NO` INTEGER>>>",
         "MAP<STRING, STRUCT<`STREET` STRING, `NO` INTEGER>>",
+        "INTEGER",
+        "TIME",
     ]
-    with pytest.raises(StatementError, match="'T' since it is already registered with type: INTEGER"):
-        parse("CREATE TYPE t AS INT; CREATE TYPE t AS STRING;")
+    for name in ("t", "`T`", "`t`"):
+        with pytest.raises(StatementError, match="since it is already registered with type: INTEGER"):
+            parse(f"CREATE TYPE t AS INT; CREATE TYPE u AS t; CREATE TYPE {name} AS t;")
 
 
 @pytest.mark.parametrize(
@@ -199,6 +215,8 @@ def created(columns="(a INT)", properties="", kind="STREAM"):
             "CREATE STREAM `a b` (a INT) " + WITH,
             "Source names may only contain alphanumeric values, '_' or '-'",
         ),
+        ("CREATE STREAM `` (a INT) " + WITH, "name is empty"),
+        (created("(a INT, `b ` INT)"), "name is not trimmed: 'b '"),
         (created("(a INT, A STRING)"), "Duplicate column names: `A`"),
         (
             created("(rowtime INT)"),
@@ -273,6 +291,10 @@ def created(columns="(a INT)", properties="", kind="STREAM"):
         ),
         (created(properties="wrap_single_value='yes'"), "Expected value to be either true or false"),
         (created("(a INT, b INT)", "wrap_single_value=true"), "only valid for single-field value schemas"),
+        (
+            created("(a INT KEY)", "wrap_single_value=true"),
+            "'WRAP_SINGLE_VALUE' is only valid for single-field value schemas",
+        ),
         (
             created(properties="value_delimiter='|'"),
             r"JSON does not support the following configs: \[delimiter\]",
@@ -356,6 +378,44 @@ def test_numbers():
     # As Java's Number.shortValue.
     assert (made.replicas, made.retention, made.partitions) == (4464, -1, 4)
     assert parse(created(properties="replicas=2.9"))[0].replicas == 2
+    # A double is an int first, with its bounds.
+    for text, number in (("1e10", -1), ("-1e10", 0), ("7e4", 4464), ("99999999999.5", -6145)):
+        assert parse(created(properties=f"replicas={text}"))[0].replicas == number
+    assert str(parse(created("(a DECIMAL(00000000012, 2))"))[0].columns[0].type) == "DECIMAL(12, 2)"
+
+
+def test_blanks_around_texts_of_properties():
+    [made] = parse(
+        "CREATE STREAM s (a STRING KEY, b STRING) WITH (kafka_topic=' \u00a0t\t', key_format=' json', "
+        "value_format='DELIMITED\n', value_delimiter=' | ', timestamp=' b', timestamp_format=' yyyy ', "
+        "window_type=' session ', cleanup_policy=' ');"
+    )
+    assert (made.topic, made.key_format, made.value_format) == ("\u00a0t", "JSON", "DELIMITED")
+    assert made.value_properties == {"delimiter": "|"}
+    assert (made.timestamp, made.timestamp_format, made.window_type) == ("B", "yyyy", "SESSION")
+    assert made.properties["CLEANUP_POLICY"] == ""
+    assert parse(str(made)) == [made]
+    with pytest.raises(StatementError, match="property KAFKA_TOPIC: String must be non-empty"):
+        parse("CREATE STREAM s (a INT) WITH (kafka_topic=' ', value_format='JSON');")
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("s.ts", "TS"), ("`s`.`Ts`", "Ts"), ("s . ts.x", "TS"), ("ts + 1", "TS"), ("ts ts", "TS"), ("ts,", "TS"),
+        ("ts AS x", "TS"), ("ts.*", None), ("ts[1]", None), ("s.ts->x", None), ("ts(1)", None), ("ts ''x''", None),
+        ("(ts)", None), ("from", None), ("null", None), ("5", None), ("", None), ("ts.", None), ("${x}", None),
+    ],
+)  # fmt: skip
+def test_references_of_columns(text, column):
+    text = created("(ts BIGINT, `Ts` BIGINT, `FROM` BIGINT)", f"timestamp='{text}'")
+    if column is not None:
+        assert parse(text)[0].timestamp == column
+    else:
+        with pytest.raises(
+            StatementError, match=r"the column '|Cannot parse text that is not column reference"
+        ):
+            parse(text)
 
 
 HOSTILE = {

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import SchemaError, one_line
+from kcodec.java.blanks import trim
 from kcodec.java.utf8 import SURROGATE
 from kcodec.plan import Limits
 
 __all__ = [
     "HEADERS",
     "MAX_NESTING",
+    "RESERVED",
     "Parser",
     "RowOptions",
     "SqlColumn",
@@ -41,6 +43,19 @@ _MAX_PARTS = 100_000
 _ALIASES = {"INT": "INTEGER", "VARCHAR": "STRING"}
 _SIMPLE = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "TIME", "DATE", "TIMESTAMP")
 _KINDS = ("value", "key", "header")
+
+#: Keywords that are no names unless they are quoted.
+RESERVED = frozenset((
+    "ADVANCE", "ALL", "AND", "AS", "AT", "BEGINNING", "BETWEEN", "BY", "CASE", "CAST", "CATALOG",
+    "CONNECTOR", "CONNECTORS", "CREATE", "DAYS", "DECIMAL", "DELETE", "DESCRIBE", "DISTINCT", "DROP",
+    "ELSE", "END", "EXISTS", "EXPORT", "EXTENDED", "FALSE", "FROM", "FULL", "GROUP", "HAVING", "HOPPING",
+    "HOURS", "IN", "INNER", "INSERT", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "LIST", "LOAD",
+    "MATERIALIZED", "MILLISECOND", "MILLISECONDS", "MINUTES", "MONTHS", "NAMESPACE", "NOT", "NULL", "ON",
+    "OR", "OUTER", "PAUSE", "PRINT", "PROPERTIES", "QUERIES", "QUERY", "RENAME", "RESUME", "RETENTION",
+    "RIGHT", "RUN", "SAMPLE", "SCRIPT", "SECONDS", "SELECT", "SIZE", "STREAM", "STREAMS", "TABLE",
+    "TERMINATE", "THEN", "TO", "TOPIC", "TOPICS", "TRUE", "TUMBLING", "UNSET", "VALUES", "VIEW", "WHEN",
+    "WHERE", "WINDOW", "WITH", "WITHIN", "YEARS",
+))  # fmt: skip
 
 # As in ksqlDB's lexer, the longest wins: `1E5` is a number, `1E5x` a name.
 _TOKEN = re.compile(
@@ -158,6 +173,10 @@ class SqlField:
     type: SqlType
 
     def __post_init__(self) -> None:
+        if trim(self.name) != self.name:
+            raise SchemaError(f"name is not trimmed: '{self.name}'")
+        if not self.name:
+            raise SchemaError("name is empty")
         if not self.name.isascii() and SURROGATE.search(self.name):
             raise SchemaError(f"the name {self.name!r} holds half of a surrogate pair")
 
@@ -309,7 +328,7 @@ class Parser:
         self.kind = ""
         self.token = ""
         self.begin = 0
-        #: Types by the names that ``CREATE TYPE`` has given them.
+        #: Types by the names that ``CREATE TYPE`` has given them, in upper case; those of ksqlDB go first.
         self.types: dict[str, SqlType] = {}
         self._parts = 0
         self.next()
@@ -391,7 +410,7 @@ class Parser:
         token = self.token
         if self.kind == "real":
             self.fail(f"Value must be integer for command: {what}")
-        if self.kind != "number" or len(token) > 9:
+        if self.kind != "number" or len(token.lstrip("0")) > 9:
             self.fail(f"{self.shown} is not a number")
         self.next()
         return sign * int(token)
@@ -437,7 +456,10 @@ class Parser:
         elif self.take("HEADER"):
             part = "header"
             self.need("(")
-            header = self.string("the name of a header").strip() or None
+            # Variables stand for nothing here.
+            header = trim(Parser.string(self, "the name of a header"))
+            if not header:
+                self.fail("Header column must have a non-empty header key name defined", begin)
             self.need(")")
         else:
             part = "value"
@@ -468,8 +490,8 @@ class Parser:
             kind = self._decimal(begin)
         else:
             kind = SqlType(_ALIASES.get(base.upper(), base.upper()))
-            if base in self.types:
-                kind = self._registered(base, depth, begin)
+            if kind.base not in _SIMPLE and base.upper() in self.types:
+                kind = self._registered(base.upper(), depth, begin)
             elif kind.base not in _SIMPLE:
                 shown = one_line(base, 80)
                 known = f"DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)}"

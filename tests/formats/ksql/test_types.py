@@ -74,6 +74,18 @@ def test_no_columns(text):
         ("ID INT PRIMARY", "'KEY' is missing"),
         ("ID INT KEY KEY", "unexpected 'KEY'"),
         ("ID BYTES HEADER(x)", "the name of a header is missing"),
+        (
+            "ID BYTES HEADER(' ')",
+            "Header column must have a non-empty header key name defined at line 1, column 1",
+        ),
+        (
+            "ID ARRAY<STRUCT<key STRING, value BYTES>> HEADER('')",
+            "Header column must have a non-empty header key name defined",
+        ),
+        ("ID INT, `` INT", "name is empty at line 1, column 9"),
+        ("` ID` INT", "name is not trimmed: ' ID'"),
+        ("S STRUCT<`A\t` INT>", "name is not trimmed: 'A\t'"),
+        ('S STRUCT<"" INT>', "name is empty"),
         ("ID INT, id INT", "Duplicate column names: `ID`"),
         ("S STRUCT<A INT, `A` INT>", "Duplicate field names: `A`"),
         ("1 INT", "a name is missing before '1'"),
@@ -103,6 +115,12 @@ def test_arrow_types_and_back():
     large = arrow_type(kind, large=True)
     assert large.field("A").type == pa.large_list(pa.large_list(pa.int32()))
     assert sql_type(large) == kind
+
+
+def test_blanks_of_java():
+    columns = parse_columns("`\u00a0a\u2003` STRING, h BYTES HEADER(' \u00a0a\t')")
+    assert [column.name for column in columns] == ["\u00a0a\u2003", "H"]
+    assert columns[1].header == "\u00a0a"
 
 
 def test_wide_decimals():
