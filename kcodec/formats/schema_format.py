@@ -69,10 +69,13 @@ class NamedText(NamedTuple):
         What it is called there: an Avro full name, a Protobuf import path, a JSON Schema ``$ref``.
     text : str
         Its text.
+    place : tuple of (str, int) or None
+        Subject and version under which a registry has it; None for what only others refer to.
     """
 
     name: str
     text: str
+    place: tuple[str, int] | None = None
 
 
 class Difference(NamedTuple):

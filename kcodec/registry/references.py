@@ -123,5 +123,8 @@ def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) 
 
 def named_texts(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> tuple[NamedText, ...]:
     """Return the texts of all the schemas that a schema needs, as its schema format takes them; see `resolve`."""
-    found = resolve(registry, schema, context)
-    return tuple(NamedText(each.reference.name, each.schema.text) for each in found)
+    places = {each.name: (each.subject, each.version) for each in schema.references}
+    return tuple(
+        NamedText(each.reference.name, each.schema.text, places.get(each.reference.name))
+        for each in resolve(registry, schema, context)
+    )

@@ -6,8 +6,8 @@ only what is written is compared. (Whether the bytes of one message can be read 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from kcodec.errors import SchemaError
@@ -15,7 +15,7 @@ from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, is_map_entry
 from kcodec.formats.schema_format import Difference
 
-__all__ = ["BREAKING", "Side", "changes", "describe"]
+__all__ = ["BREAKING", "MAX_DIFFERENCES", "Side", "changes", "describe"]
 
 #: Types of differences by which a registry refuses a new schema.
 BREAKING = frozenset(
@@ -39,6 +39,9 @@ MAX_DIFFERENCES = 1000
 
 #: Messages that one comparison looks at.
 MAX_COMPARED = 200_000
+
+#: Messages and fields that one looks at if types of other files are compared wherever they are named.
+MAX_REPEATED = 20_000
 
 _GROUPS = {
     **dict.fromkeys(["int32", "int64", "uint32", "uint64", "bool"], "varint"),
@@ -66,6 +69,8 @@ class Kind(NamedTuple):
         Of a message: its name without the package.
     full : str or None
         Its full name; None if nothing of that name is known.
+    written : str
+        What the text calls it.
     parts : tuple of Kind
         Key and value of a map.
     """
@@ -74,25 +79,25 @@ class Kind(NamedTuple):
     group: str = ""
     name: str = ""
     full: str | None = None
+    written: str = ""
     parts: tuple[Kind, ...] = ()
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two schemas: the names that its files declare, and its main file."""
+    """One of two schemas: the names that its files declare, its main file, and where a registry has its imports.
+
+    See `kcodec.formats.protobuf.schema.ProtobufSchema`.
+    """
 
     names: Names
     path: str
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def main(self) -> File:
         """The main file."""
         return self.names.files[self.path]
-
-    def text(self, path: str) -> str | None:
-        """Return the text of a file that the main one imports by itself."""
-        imported = any(each.path == path for each in self.main.imports)
-        return self.names.files[path].text if imported and path in self.names.files else None
 
 
 def changes(old: Side, new: Side) -> list[Difference]:
@@ -106,12 +111,13 @@ def changes(old: Side, new: Side) -> list[Difference]:
     >>> [(each.type, each.path) for each in changes(old, new)]
     [('FIELD_NAME_CHANGED', '#/M/1')]
     """
-    comparison = _Comparison(old, new)
     try:
-        found = list(comparison.files())
+        try:
+            return list(_Comparison(old, new, once=False).files())
+        except _TooLongError:
+            return list(_Comparison(old, new, once=True).files())
     except RecursionError:
         raise SchemaError("messages are nested too deeply to be compared") from None
-    return found[:MAX_DIFFERENCES]
 
 
 def describe(kind: str, path: str, reader: str, writer: str) -> str:
@@ -144,13 +150,24 @@ _SENTENCES = {
 }
 
 
-class _Comparison:
-    """One comparison of two schemas."""
+class _TooLongError(Exception):
+    """Comparing takes too long if each type of another file is compared wherever it is named."""
 
-    def __init__(self, old: Side, new: Side) -> None:
+
+class _Comparison:
+    """One comparison of two schemas.
+
+    The registry compares a type of another file for each field that has it, with no end where many types name each
+    other: with `once` each is compared for the first one only.
+    """
+
+    def __init__(self, old: Side, new: Side, *, once: bool) -> None:
         self.old = old
         self.new = new
+        self.once = once
         self.compared = 0
+        #: The old messages that are being compared.
+        self.open: set[int] = set()
         #: Types of other files that are being compared, or have been, with whether that found something breaking.
         self.types: dict[tuple[str, str], bool] = {}
 
@@ -176,17 +193,12 @@ class _Comparison:
     ) -> Iterator[Difference]:
         """Compare the messages and enums of one level."""
         old_places, new_places = ({each.name: at for at, each in enumerate(side[0])} for side in (old, new))
-        pairs = list(
-            _paired(
-                [each for each in old[0] if not is_map_entry(each)],
-                [each for each in new[0] if not is_map_entry(each)],
-            )
-        )
-        # What is there on one side only comes first.
+        pairs = list(_paired(old[0], new[0]))
+        # What is there on one side only comes first; entries of maps that are spelled out come and go.
         for name, before, after in pairs:
-            if after is None:
+            if after is None and before is not None and not is_map_entry(before):
                 yield _difference("MESSAGE_REMOVED", f"{path}/{name}")
-            elif before is None:
+            elif before is None and after is not None and not is_map_entry(after):
                 yield _difference("MESSAGE_ADDED", f"{path}/{name}")
         for name, before, after in pairs:
             if before is not None and after is not None:
@@ -223,9 +235,29 @@ class _Comparison:
     def messages(
         self, old: Message, new: Message, old_scope: tuple[str, str], new_scope: tuple[str, str], path: str
     ) -> Iterator[Difference]:
-        self.compared += 1
+        self.count(old, new)
+        is_first = id(old) not in self.open
+        if is_first:
+            self.open.add(id(old))
+            yield from self.members(old, new, old_scope, new_scope, path)
+        yield from self.bodies(
+            (old.messages, old.enums), (new.messages, new.enums), old_scope, new_scope, path
+        )
+        if is_first:
+            self.open.remove(id(old))
+
+    def count(self, old: Message, new: Message) -> None:
+        """Count what is compared, up to the most."""
+        self.compared += 1 if self.once else 1 + len(old.fields) + len(new.fields)
+        if not self.once and self.compared > MAX_REPEATED:
+            raise _TooLongError
         if self.compared > MAX_COMPARED:
             raise SchemaError(f"comparing the schemas takes more than {MAX_COMPARED} steps")
+
+    def members(
+        self, old: Message, new: Message, old_scope: tuple[str, str], new_scope: tuple[str, str], path: str
+    ) -> Iterator[Difference]:
+        """Compare the fields and oneofs of a message."""
         before = {each.number: each for each in old.fields if each.group is None}
         after = {each.number: each for each in new.fields if each.group is None}
         old_oneofs, new_oneofs = _members(before, old), _members(after, new)
@@ -258,9 +290,6 @@ class _Comparison:
                 if left.oneof is not None and right.oneof is None:
                     yield _difference("ONEOF_FIELD_MOVED_TO_TOP_LEVEL", place)
                 yield from self.fields(left, right, old_scope, new_scope, place)
-        yield from self.bodies(
-            (old.messages, old.enums), (new.messages, new.enums), old_scope, new_scope, path
-        )
 
     def fields(
         self, old: Field, new: Field, old_scope: tuple[str, str], new_scope: tuple[str, str], path: str
@@ -269,10 +298,11 @@ class _Comparison:
             yield _difference("FIELD_NAME_CHANGED", path)
         before = _kind(self.old.names, old_scope, old)
         after = _kind(self.new.names, new_scope, new)
-        if old.label and new.label and old.label != new.label and after.kind == "SCALAR":
+        yield from self.kinds(before, after, path)
+        is_same = before.kind == after.kind == "SCALAR" and before.group == after.group
+        if is_same and old.label and new.label and old.label != new.label:
             which = "STRING_OR_BYTES" if after.group == "text" else "NUMERIC"
             yield _difference(f"FIELD_{which}_LABEL_CHANGED", path)
-        yield from self.kinds(before, after, path)
 
     def kinds(self, old: Kind, new: Kind, path: str) -> Iterator[Difference]:
         if old.kind != new.kind:
@@ -283,9 +313,12 @@ class _Comparison:
         elif old.kind == "MAP":
             for left, right in zip(old.parts, new.parts, strict=True):
                 yield from self.kinds(left, right, path)
+        elif old.full is None or new.full is None:
+            if old.written != new.written:
+                yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
         elif old.name != new.name:
             yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
-        elif old.full is not None and new.full is not None:
+        else:
             yield from self.other_files(old, new, path)
 
     def other_files(self, old_kind: Kind, new_kind: Kind, path: str) -> Iterator[Difference]:
@@ -294,13 +327,14 @@ class _Comparison:
         left, right = self.old.names.paths[old], self.new.names.paths[new]
         if left == self.old.path and right == self.new.path:
             return
-        text = self.old.text(left)
-        if text is not None and left == right and text == self.new.text(right):
+        place = self.old.places.get(left)
+        if place is not None and place == self.new.places.get(right):
+            # One version of a file: what changed in its own imports is passed over.
             return
         before, after = self.old.names.types[old], self.new.names.types[new]
         if not isinstance(before, Message) or not isinstance(after, Message):
             return
-        if (old, new) in self.types:
+        if self.once and (old, new) in self.types:
             if self.types[old, new]:
                 yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
             return
@@ -341,9 +375,9 @@ def _moved(before: dict[int, Field], members: list[int], path: str) -> Iterator[
 def _members(fields: dict[int, Field], message: Message) -> dict[str, list[int]]:
     """Return the numbers of each oneof's members; it may have none."""
     found: dict[str, list[int]] = {}
-    for number, field in fields.items():
-        if field.oneof is not None:
-            found.setdefault(field.oneof.name, []).append(number)
+    for number, each in fields.items():
+        if each.oneof is not None:
+            found.setdefault(each.oneof.name, []).append(number)
     for oneof in message.oneofs:
         found.setdefault(oneof.name, [])
     return found
@@ -367,8 +401,8 @@ def _type(names: Names, scope: tuple[str, str], name: str) -> Kind:
         return Kind("SCALAR", _GROUPS[name])
     full = names.find(*scope, name)
     if full is None:
-        return Kind("MESSAGE", name=name.lstrip("."))
+        return Kind("MESSAGE", written=name)
     if isinstance(names.types[full], Enum):
         return Kind("SCALAR", "varint", full=full)
     package = names.files[names.paths[full]].package
-    return Kind("MESSAGE", name=full.removeprefix(f"{package}.") if package else full, full=full)
+    return Kind("MESSAGE", "", full.removeprefix(f"{package}.") if package else full, full, name)

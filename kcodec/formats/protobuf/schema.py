@@ -29,6 +29,8 @@ class ProtobufSchema:
         The trees by path: the main one, what it imports, and the known files among those.
     path, main : str, File
         The main file's path, often empty, and its tree.
+    places : dict of str to (str, int)
+        By path of the imports that the schema itself refers to: under which subject and version a registry has them.
 
     Examples
     --------
@@ -39,8 +41,13 @@ class ProtobufSchema:
     ['a']
     """
 
-    def __init__(self, sources: tuple[tuple[str, str | bytes], ...]) -> None:
+    def __init__(
+        self,
+        sources: tuple[tuple[str, str | bytes], ...],
+        places: Mapping[str, tuple[str, int]] | None = None,
+    ) -> None:
         self.sources = sources
+        self.places = dict(places or {})
         files: dict[str, File] = {}
         for path, source in sources:
             if isinstance(source, bytes):
@@ -78,15 +85,20 @@ class ProtobufSchema:
         return schema
 
     @classmethod
-    def of(cls, source: Any, imports: Mapping[str, str | bytes] | None = None) -> ProtobufSchema:
+    def of(
+        cls,
+        source: Any,
+        imports: Mapping[str, str | bytes] | None = None,
+        places: Mapping[str, tuple[str, int]] | None = None,
+    ) -> ProtobufSchema:
         """Return the schema of any source, without looking whether its names mean anything; see `parse`."""
         more = tuple((imports or {}).items())
         if isinstance(source, ProtobufSchema):
             return source
         if isinstance(source, str):
-            return cls((("", source), *more))
+            return cls((("", source), *more), places)
         if isinstance(source, (bytes, bytearray, memoryview)):
-            return cls((("", bytes(source)), *more))
+            return cls((("", bytes(source)), *more), places)
         if isinstance(source, Mapping):
             if not source:
                 raise SchemaError("no file is given")
@@ -225,7 +237,7 @@ class ProtobufSchema:
         return hash(self.sources)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProtobufSchema, (self.sources,)
+        return ProtobufSchema, (self.sources, self.places)
 
     def __repr__(self) -> str:
         return f"<ProtobufSchema of {', '.join(list(self._numbered)[:5]) or 'no message'}>"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, DecodeError, SchemaError
-from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
+from kcodec.formats.protobuf.evolution import BREAKING, MAX_DIFFERENCES, Side, changes, describe
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.checks import check_descriptors
 from kcodec.formats.protobuf.language.known import KNOWN
@@ -225,12 +225,12 @@ class ProtobufFormat(SchemaFormat):
         self, reader: ProtobufSchema, writer: ProtobufSchema, *, policy: str = "STRICT"
     ) -> list[Difference]:
         """Compare two texts as Confluent's registry does, whatever the bytes of their messages can be read as."""
-        old, new = Side(writer.names, writer.path), Side(reader.names, reader.path)
-        return [each for each in changes(old, new) if each.type in BREAKING]
+        found = [each for each in changes(_side(writer), _side(reader)) if each.type in BREAKING]
+        return found[:MAX_DIFFERENCES]
 
     def changes(self, old: ProtobufSchema, new: ProtobufSchema) -> list[Difference]:
         """Return all changes that Confluent's registry knows, with the names of fields for words."""
-        found = changes(Side(old.names, old.path), Side(new.names, new.path))
+        found = changes(_side(old), _side(new))[:MAX_DIFFERENCES]
         return [each._replace(message=_field_name(each, new) or _field_name(each, old)) for each in found]
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
@@ -303,15 +303,20 @@ class ProtobufFormat(SchemaFormat):
 
 @lru_cache(maxsize=256)
 def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
+    places = {each.name: each.place for each in references if each.place is not None}
     try:
-        return ProtobufSchema.of(text, {each.name: each.text for each in references})
+        return ProtobufSchema.of(text, {each.name: each.text for each in references}, places)
     except SchemaError as error:
         try:
             return ProtobufSchema.of(
-                _descriptor(text), {each.name: _descriptor(each.text) for each in references}
+                _descriptor(text), {each.name: _descriptor(each.text) for each in references}, places
             )
         except SchemaError:
             raise error from None
+
+
+def _side(schema: ProtobufSchema) -> Side:
+    return Side(schema.names, schema.path, schema.places)
 
 
 def _field_name(difference: Difference, schema: ProtobufSchema) -> str:

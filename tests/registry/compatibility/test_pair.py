@@ -4,7 +4,7 @@ import pytest
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.registry import Difference, Reference, Schema, differences
+from kcodec.registry import Config, Difference, Reference, Schema, differences
 from kcodec.registry.memory import MemoryRegistry
 
 CLOSED = Schema('{"type":"object","properties":{"a":{}},"additionalProperties":false}', "JSON")
@@ -49,6 +49,28 @@ def test_references():
     assert differences(schema, schema, registry=registry) == []
     with pytest.raises(ConfigError, match="registry="):
         differences(schema, schema)
+
+
+def test_versions_of_references():
+    """A version of the same text that refers to another version has other contents."""
+    registry = MemoryRegistry()
+
+    def proto(text, *references):
+        return Schema(
+            f'syntax = "proto3"; {text}', "PROTOBUF", tuple(Reference(*each) for each in references)
+        )
+
+    middle = 'package b; import "c.proto"; message B { c.C c = 1; }'
+    main = 'package a; import "b.proto"; message A { b.B b = 1; }'
+    registry.set_config(Config("NONE"))
+    for version, kind in enumerate(("int32", "string"), 1):
+        registry.register("c", proto(f"package c; message C {{ {kind} a = 1; }}"))
+        registry.register("b", proto(middle, ("c.proto", "c", version)))
+    old, new = (proto(main, ("b.proto", "b", version)) for version in (1, 2))
+    assert differences(old, old, registry=registry) == []
+    assert [each.path for each in differences(old, new, registry=registry)] == ["#/C/1", "#/B/1", "#/A/1"]
+    registry.register("a", old)
+    assert not registry.check_compatibility("a", new, "BACKWARD").compatible
 
 
 def test_what_does_not_compare():
