@@ -51,12 +51,149 @@ def filled(place, option):
     return text
 
 
-def ours(text):
+def ours(text, imports=None):
     try:
-        written = write_descriptor_set(ProtobufSchema.parse(text))
+        written = write_descriptor_set(ProtobufSchema.parse({"main.proto": text, **(imports or {})}))
     except SchemaError:
         return None
     return descriptor_pb2.FileDescriptorSet.FromString(written).file[-1]
+
+
+LEGACY = "option features.enforce_naming_style = STYLE_LEGACY;"
+COLLISIONS = "option features.enforce_naming_style = STYLE2026;"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("package a.b_c1._d;", ""),
+        ("package A;", "the package A is not in lower_snake_case"),
+        ("package a_.b;", "the package a_.b is not in lower_snake_case"),
+        ("message m { }", "the message m is not in TitleCase"),
+        ("message A_B { }", "the message A_B is not in TitleCase"),
+        ("message M { int32 a1_b2 = 1; }", ""),
+        ("message M { int32 a_1 = 1; }", "the field a_1 is not in lower_snake_case"),
+        ("message M { int32 a__b = 1; }", "the field a__b is not in lower_snake_case"),
+        ("message M { int32 a_ = 1; }", "the field a_ is not in lower_snake_case"),
+        ("message M { oneof aB { int32 a = 1; } }", "the oneof aB is not in lower_snake_case"),
+        ("message M { extensions 1; } extend M { int32 aB = 1; }", "the field aB is not in lower_snake_case"),
+        ("enum e { A = 0; }", "the enum e is not in TitleCase"),
+        ("enum E { A1_B = 0; }", ""),
+        ("enum E { A_1 = 0; }", "the enum value A_1 is not in UPPER_SNAKE_CASE"),
+        ("service s { }", "the service s is not in TitleCase"),
+        ("service S { rpc r(M) returns (M); } message M { }", "the method r is not in TitleCase"),
+        (f"{LEGACY} package A; message m {{ int32 aB = 1; enum e {{ a = 0; }} }} service s {{ }}", ""),
+        (f"message m {{ {LEGACY} int32 aB = 1; oneof cD {{ int32 eF = 2; }} }}", ""),
+        (f"message M {{ oneof o {{ {LEGACY} int32 aB = 1; }} }}", ""),
+        (f"service S {{ rpc r(M) returns (M) {{ {LEGACY} }} }} message M {{ }}", ""),
+        ("enum E { a = 0 [features.enforce_naming_style = STYLE_LEGACY]; }", ""),
+        (
+            f"{LEGACY} message m {{ option features.enforce_naming_style = STYLE2024; }}",
+            "the message m is not",
+        ),
+        (
+            "message M { map<int32, int32> _1a = 1 [features = { enforce_naming_style: 2 }]; }",
+            "the message 1aEntry is not in TitleCase",
+        ),
+        ("message M { int32 has_a = 1; int32 a = 2; int32 a_value = 3; int32 descriptor = 4; }", ""),
+        (f"{COLLISIONS} message M {{ int32 has_b = 1; int32 a = 2; }}", ""),
+        (
+            f"{COLLISIONS} message M {{ int32 has_a = 1; int32 a = 2; }}",
+            "has_a collides with what is generated for a",
+        ),
+        (f"{COLLISIONS} message M {{ int32 a_value = 1; oneof a {{ int32 b = 2; }} }}", "a_value collides"),
+        (f"{COLLISIONS} message M {{ int32 a = 1; oneof clear_a {{ int32 b = 2; }} }}", "clear_a collides"),
+        (f"{COLLISIONS} message M {{ int32 descriptor = 1; }}", "descriptor collides with what is generated"),
+        (
+            f"{COLLISIONS} message M {{ int32 a = 1; extensions 2; }} message N {{ extend M {{ int32 get_a = 2; }} }}",
+            "get_a collides with what is generated for a",
+        ),
+    ],
+)
+def test_styles_of_names(text, message):
+    text = f'edition = "2024"; {text}'
+    expected = protoc(text)
+    assert (expected is None) == bool(message)
+    assert ours(text) == expected
+    if message:
+        with pytest.raises(SchemaError, match=message):
+            ProtobufSchema.parse(text)
+    # Edition 2023 has no style.
+    if "features" not in text:
+        assert ours(text.replace("2024", "2023")) is not None
+
+
+@pytest.mark.parametrize("default", ["EXPORT_ALL", "EXPORT_TOP_LEVEL", "LOCAL_ALL", "STRICT", ""])
+def test_types_of_other_files(default):
+    """What is named from which file is seen as protoc sees it, whatever syntax it has itself."""
+    option = default and f"option features.default_symbol_visibility = {default};"
+    other = f"""
+        edition = "2024"; package o; {option}
+        message A {{ message N {{ }} enum E {{ X = 0; }} extensions 1; local message L {{ }} }}
+        local message B {{ extensions 1; }}
+        export message C {{ extensions 1; }}
+        enum E {{ Y = 0; }}
+    """
+    taken = 0
+    for syntax, label in (('edition = "2024"', ""), ('syntax = "proto2"', "optional ")):
+        for use in (
+            *(
+                f"message M {{ {label}o.{name} a = 1; }}"
+                for name in ("A", "A.N", "A.E", "A.L", "B", "C", "E")
+            ),
+            "message M { map<int32, o.A.N> a = 1; }",
+            *(f"extend o.{name} {{ {label}int32 a = 1; }}" for name in ("A", "B", "C")),
+            "service S { rpc R(o.B) returns (o.C); }",
+            "service S { rpc R(o.C) returns (o.B); }",
+            "service S { rpc R(o.C) returns (o.C); }",
+        ):
+            text = f'{syntax}; import "o.proto"; {use}'
+            expected = protoc(text, {"o.proto": other})
+            assert ours(text, {"o.proto": other}) == expected, use
+            taken += expected is not None
+    assert 0 < taken < 28
+
+
+def test_what_names_a_local_type_is_told():
+    other = 'edition = "2024"; local message L { }'
+    with pytest.raises(SchemaError, match=r"line 1, column 50: L is local to o\.proto"):
+        ProtobufSchema.parse(
+            {"main.proto": 'syntax = "proto3"; import "o.proto"; message M { L l = 1; }', "o.proto": other}
+        )
+
+
+def test_imports_for_options_have_no_types():
+    text = 'edition = "2024"; import option "o.proto"; message M { N n = 1; }'
+    imports = {"o.proto": 'syntax = "proto3"; message N { }'}
+    assert protoc(text, imports) is None
+    with pytest.raises(SchemaError, match="N is imported for options only"):
+        ProtobufSchema.parse({"main.proto": text, **imports})
+
+
+STRICT = "option features.default_symbol_visibility = STRICT;"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        ("message M { message N { } }", True),
+        ("message M { export message N { } }", False),
+        ("message M { export enum E { A = 0; } }", False),
+        ("message M { reserved 1 to max; export enum E { A = 0; } }", True),
+        ("local message M { reserved a; reserved 1 to max; export enum E { A = 0; } }", True),
+        ("export message M { reserved 1 to max; export enum E { A = 0; } }", False),
+        ("message M { reserved 1 to 9; export enum E { A = 0; } }", False),
+        ("message M { reserved 1, 2 to max; export enum E { A = 0; } }", False),
+        ("message M { reserved 1 to max; export message N { } }", False),
+        ("message O { message M { reserved 1 to max; export enum E { A = 0; } } }", False),
+    ],
+)
+def test_exports_of_strict_files(text, is_taken):
+    text = f'edition = "2024"; {STRICT} {text}'
+    expected = protoc(text)
+    assert (expected is not None) == is_taken
+    assert ours(text) == expected
+    assert ours(text.replace(STRICT, "")) is not None
 
 
 @pytest.mark.parametrize("edition", ["2023", "2024"])
@@ -102,6 +239,7 @@ CLOSED = "enum E { option features.enum_type = CLOSED; A = 0; }"
         ("message M { int32 a = 1 [features = { nothing: 1 }]; }", "there is no feature nothing"),
         ("option features.enforce_naming_style = STYLE2024;", "no enforce_naming_style before EDITION_2024"),
         ("option features.field_presence = LEGACY_REQUIRED;", "not all fields of a file can be required"),
+        ("option features = 1;", "features are set one by one, or in braces"),
         ("option java_string_check_utf8 = true;", "java_string_check_utf8 is a feature in editions"),
     ],
 )

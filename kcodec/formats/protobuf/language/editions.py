@@ -1,8 +1,4 @@
-"""What a text with an edition must not say, as protoc has it; no registry stores one that says more.
-
-Styles of names and what other files may see are not looked at: they say nothing about bytes, and the features that
-choose them are not kept in descriptors, which texts are printed from.
-"""
+"""What a text with an edition must not say, as protoc has it; no registry stores one that says more."""
 
 from __future__ import annotations
 
@@ -12,9 +8,22 @@ from typing import NoReturn
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types
 from kcodec.formats.protobuf.language.link import Linked
-from kcodec.formats.protobuf.language.names import Names, full_name
+from kcodec.formats.protobuf.language.names import Names, entry_name, full_name
 from kcodec.formats.protobuf.language.options import Fields, OptionReader
-from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option
+from kcodec.formats.protobuf.language.styles import COLLISIONS, LEGACY, STYLE, collision, misspelling
+from kcodec.formats.protobuf.language.syntax import (
+    Enum,
+    EnumValue,
+    Extend,
+    Field,
+    File,
+    Message,
+    Oneof,
+    Option,
+    Rpc,
+    Service,
+)
+from kcodec.formats.protobuf.language.visibility import EXPORT_TOP_LEVEL, check_visibility
 
 __all__ = ["check_editions"]
 
@@ -30,19 +39,36 @@ _TARGETS = {
     "Service": "SERVICE",
     "Method": "METHOD",
 }
+#: What else than a field has a name.
+_NAMED = {
+    "Message": "message",
+    "Oneof": "oneof",
+    "Enum": "enum",
+    "EnumValue": "enum value",
+    "Service": "service",
+    "Method": "method",
+}
+_Named = Message | Oneof | Enum | EnumValue | Service | Rpc
 
 
 def check_editions(names: Names, linked: Linked) -> None:
-    """Check the texts that have an edition: where options and features stand, and what fields make of them.
+    """Check the texts that have an edition.
+
+    That is where options and features stand, what fields make of them, how names are spelled, and which types are named
+    from other files.
 
     Raises
     ------
     SchemaError
         With line and column of what is wrong.
     """
+    defaults: dict[str, str] = {}
     for path, file in names.files.items():
         if file.text and file.syntax[:2] == "20":
-            _Checker(names, linked, path).file(file)
+            features = _Checker(names, linked, path).file(file)
+            if file.syntax != "2023":
+                defaults[path] = features.get("default_symbol_visibility", EXPORT_TOP_LEVEL)
+    check_visibility(names, defaults)
 
 
 class _Checker:
@@ -56,61 +82,103 @@ class _Checker:
     def fail(self, at: int, message: str) -> NoReturn:
         self.names.fail(self.path, at, message)
 
-    def file(self, file: File) -> None:
+    def file(self, file: File) -> Fields:
+        """Check a file; return its features."""
         scope = file.package
         found = self.options(scope, "File", file.options)
-        if found.get("features", {}).get("field_presence") == "LEGACY_REQUIRED":
+        features = _features(found)
+        if features.get("field_presence") == "LEGACY_REQUIRED":
             self.fail(file.options[0].at, "not all fields of a file can be required")
         if found.get("java_string_check_utf8"):
             self.fail(file.options[0].at, "java_string_check_utf8 is a feature in editions, utf8_validation")
-        self.messages(scope, file.messages)
-        self.enums(scope, file.enums)
-        self.extends(scope, file.extends)
+        style = features.get("enforce_naming_style", LEGACY if file.syntax == "2023" else STYLE)
+        if scope:
+            self.spelled(0, "package", scope, style)
+        self.messages(scope, file.messages, style)
+        self.enums(scope, file.enums, style)
+        self.extends(scope, file.extends, style)
         for service in file.services:
             full = full_name(scope, service.name)
-            self.options(full, "Service", service.options)
+            own = self.named(full, "Service", service, style)
             for rpc in service.rpcs:
-                self.options(full, "Method", rpc.options)
+                self.named(full, "Method", rpc, own)
+        return features
 
-    def messages(self, scope: str, nodes: Iterable[Message]) -> None:
+    def messages(self, scope: str, nodes: Iterable[Message], style: str) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
-            self.options(full, "Message", node.options)
+            own = self.named(full, "Message", node, style)
             for extensions in node.extensions:
                 self.options(full, "ExtensionRange", extensions.options)
-            for oneof in node.oneofs:
-                self.options(full, "Oneof", oneof.options)
+            members = _members(node)
+            inner = {id(each): self.named(full, "Oneof", each, own, members) for each in node.oneofs}
             for field in node.fields:
-                self.field(full, field, self.linked.messages[full].by_name[field.name])
-            self.messages(full, node.messages)
-            self.enums(full, node.enums)
-            self.extends(full, node.extends)
+                kind = self.linked.messages[full].by_name[field.name]
+                self.field(full, field, kind, inner.get(id(field.oneof), own), members)
+                if field.key:
+                    self.spelled(field.at, "message", entry_name(field.name), own)
+            self.messages(full, node.messages, own)
+            self.enums(full, node.enums, own)
+            self.extends(full, node.extends, own)
 
-    def enums(self, scope: str, nodes: Iterable[Enum]) -> None:
+    def enums(self, scope: str, nodes: Iterable[Enum], style: str) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
-            self.options(full, "Enum", node.options)
+            own = self.named(full, "Enum", node, style)
             for value in node.values:
-                self.options(full, "EnumValue", value.options)
+                self.named(full, "EnumValue", value, own)
             if node.values and node.values[0].number and not self.linked.enums[full].closed:
                 self.fail(node.values[0].at, f"the first value of the open enum {node.name} is not 0")
 
-    def extends(self, scope: str, nodes: Iterable[Extend]) -> None:
+    def extends(self, scope: str, nodes: Iterable[Extend], style: str) -> None:
         for node in nodes:
+            target = self.names.types[self.names.find(self.path, scope, node.target) or ""]
+            assert isinstance(target, Message)
             for field in node.fields:
-                full = full_name(scope, field.name)
-                self.field(scope, field, self.linked.extensions[full], is_extension=True)
+                kind = self.linked.extensions[full_name(scope, field.name)]
+                self.field(scope, field, kind, style, _members(target), is_extension=True)
+
+    # Names
+
+    def named(
+        self, scope: str, element: str, node: _Named, style: str, members: frozenset[str] = frozenset()
+    ) -> str:
+        """Check the options and the name of an element; return the style of names that it and all in it have."""
+        own = _features(self.options(scope, element, node.options)).get("enforce_naming_style", style)
+        self.spelled(node.at, _NAMED[element], node.name, own, members)
+        return own
+
+    def spelled(
+        self, at: int, kind: str, name: str, style: str, members: frozenset[str] = frozenset()
+    ) -> None:
+        """Check a name; `members` are those of the message of a field or a oneof."""
+        wrong = None if style == LEGACY else misspelling(kind, name)
+        if style == COLLISIONS and kind in ("field", "oneof"):
+            wrong = wrong or collision(name, members)
+        if wrong is not None:
+            self.fail(at, wrong)
 
     # Fields
 
-    def field(self, scope: str, node: Field, kind: FieldType, *, is_extension: bool = False) -> None:
+    def field(
+        self,
+        scope: str,
+        node: Field,
+        kind: FieldType,
+        style: str,
+        members: frozenset[str],
+        *,
+        is_extension: bool = False,
+    ) -> None:
         """Check the options of a field, and what it is with the features of all that it stands in."""
         options = self.options(scope, "Field", node.options)
-        wrong = next(_wrong_features(node, kind, options.get("features", {}), is_extension), None)
+        features = _features(options)
+        wrong = next(_wrong_features(node, kind, features, is_extension), None)
         if "packed" in options:
             wrong = "packed is a feature in editions, repeated_field_encoding"
         if wrong is not None:
             self.fail(node.at, f"{node.name}: {wrong}")
+        self.spelled(node.at, "field", node.name, features.get("enforce_naming_style", style), members)
 
     # Options
 
@@ -138,6 +206,8 @@ class _Checker:
                 known = [each for each, number in field.enum.values if number]
                 if value not in known:
                     self.fail(at, f"{value} is not one of {', '.join(known)}")
+            if name == "features" and not isinstance(value, Fields):
+                self.fail(at, "features are set one by one, or in braces")
             if field.message is not None:
                 for each in value if isinstance(value, list) else [value]:
                     if isinstance(each, Fields):
@@ -163,6 +233,16 @@ def _edition(name: object) -> int:
 
 def _element(target: str) -> str:
     return target.removeprefix("TARGET_TYPE_").replace("_", " ").lower()
+
+
+def _features(options: Fields) -> Fields:
+    """Return the features that an element has itself."""
+    found: Fields = options.get("features", Fields())
+    return found
+
+
+def _members(message: Message) -> frozenset[str]:
+    return frozenset(each.name for each in (*message.fields, *message.oneofs))
 
 
 def _wrong_features(node: Field, kind: FieldType, own: Fields, is_extension: bool) -> Iterator[str]:

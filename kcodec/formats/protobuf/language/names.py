@@ -94,10 +94,10 @@ class Names:
         return self.paths.get(full) in self._visible_from(path)
 
     def _visible_from(self, path: str) -> set[str]:
-        """Return the files that one sees: its imports, and what those import publicly, circles or not."""
+        """Return the files whose types one sees: its imports, and what those import publicly, circles or not."""
         if path not in self._visible:
             seen = self._visible[path] = {path}
-            pending = [each.path for each in self.files[path].imports]
+            pending = [each.path for each in self.files[path].imports if each.kind != "option"]
             while pending:
                 each = pending.pop()
                 if each in self.files and each not in seen:
