@@ -22,6 +22,7 @@ from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.formats.protobuf.types import reading_of
+from kcodec.formats.protobuf.wire import MAX_DEPTH
 from kcodec.plan.failure import RowError
 
 __all__ = ["Conversions"]
@@ -84,13 +85,13 @@ class Conversions:
         """Convert the bytes in an array of messages; the result is of a type that only differs in these."""
         if array.type == kind:
             return array, []
-        return self._faults(*self._message(array, self.message, kind), stop)
+        return self._faults(*self._message(array, self.message, kind, MAX_DEPTH), stop)
 
     def encoded(self, array: pa.Array, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Convert the values in an array of messages to bytes."""
         if not self.needed:
             return array, []
-        return self._faults(*self._message(sound(array), self.message, None), stop)
+        return self._faults(*self._message(sound(array), self.message, None, MAX_DEPTH), stop)
 
     @staticmethod
     def _faults(array: pa.Array, lost: list[_Lost], stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -103,8 +104,9 @@ class Conversions:
         return array, faults
 
     def _message(
-        self, array: pa.Array, message: MessageType, kind: pa.DataType | None
+        self, array: pa.Array, message: MessageType, kind: pa.DataType | None, depth: int
     ) -> tuple[pa.Array, list[_Lost]]:
+        """Convert the fields of messages, in which messages may be so deep."""
         if not pa.types.is_struct(array.type):
             return array, []
         parts, lost = [], []
@@ -113,7 +115,7 @@ class Conversions:
             known = message.by_name.get(field.name)
             if known is not None:
                 below = None if kind is None else kind.field(number).type
-                part, found = self._field(part, known, below)
+                part, found = self._field(part, known, below, depth)
                 valid = array.is_valid()
                 lost += [
                     _Lost(place, error.within(field.name)) for place, error in found if valid[place].as_py()
@@ -122,21 +124,22 @@ class Conversions:
         return (rebuild(array, parts) if parts else array), lost
 
     def _field(
-        self, array: pa.Array, field: FieldType, kind: pa.DataType | None
+        self, array: pa.Array, field: FieldType, kind: pa.DataType | None, depth: int
     ) -> tuple[pa.Array, list[_Lost]]:
         types = pa.types
         if not field.repeated:
-            return self._value(array, field, kind)
+            return self._value(array, field, kind, depth)
         if field.is_map and types.is_map(array.type):
             assert field.message is not None
             below = None if kind is None else kind.item_type
             keys, items = array.values.field(0), array.values.field(1)
-            items, found = self._value(items, field.message.by_number[2], below)
+            # An entry is a message, which counts.
+            items, found = self._value(items, field.message.by_number[2], below, depth - 1)
             step = "].value"
             result = rebuild(array, [rebuild(array.values, [keys, items])])
         elif is_list(array.type):
             below = None if kind is None else kind.value_type
-            items, found = self._value(array.values, field, below)
+            items, found = self._value(array.values, field, below, depth)
             step = "]"
             result = rebuild(array, [items])
         else:
@@ -163,25 +166,25 @@ class Conversions:
         }
 
     def _value(
-        self, array: pa.Array, field: FieldType, kind: pa.DataType | None
+        self, array: pa.Array, field: FieldType, kind: pa.DataType | None, depth: int
     ) -> tuple[pa.Array, list[_Lost]]:
         message = field.message
         if message is None:
             return array, []
         reading = "" if field.type == "group" else reading_of(message, self.readings)
         if reading == "inner":
-            return self._field(array, message.fields[0], kind)
+            return self._field(array, message.fields[0], kind, depth - 1)
         if reading in ("", "timestamp", "duration") or pa.types.is_struct(array.type):
-            return self._message(array, message, kind)
+            return self._message(array, message, kind, depth - 1)
         if kind is not None:
-            return _each(array, kind, lambda data: self._read(reading, message, data, kind))
+            return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1))
         if not _WRITTEN[reading](array.type):
             # Bytes are the message's already, nulls are none, and of what is left the plan says what is wrong.
             return array, []
         return _each(array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type))
 
-    def _read(self, reading: str, message: MessageType, data: bytes, kind: pa.DataType) -> Any:
-        found = read_message(message, data)
+    def _read(self, reading: str, message: MessageType, data: bytes, kind: pa.DataType, depth: int) -> Any:
+        found = read_message(message, data, depth=depth)
         if reading == "json":
             return to_json(found, self.types)
         return _READERS[reading](found, kind)

@@ -108,10 +108,17 @@ def default_of(field: FieldType) -> Any:
     return declared
 
 
-def read_message(type: MessageType, data: bytes, *, extensions: bool = False) -> Message:
-    """Return the message that the bytes hold; with `extensions`, those that its types know are no unknown fields."""
+def read_message(
+    type: MessageType, data: bytes, *, extensions: bool = False, depth: int = MAX_DEPTH
+) -> Message:
+    """Return the message that the bytes hold.
+
+    With `extensions`, those that its types know are no unknown fields; `depth` messages may stand in each other in it.
+    """
     message = Message(type)
-    _Reader(data, extensions).merge(message, 0, len(data), MAX_DEPTH)
+    if depth < 0:
+        raise RowError("depth_limit", 0)
+    _Reader(data, extensions).merge(message, 0, len(data), depth)
     missing = missing_fields(message)
     if missing:
         raise RowError(

@@ -10,6 +10,7 @@ import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaError
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.wire import BYTES, write_tag, write_varint
 
 SHOP = """
 syntax = "proto3";
@@ -318,6 +319,39 @@ def test_recursive_messages_have_a_depth(impl):
     assert row(codec, "0801" + "120a" + "0802" + "12020803" + "1a020804") == [
         {"v": 1, "below": [{"v": 2, "leaf": {"v": 4}}], "leaf": None}
     ]
+
+
+def test_depth_counts_what_becomes_one_value(impl):
+    """A Struct is as deep in the whole message as it would be if its fields were columns."""
+    codec = ProtobufCodec(
+        """
+        syntax = "proto3";
+        import "google/protobuf/struct.proto";
+        message M { google.protobuf.Struct s = 1; N n = 2; map<int32, google.protobuf.Struct> m = 3; }
+        message N { repeated google.protobuf.Struct s = 1; }
+        """
+    )
+
+    def inside(number, data):
+        out = bytearray()
+        write_tag(out, number, BYTES)
+        write_varint(out, len(data))
+        return bytes(out + data)
+
+    struct = b""
+    for _ in range(32):
+        # A Struct of an entry of a Value: three levels.
+        struct = inside(1, inside(2, inside(5, struct)))
+    deeper = inside(1, inside(2, inside(5, struct)))
+    rows = [
+        inside(1, deeper),
+        inside(2, inside(1, struct)),
+        inside(2, inside(1, deeper)),
+        inside(3, inside(2, deeper)),
+    ]
+    _, faults = codec.decode(rows, errors="report")
+    found = [(each["row"], each["path"][:7], each["code"]) for each in faults.to_pylist()]
+    assert found == [(2, "n.s[0].", "depth_limit"), (3, "m[0].va", "depth_limit")]
 
 
 def test_fields_are_chosen(impl):
