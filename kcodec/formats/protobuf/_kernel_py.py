@@ -84,7 +84,8 @@ class _Frame:
     """A message as far as it is read.
 
     By number it holds a value, a frame, or a list of these; of maps a list of entries. Timestamps and durations are
-    frames of seconds and nanoseconds. Fields that are set and have no column are None.
+    frames of seconds and nanoseconds. Fields that are set and have no column are None. `end` is the byte behind an
+    item.
     """
 
     def __init__(self, node: Any) -> None:
@@ -92,6 +93,7 @@ class _Frame:
         self.fields: dict[int, FieldNode] = {field.number: field for field in node.children}
         self.values: dict[int, Any] = {}
         self.unknown = bytearray()
+        self.end: int | None = None
 
     def set(self, field: FieldNode, value: Any) -> None:
         """Set a field, and so no other of its oneof; one that is repeated has one more item."""
@@ -112,7 +114,7 @@ class _Frame:
         return found if isinstance(found, _Frame) else _Frame(node)
 
     def check(self) -> None:
-        """Check what may be right or wrong only when all is read, here and below, but for items."""
+        """Check what may be right or wrong only when all is read, here and below."""
         for field in self.fields.values():
             value = self.values.get(field.number)
             if field.label == "required" and field.number not in self.values:
@@ -120,6 +122,19 @@ class _Frame:
             if isinstance(value, _Frame):
                 with _inside(field.name):
                     _check(field, value)
+            elif isinstance(value, list):
+                kept = _last(field, value).values() if field.label == "map" else range(len(value))
+                for index in kept:
+                    if isinstance(value[index], _Frame):
+                        with _inside(f"[{index}]", field.name, offset=value[index].end):
+                            _check(field, value[index])
+
+
+def _last(field: FieldNode, entries: list[_Frame]) -> dict[Any, int]:
+    """Return by key which entry of a map is the last: it counts, in the place of the first."""
+    entry: Any = field.children[0]
+    default = _default(entry.children[0])
+    return {each.values.get(1, default): index for index, each in enumerate(entries)}
 
 
 def _check(field: FieldNode, frame: _Frame) -> None:
@@ -196,8 +211,7 @@ class _Reader:
                     length, at = read_length(self.data, at, end)
                     at = self.message(at, at + length, below, 0, depth - 1)
                 if field.label == "repeated":
-                    with _inside(offset=at):
-                        _check(field, below)
+                    below.end = at
                 frame.set(field, below)
                 return at
             value, at = self.scalar(at, end, field)
@@ -230,8 +244,7 @@ class _Reader:
             if value.kind in ("message", "group") and value.column >= 0:
                 # One that is not there is an empty message, which may lack what is required.
                 entry.values.setdefault(2, _Frame(value.children[0]))
-            with _inside(offset=at):
-                entry.check()
+            entry.end = at
         if field.closed and 2 in entry.values and entry.values[2] not in field.numbers:
             frame.unknown += self.data[tag:at]
         else:
@@ -360,10 +373,9 @@ class _Row(ColumnRow):
         if field.label == "map":
             entry_node: Any = field.children[0]
             key, item = entry_node.children
-            # The last entry of a key counts, in the place of the first.
-            entries = {entry.values.get(1, _default(key)): entry for entry in value or ()}
+            entries = [value[index] for index in _last(field, value).values()] if value else []
             self.put(field.column, len(entries))
-            for entry in entries.values():
+            for entry in entries:
                 self.put_value(key, entry.values.get(1), key.column)
                 self.put_value(item, entry.values.get(2), item.column)
         elif field.label == "repeated":

@@ -242,6 +242,43 @@ def test_times_are_exact_or_cut(impl):
     assert whole.decode([bytes.fromhex(rows[0])]).field("at").cast(pa.int64()).to_pylist() == [1_000_001_500]
 
 
+@pytest.mark.parametrize(
+    ("data", "wrong"),
+    [
+        # A member of a oneof gives way to another, the first entry of a key to the second.
+        ("0a020a00" + "1001", None),
+        ("0a081206108094ebdc03" + "1001", None),
+        ("1a0408011200" + "1a06080112020801", None),
+        ("220a08011206108094ebdc03" + "220408011200", None),
+        ("0a020a00", ("missing_required", "a.items[0].x", 4)),
+        ("0a081206108094ebdc03", ("out_of_range", "a.at", 10)),
+        ("1a06080112020801" + "1a0408011200", ("missing_required", "by_id[1].value.x", 14)),
+        ("1a0408021200" + "1a06080112020801", ("missing_required", "by_id[0].value.x", 6)),
+        # What cannot be read comes first, wherever it stands.
+        ("1a0408011200" + "08", ("truncated", "", 7)),
+    ],
+)
+def test_only_what_is_left_is_checked(impl, data, wrong):
+    """What is required and when times are in range is asked of what a message holds in the end, as Java does."""
+    codec = ProtobufCodec(
+        """
+        syntax = "proto2";
+        import "google/protobuf/timestamp.proto";
+        message M {
+          oneof choice { A a = 1; int32 b = 2; }
+          map<int32, R> by_id = 3;
+          map<int32, google.protobuf.Timestamp> times = 4;
+        }
+        message A { repeated R items = 1; optional google.protobuf.Timestamp at = 2; }
+        message R { required int32 x = 1; }
+        """
+    )
+    _, faults = codec.decode([bytes.fromhex(data)], errors="report")
+    assert [(each["code"], each["path"], each["offset"]) for each in faults.to_pylist()] == [wrong] * (
+        wrong is not None
+    )
+
+
 def test_a_value_that_cannot_be_converted_costs_its_row(impl):
     codec = ProtobufCodec(SHOP, "Known")
     # A date of the month 13, and a Value that is not a number of JSON.
