@@ -280,6 +280,9 @@ class _Reader:
                 at = skip_field(self.data, at, end, number, wire_type, depth)
         if not kind or start < 0:
             return at
+        if kind >> 31:
+            # To Java it is negative, and no number of a field.
+            raise RowError("invalid_tag", start)
         field = owner.type.extensions.get(kind) if self.extensions else None
         if field is None or field.message is None:
             _write_item(owner.unknown, kind, bytes(self.data[start:stop]))

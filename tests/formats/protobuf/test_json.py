@@ -331,6 +331,9 @@ def test_messages_in_any():
     assert fault(b"\x0a\x05a/p.M\x12\x02\x08\xff") == ("truncated", "value.int_32")
     assert fault(b"\x0a\x05a/p.N") == ("unresolvable", "")
     assert fault(b"\x0a\x03p.M") == ("unresolvable", "")
+    # One that has only unknown fields is not empty.
+    assert fault(b"\x18\x01") == ("unresolvable", "")
+    assert to_json(read_message(any_type, b"\x0a\x00"), TYPES) == "{}"
 
 
 def test_an_any_that_names_its_type_last_is_read_past_once(monkeypatch):

@@ -121,6 +121,8 @@ def test_message_sets():
         ("0b14", ("invalid_tag", 1)),
         ("0b1064", ("truncated", 3)),
         ("0b10641a0208000c" + "0b10641a010e0c", ("invalid_tag", 13)),
+        # Java takes numbers beyond 31 bits for negative ones, which no field has.
+        ("0b1080808080081a000c", ("invalid_tag", 9)),
     ):
         with pytest.raises(RowError) as caught:
             read(data, True)

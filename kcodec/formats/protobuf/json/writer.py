@@ -179,7 +179,7 @@ class _Writer:
 
     def any(self, message: Message, depth: int) -> Tree:
         url, data = message.values.get(1, ""), message.values.get(2, b"")
-        if not url and not data:
+        if not url and not data and not message.unknown:
             return "{}"
         type = find_type(url, self.types)
         try:
