@@ -31,6 +31,20 @@ def test_constructs(name):
     assert ours(text) == expected
 
 
+def test_files_may_give_one_number_to_two_extensions():
+    """Protoc warns of it; readers of either file's options know no better."""
+    text = 'syntax = "proto3"; import "google/protobuf/descriptor.proto"; %s'
+    extend = "extend google.protobuf.FieldOptions { string %s = 50000; }"
+    imports = {"a.proto": text % (extend % "a"), "b.proto": text % (extend % "b")}
+    for options in ('(a) = "x"', '(b) = "x"'):
+        main = (
+            f'syntax = "proto3"; import "a.proto"; import "b.proto"; message M {{ int32 f = 1 [{options}]; }}'
+        )
+        expected = protoc(main, imports)
+        assert expected is not None
+        assert ours(main, imports) == expected
+
+
 OPTIONS = (
     'import "google/protobuf/descriptor.proto"; extend google.protobuf.FileOptions { optional O o = 50000; } '
 )

@@ -292,10 +292,10 @@ class _Linker:
             field = self._field(scope, each, features, target)
             field.name = full_name(scope, each.name)
             field.json_name = f"[{field.name}]"
-            if field.number in target.extensions:
-                other = target.extensions[field.number].name
+            other = target.extensions.setdefault(field.number, field).name
+            # Files that know nothing of each other may give one number to two: protoc only warns of it.
+            if other != field.name and self.names.extensions[other].path == self.path:
                 self.fail(each.at, f"{field.name} extends {target.name} with the number of {other}")
-            target.extensions[field.number] = field
             self.linked.extensions[field.name] = field
 
     # Values
