@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
 from kcodec.columns.fields import field_path
@@ -192,10 +193,12 @@ class Columns:
 
     def _damaged(self, piece: Piece, faults: list[Fault], seen: int) -> int:
         """Raise or report faults of batches, of which some have been seen; return their number."""
+        if len(faults) > seen:
+            scan = kernel("protocol.batch._kernel").scan(piece.records, 0, piece.records.size, False)
+            offsets, positions = (scan.headers()[name].tolist() for name in ("offset", "position"))
         for fault in faults[seen:]:
-            offset, position = _batch_at(piece.records, fault.row)
-            byte = None if fault.offset is None else fault.offset - position
-            self._fault(RecordFault(*piece.place, offset, None, byte, *fault[2:5]))
+            byte = None if fault.offset is None else fault.offset - positions[fault.row]
+            self._fault(RecordFault(*piece.place, offsets[fault.row], None, byte, *fault[2:5]))
         return len(faults)
 
     def _fault(self, fault: RecordFault) -> None:
@@ -286,14 +289,6 @@ def _wanted(records: pa.RecordBatch, piece: Piece) -> Iterator[pa.RecordBatch]:
     edges = np.flatnonzero(np.diff(inside.astype(np.int8), prepend=0, append=0))
     for first, last in edges.reshape(-1, 2).tolist():
         yield records.slice(first, last - first)
-
-
-def _batch_at(records: pa.Buffer, number: int) -> tuple[int, int]:
-    """Return the first offset of a batch and where it stands."""
-    view, at = memoryview(records).cast("B"), 0
-    for _ in range(number):
-        at += 12 + int.from_bytes(view[at + 8 : at + 12], "big")
-    return int.from_bytes(view[at : at + 8], "big", signed=True), at
 
 
 def _plain(piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:

@@ -1,5 +1,7 @@
 """Which batches of a fetch response a consumer that reads committed records sees."""
 
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,16 @@ class CommittedBatches:
 
     def __init__(self, piece: Piece) -> None:
         markers, unread = _abort_markers(piece.records)
-        #: First and last offsets of aborted transactions, by producer.
-        self._aborted: dict[int, list[tuple[int, int]]] = {}
+        #: First offsets of aborted transactions by producer, and the last ones, both in order.
+        self._aborted: dict[int, tuple[list[int], list[int]]] = {}
         self.unread: list[int] = []
-        for producer, first in piece.aborted:
-            ends = [at for at in markers.get(producer, ()) if at >= first]
-            last = min(ends, default=(1 << 63) - 1)
-            self._aborted.setdefault(producer, []).append((first, last))
+        for producer, first in sorted(piece.aborted, key=itemgetter(1)):
+            ends = markers.get(producer, [])
+            at = bisect_left(ends, first)
+            last = ends[at] if at < len(ends) else (1 << 63) - 1
+            firsts, lasts = self._aborted.setdefault(producer, ([], []))
+            firsts.append(first)
+            lasts.append(last)
             if last in unread:
                 self.unread.append(last)
 
@@ -39,8 +44,10 @@ class CommittedBatches:
         keep = np.ones(len(found), np.uint8)
         for row in np.flatnonzero((found["magic"] == 2) & (kind == TRANSACTIONAL)).tolist():
             offset = int(found["offset"][row])
-            spans = self._aborted.get(int(found["producer_id"][row]), ())
-            keep[row] = not any(first <= offset <= last for first, last in spans)
+            firsts, lasts = self._aborted.get(int(found["producer_id"][row]), ((), ()))
+            # The transaction that began last is the one that ends last.
+            number = bisect_right(firsts, offset) - 1
+            keep[row] = number < 0 or offset > lasts[number]
         return keep.tobytes()
 
 

@@ -129,6 +129,36 @@ def test_aborted_transactions(fast):
         assert offsets(cluster, fast, isolation="read_uncommitted") == everything
 
 
+@pytest.mark.timeout(30)
+def test_aborted_transactions_by_the_ten_thousand(fast):
+    """Of one producer, in one response: what a batch belongs to is looked up, not searched for."""
+    count = 20_000
+    columns = {"value": [bytes(6)], "producer_id": [1], "transactional": [True]}
+    data = write_batches(pa.table(columns))
+    marker = write_batches(pa.table({**columns, "key": [struct.pack(">hh", 0, 0)], "control": [True]}))
+    with FakeCluster({"t": 1}) as cluster:
+        for first in range(0, 2 * count, 2):
+            cluster.put(PLACE, first.to_bytes(8, "big") + data[8:])
+            cluster.put(PLACE, (first + 1).to_bytes(8, "big") + marker[8:])
+        cluster.put(PLACE, (2 * count).to_bytes(8, "big") + data[8:])
+        # Not in order, as nothing says that brokers have one.
+        cluster.aborted[PLACE] = [(1, first, first + 1) for first in range(0, 2 * count, 2)][::-1]
+        assert offsets(cluster, fast) == [2 * count]
+
+
+@pytest.mark.timeout(30)
+def test_damaged_batches_by_the_ten_thousand(fast):
+    count = 50_000
+    data = batch(0, 1)
+    with FakeCluster({"t": 1}) as cluster:
+        for first in range(count):
+            cluster.put(PLACE, first.to_bytes(8, "big") + data[8:-1] + b"\1")
+        reader, report = read("t", servers=cluster.address, config=fast, errors="report")
+        assert reader.read_all().num_rows == 0
+    assert [each.offset for each in report.faults] == list(range(count))
+    assert {each.byte for each in report.faults} == {17}
+
+
 @pytest.mark.parametrize("key", [b"\0\0\0", b"", None, b"\xff\xff\0\0"])
 def test_markers_that_cannot_be_read(fast, key):
     """Java's consumers stop there; what comes behind one, which they seek to, is not of the transaction."""
