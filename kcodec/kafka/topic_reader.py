@@ -2,7 +2,8 @@
 
 import itertools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pyarrow as pa
@@ -159,8 +160,8 @@ def read(
     settings = Settings.of(config, servers)
     isolation = check_isolation(isolation, settings)
     report = ReadReport()
-    cluster = Cluster(settings)
-    try:
+    with ExitStack() as opened:
+        cluster = opened.enter_context(Cluster(settings))
         ranges, lost = _plan(cluster, topics, start, end, isolation)
         note_lost(lost, report)
         names = list(dict.fromkeys(each.topic for each in ranges))
@@ -174,7 +175,9 @@ def read(
             errors=errors,
             report=report,
         )
-        batches = _batches(Fetcher(cluster, ranges, isolation), made, report)
+        batches = opened.enter_context(closing(_batches(Fetcher(cluster, ranges, isolation), made, report)))
+        # A generator that has not begun ends without what is to be done at its end.
+        next(batches)
         # As long as keys and values are null, it takes further ones to know of what type these are.
         held: list[pa.RecordBatch] = []
         left = _HELD_BYTES
@@ -183,14 +186,16 @@ def read(
             left -= batch.nbytes
         schema = made.fix_schema()
         reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
-    except BaseException:
-        cluster.close()
-        raise
+        opened.pop_all()
     return (reader, report) if errors == "report" else reader
 
 
-def _batches(fetcher: Fetcher, columns: Columns, report: ReadReport) -> Iterator[pa.RecordBatch]:
+def _batches(
+    fetcher: Fetcher, columns: Columns, report: ReadReport
+) -> Generator[pa.RecordBatch | None, None, None]:
+    """Yield None, and then the batches; end all threads and connections when it ends or is dropped."""
     try:
+        yield None
         for pieces in fetcher:
             for piece in pieces:
                 for batch, _ in columns.read(piece):

@@ -447,16 +447,23 @@ def test_memory_is_bounded_by_what_is_fetched(fast):
         assert rows + reader.read_all().num_rows == 5_000
 
 
-def test_a_reader_that_is_left_ends_its_threads(fast):
+@pytest.mark.parametrize("left", ["before it is read", "while it is read", "as it cannot be made"])
+def test_a_reader_that_is_left_ends_its_threads(fast, left):
     def fetching():
         return [each for each in threading.enumerate() if each.name.startswith("kcodec-fetch")]
 
     with filled(counts=[50] * 100) as cluster:
-        small = {**fast, "max.partition.fetch.bytes": 2_000}
-        reader = read("t", servers=cluster.address, columns=["offset"], config=small)
-        reader.read_next_batch()
-        assert fetching()
-        del reader
+        place = {"servers": cluster.address, "config": {**fast, "max.partition.fetch.bytes": 2_000}}
+        if left == "as it cannot be made":
+            serde = {"format": "AVRO", "registry": "memory://kafka-left"}
+            with pytest.raises(kcodec.errors.KcodecError):
+                read("t", value=serde, **place)
+        else:
+            reader = read("t", columns=["offset"], **place)
+            if left == "while it is read":
+                reader.read_next_batch()
+            assert fetching()
+            del reader
         end = time.monotonic() + 5
         while fetching():
             assert time.monotonic() < end
