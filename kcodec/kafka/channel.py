@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
-from kcodec.kafka.error_codes import broker_error
+from kcodec.kafka.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
 from kcodec.kafka.messages import definitions
 from kcodec.kafka.sasl import exchange
 from kcodec.kafka.settings import Settings
@@ -39,6 +39,12 @@ _RESPONSE = struct.Struct(">ii")
 _MOST_PARTS = 64
 #: Bytes of a part that are sooner copied than sent as a part of its own.
 _SMALL = 1 << 12
+
+#: Errors of TLS that are those of a connection.
+_CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+_NEVER = float("inf")
+#: Seconds in which a broker that is well answers.
+_LEAST = 1.0
 
 #: Codecs of all channels: there is one for each message and version.
 _CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
@@ -56,10 +62,11 @@ class Sent:
 class Channel:
     """One connection, for one thread at a time; `close` may come from any.
 
-    Every failure is a `KafkaError`; after one of the connection itself `is_open` is False.
+    Every failure is a `KafkaError`; after one of the connection itself `is_open` is False. It is to be ready by a
+    time, `end`, of `time.monotonic`.
     """
 
-    def __init__(self, host: str, port: int, settings: Settings) -> None:
+    def __init__(self, host: str, port: int, settings: Settings, end: float = _NEVER) -> None:
         self.host = host
         self.port = port
         self.is_open = True
@@ -71,16 +78,18 @@ class Channel:
         self._versions: dict[int, tuple[int, int]] = {}
         self._timeout = settings.request_timeout_ms / 1000
         self._max_size = max(settings.receive_bytes, settings.fetch_bytes + 512)
-        self._expires = float("inf")
+        self._expires = _NEVER
+        context = settings.tls() if settings.is_encrypted else None
         try:
-            self._socket = self._connect()
-        except (OSError, ssl.SSLError) as error:
+            self._socket = self._connect(context, end)
+        except (OSError, ValueError, OverflowError) as error:
+            # Brokers tell hosts and ports of each other, which may be none.
             self.is_open = False
             raise self._failed("cannot connect", error) from None
         try:
-            self._ask_versions()
+            self._ask_versions(end)
             if settings.protocol.startswith("SASL"):
-                self._authenticate()
+                self._authenticate(end)
         except BaseException:
             self.close()
             raise
@@ -98,10 +107,9 @@ class Channel:
         """Whether the broker will soon want to know again who asks."""
         return time.monotonic() > self._expires
 
-    def _connect(self) -> socket.socket:
-        settings = self._settings
-        context = settings.tls() if settings.is_encrypted else None
-        plain = socket.create_connection((self.host, self.port), settings.connect_timeout_ms / 1000)
+    def _connect(self, context: ssl.SSLContext | None, end: float) -> socket.socket:
+        seconds = _seconds(self._settings.connect_timeout_ms / 1000, end)
+        plain = socket.create_connection((self.host, self.port), seconds)
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return plain if context is None else context.wrap_socket(plain, server_hostname=self.host)
@@ -109,25 +117,25 @@ class Channel:
             plain.close()
             raise
 
-    def _ask_versions(self) -> None:
+    def _ask_versions(self, end: float) -> None:
         # Version 0, which every broker knows.
-        answer = self.request("ApiVersionsRequest", {})
+        answer = self.request("ApiVersionsRequest", {}, end)
         if answer["errorCode"]:
             raise broker_error(answer["errorCode"], self._place)
         self._versions = {
             each["apiKey"]: (each["minVersion"], each["maxVersion"]) for each in answer["apiKeys"]
         }
 
-    def _authenticate(self) -> None:
+    def _authenticate(self, end: float) -> None:
         settings = self._settings
-        answer = self.request("SaslHandshakeRequest", {"mechanism": settings.mechanism})
+        answer = self.request("SaslHandshakeRequest", {"mechanism": settings.mechanism}, end)
         if answer["errorCode"]:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
         token, lifetime = next(steps), 0
         while True:
-            answer = self.request("SaslAuthenticateRequest", {"authBytes": token})
+            answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
                 raise broker_error(
                     answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
@@ -151,11 +159,8 @@ class Channel:
         valid = spec.valid_versions
         version = min(high, valid.highest)
         if version < max(low, valid.lowest):
-            raise KafkaError(
-                f"{self._place} knows {name} from version {low} to {high}, not {valid}"
-                if high >= 0
-                else f"{self._place} does not know {name}"
-            )
+            known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
+            raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
 
     def send(self, name: str, body: dict[str, Any] | None = None, *parts: Any, answered: bool = True) -> Sent:
@@ -223,10 +228,10 @@ class Channel:
             raise self._failed("no response", error) from None
         return buffer
 
-    def request(self, name: str, body: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
-        """Send a request and return the fields of its response; nothing else may be in flight."""
+    def request(self, name: str, body: dict[str, Any], end: float = _NEVER) -> dict[str, Any]:
+        """Send a request and return the fields of its response, by a time; nothing else may be in flight."""
         self.send(name, body)
-        return self.decode(*self.receive(timeout))
+        return self.decode(*self.receive(_seconds(self._timeout, end)))
 
     def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
         """Read the fields of a response."""
@@ -260,7 +265,17 @@ class Channel:
         if isinstance(error, TimeoutError):
             return KafkaTimeoutError(f"{self._place}: {what}: timed out")
         text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
-        return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}")
+        # As in Java's clients, sides that do not agree on TLS at first never will.
+        is_refused = (
+            not self._versions and isinstance(error, ssl.SSLError) and not isinstance(error, _CUT_OFF)
+        )
+        name = SSL_AUTHENTICATION_FAILED if is_refused else None
+        return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}", None, name)
+
+
+def _seconds(most: float, end: float) -> float:
+    """Return the seconds up to a time, so many at most, but enough for a broker that answers."""
+    return min(most, max(end - time.monotonic(), _LEAST))
 
 
 def _joined(parts: Iterable[Any]) -> Iterator[Any]:

@@ -28,6 +28,7 @@ _GROUP, _TRANSACTION = 0, 1
 
 #: Seconds of tries after which it is logged what they wait for.
 _LONG = 3
+_NEVER = float("inf")
 
 # Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
 _RANDOM = random.Random()
@@ -113,8 +114,8 @@ class Cluster:
         self._lock = threading.Lock()
         self._brokers: dict[int, tuple[str, int]] = {}
         self._leaders: dict[TopicPartition, Leader] = {}
-        self._channels: dict[tuple[int, object], Channel] = {}
-        self._any: Channel | None = None
+        #: By broker and purpose; None for the one to any broker.
+        self._channels: dict[tuple[int, object] | None, Channel] = {}
         self._any_lock = threading.RLock()
         self._closed = False
 
@@ -128,7 +129,7 @@ class Cluster:
         """Close all connections; threads that wait for a response have an error then."""
         with self._lock:
             self._closed = True
-            channels = [*self._channels.values(), *([self._any] if self._any else [])]
+            channels = list(self._channels.values())
             self._channels.clear()
         for channel in channels:
             channel.close()
@@ -141,26 +142,29 @@ class Cluster:
         """Return the leader of a partition as last known."""
         return self._leaders.get(partition, Leader(-1, -1))
 
-    def channel(self, broker: int, purpose: object = None) -> Channel:
-        """Return the connection to a broker for a purpose; it is made if there is none."""
-        with self._lock:
-            found = self._channels.get((broker, purpose))
-            address = self._brokers.get(broker)
-        if found is not None and found.is_open and not (found.is_expired and not found.in_flight):
+    def channel(self, broker: int, purpose: object = None, end: float = _NEVER) -> Channel:
+        """Return the connection to a broker for a purpose; if there is none it is made, by a time."""
+        found = self._kept((broker, purpose))
+        if found is not None:
             return found
+        address = self._brokers.get(broker)
         if address is None:
             raise KafkaError(f"broker {broker} is not one of the cluster")
-        if found is not None:
-            found.close()
-        return self._keep((broker, purpose), Channel(*address, self.settings))
+        return self._keep((broker, purpose), Channel(*address, self.settings, end))
+
+    def _kept(self, key: tuple[int, object] | None) -> Channel | None:
+        """Return the connection that is there, None if it cannot be used any more."""
+        with self._lock:
+            found = self._channels.get(key)
+        if found is None or (found.is_open and not (found.is_expired and not found.in_flight)):
+            return found
+        found.close()
+        return None
 
     def _keep(self, key: tuple[int, object] | None, channel: Channel) -> Channel:
         with self._lock:
             if not self._closed:
-                if key is None:
-                    self._any = channel
-                else:
-                    self._channels[key] = channel
+                self._channels[key] = channel
                 return channel
         channel.close()
         raise KafkaError("the cluster is closed")
@@ -173,32 +177,38 @@ class Cluster:
         _RANDOM.shuffle(bootstrap)
         yield from dict.fromkeys([*known, *bootstrap])
 
-    def _some_channel(self) -> Channel:
+    def _some_channel(self, end: float) -> Channel:
         """Return a connection to any broker."""
-        channel = self._any
-        if channel is not None and channel.is_open and not channel.is_expired:
+        channel = self._kept(None)
+        if channel is not None:
             return channel
         failures = []
         for place in self._places():
             try:
-                return self._keep(None, Channel(*place, self.settings))
+                return self._keep(None, Channel(*place, self.settings, end))
             except KafkaError as error:
                 if not is_retriable(error):
                     raise
                 failures.append(error)
+                if time.monotonic() >= end:
+                    break
         raise failures[0] if failures else KafkaError("no broker is known")
 
-    def ask(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask any broker."""
+    def ask(self, name: str, body: dict[str, Any], end: float = _NEVER) -> dict[str, Any]:
+        """Ask any broker, which is to answer by a time."""
+        end = min(end, time.monotonic() + self.settings.timeout_ms / 1000)
         with self._any_lock:
-            return self._some_channel().request(name, body)
+            return self._some_channel(end).request(name, body, end)
 
-    def retry(self, attempt: Callable[[], Answer], unknown_topic_tries: int | None = None) -> Answer:
-        """Return what an attempt does, tried again while its error lets hope and there is time."""
+    def retry(self, attempt: Callable[[float], Answer], unknown_topic_tries: int | None = None) -> Answer:
+        """Return what an attempt does, tried again while its error lets hope and there is time.
+
+        It takes the time by which it has to end.
+        """
         deadline, unknown = self.deadline(), 0
         while True:
             try:
-                return attempt()
+                return attempt(deadline.end)
             except KafkaError as error:
                 unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
                 if not is_retriable(error) or self._closed:
@@ -207,13 +217,13 @@ class Cluster:
                     raise
                 deadline.wait(error)
 
-    def refresh(self, topics: Iterable[str] | None) -> dict[str, list[int]]:
+    def refresh(self, topics: Iterable[str] | None, end: float = _NEVER) -> dict[str, list[int]]:
         """Ask for topics, None for all, and who leads their partitions; return the partitions of each.
 
         Raise the error of a topic that is asked for, such as UNKNOWN_TOPIC_OR_PARTITION.
         """
         names = None if topics is None else [{"name": name} for name in dict.fromkeys(topics)]
-        answer = self.ask("MetadataRequest", {"topics": names, "allowAutoTopicCreation": False})
+        answer = self.ask("MetadataRequest", {"topics": names, "allowAutoTopicCreation": False}, end)
         with self._lock:
             self._brokers.update(
                 (each["nodeId"], (each["host"], each["port"]))
@@ -241,7 +251,7 @@ class Cluster:
         """Return the partitions of topics, None for all but internal ones; a topic that does not exist is an error."""
         wanted = None if topics is None else list(topics)
         # A topic that was just made may not be known to every broker; one that never was, to none.
-        return self.retry(lambda: self.refresh(wanted), unknown_topic_tries=3)
+        return self.retry(lambda end: self.refresh(wanted, end), unknown_topic_tries=3)
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         """Return the partitions that each broker leads; those that none leads are an error that may pass."""
@@ -262,14 +272,14 @@ class Cluster:
         """
         found: dict[TopicPartition, tuple[int, int]] = {}
 
-        def attempt() -> None:
+        def attempt(end: float) -> None:
             left = {key: value for key, value in wanted.items() if key not in found}
             with self._any_lock:
                 if any(self.leader(each).broker < 0 for each in left):
-                    self.refresh(by_topic(left))
+                    self.refresh(by_topic(left), end)
                 try:
                     for broker, partitions in self.leaders(left).items():
-                        self._list(broker, {each: left[each] for each in partitions}, isolation, found)
+                        self._list(broker, {each: left[each] for each in partitions}, isolation, found, end)
                 except KafkaError:
                     self.forget(left)
                     raise
@@ -288,6 +298,7 @@ class Cluster:
         wanted: dict[TopicPartition, int],
         isolation: str,
         found: dict[TopicPartition, tuple[int, int]],
+        end: float,
     ) -> None:
         body = {
             "replicaId": -1,
@@ -303,7 +314,7 @@ class Cluster:
                 for topic, numbers in by_topic(wanted).items()
             ],
         }
-        answer = self.channel(broker, "offsets").request("ListOffsetsRequest", body)
+        answer = self.channel(broker, "offsets", end).request("ListOffsetsRequest", body, end)
         for topic in answer["topics"]:
             for each in topic["partitions"]:
                 partition = TopicPartition(topic["name"], each["partitionIndex"])
@@ -316,11 +327,10 @@ class Cluster:
             if partition not in found:
                 raise KafkaError(f"broker {broker} does not answer for {partition}")
 
-    def coordinator(self, key: str, *, is_transaction: bool = False) -> int:
+    def coordinator(self, key: str, end: float, *, is_transaction: bool = False) -> int:
         """Return the broker that keeps the offsets of a group, or the state of a transactional id."""
-        answer = self.ask(
-            "FindCoordinatorRequest", {"key": key, "keyType": _TRANSACTION if is_transaction else _GROUP}
-        )
+        kind = _TRANSACTION if is_transaction else _GROUP
+        answer = self.ask("FindCoordinatorRequest", {"key": key, "keyType": kind}, end)
         if answer["errorCode"]:
             raise broker_error(answer["errorCode"], f"coordinator of {key!r}", answer["errorMessage"])
         broker: int = answer["nodeId"]

@@ -6,7 +6,10 @@ __all__ = [
     "DUPLICATE_SEQUENCE",
     "LEADER_NOT_AVAILABLE",
     "OFFSET_OUT_OF_RANGE",
+    "SSL_AUTHENTICATION_FAILED",
     "UNKNOWN_TOPIC_OR_PARTITION",
+    "UNSUPPORTED_COMPRESSION_TYPE",
+    "UNSUPPORTED_VERSION",
     "broker_error",
     "is_retriable",
     "timed_out",
@@ -15,8 +18,12 @@ __all__ = [
 OFFSET_OUT_OF_RANGE = 1
 UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
+UNSUPPORTED_VERSION = 35
 DUPLICATE_SEQUENCE = 46
+UNSUPPORTED_COMPRESSION_TYPE = 76
 _TIMED_OUT = 7
+#: The name of what no broker answers, and so has no number.
+SSL_AUTHENTICATION_FAILED = "SSL_AUTHENTICATION_FAILED"
 
 _NAMES = {
     -1: "UNKNOWN_SERVER_ERROR",
@@ -86,7 +93,7 @@ _RETRIABLE = {3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 51, 56, 74, 75, 78, 88, 
 
 def is_retriable(error: KafkaError) -> bool:
     """Return whether another try may succeed: after a broker's code that says so, and whatever ended a connection."""
-    return error.code is None or error.code in _RETRIABLE
+    return error.name is None or error.code in _RETRIABLE
 
 
 def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:

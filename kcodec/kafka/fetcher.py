@@ -300,7 +300,7 @@ class _Broker:
         """Ask who leads the partitions of cursors, and hand them over."""
         topics = by_topic(each.place for each in cursors)
         try:
-            self.cluster.refresh(topics)
+            self.cluster.refresh(topics, max(each.deadline.end for each in cursors))
         except KafkaError as error:
             if not is_retriable(error):
                 raise
@@ -329,6 +329,8 @@ class _Broker:
         pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
         if pause > 0:
             self.fetcher.stopped.wait(pause)
+            for waiting in cursors:
+                waiting.deadline.postpone(pause)
         body = {
             "maxWaitMs": settings.fetch_wait_ms,
             "minBytes": settings.fetch_min_bytes,

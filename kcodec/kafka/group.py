@@ -1,28 +1,37 @@
 """The offsets of a group without members, as ``kafka-consumer-groups`` shows them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kcodec.errors import KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import broker_error
 
 __all__ = ["commit_offsets", "fetch_offsets"]
 
 
-def _ask(cluster: Cluster, group: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Ask the coordinator of a group, as long as an error in its answer may pass."""
+def _ask(
+    cluster: Cluster, group: str, name: str, body: dict[str, Any], places: Iterable[TopicPartition]
+) -> dict[TopicPartition, dict[str, Any]]:
+    """Ask the coordinator of a group, as long as an error may pass; return its answers for partitions."""
+    wanted = set(places)
 
-    def attempt() -> dict[str, Any]:
-        broker = cluster.coordinator(group)
-        answer = cluster.channel(broker, "group").request(name, {"groupId": group, **body})
-        codes = {f"group {group!r}": answer.get("errorCode", 0)}
-        for topic in answer["topics"]:
-            for each in topic["partitions"]:
-                codes[f"group {group!r}, {topic['name']}-{each['partitionIndex']}"] = each["errorCode"]
-        for place, code in codes.items():
-            if code:
-                raise broker_error(code, place)
-        return answer
+    def attempt(end: float) -> dict[TopicPartition, dict[str, Any]]:
+        broker = cluster.coordinator(group, end)
+        answer = cluster.channel(broker, "group", end).request(name, {"groupId": group, **body}, end)
+        if answer.get("errorCode"):
+            raise broker_error(answer["errorCode"], f"group {group!r}")
+        found = {
+            TopicPartition(topic["name"], each["partitionIndex"]): each
+            for topic in answer["topics"]
+            for each in topic["partitions"]
+        }
+        for place, each in found.items():
+            if each["errorCode"]:
+                raise broker_error(each["errorCode"], f"group {group!r}, {place}")
+        if wanted != set(found):
+            raise KafkaError(f"broker {broker} answers for other partitions than it was asked for")
+        return found
 
     return cluster.retry(attempt)
 
@@ -41,25 +50,17 @@ def commit_offsets(cluster: Cluster, group: str, positions: Mapping[str, Mapping
         if offsets
     ]
     if topics:
-        _ask(
-            cluster,
-            group,
-            "OffsetCommitRequest",
-            {"generationIdOrMemberEpoch": -1, "memberId": "", "topics": topics},
-        )
+        places = [TopicPartition(topic, number) for topic, offsets in positions.items() for number in offsets]
+        body = {"generationIdOrMemberEpoch": -1, "memberId": "", "topics": topics}
+        _ask(cluster, group, "OffsetCommitRequest", body, places)
 
 
 def fetch_offsets(
-    cluster: Cluster, group: str, partitions: Iterable[TopicPartition]
+    cluster: Cluster, group: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """Return the committed offsets of those partitions that have one."""
     topics = [{"name": name, "partitionIndexes": numbers} for name, numbers in by_topic(partitions).items()]
     if not topics:
         return {}
-    answer = _ask(cluster, group, "OffsetFetchRequest", {"topics": topics})
-    found = {
-        TopicPartition(topic["name"], each["partitionIndex"]): each["committedOffset"]
-        for topic in answer["topics"]
-        for each in topic["partitions"]
-    }
-    return {place: offset for place, offset in found.items() if offset >= 0}
+    found = _ask(cluster, group, "OffsetFetchRequest", {"topics": topics}, partitions)
+    return {place: each["committedOffset"] for place, each in found.items() if each["committedOffset"] >= 0}

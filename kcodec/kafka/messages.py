@@ -166,7 +166,7 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
                     "partitions",
                     "[]FetchPartition",
                     _field("partition", "int32"),
-                    _field("currentLeaderEpoch", "int32", versions="9+", default="-1"),
+                    _field("currentLeaderEpoch", "int32", versions="9+", default="-1", ignorable=True),
                     _field("fetchOffset", "int64"),
                     _field("logStartOffset", "int64", versions="5+", default="-1"),
                     _field("partitionMaxBytes", "int32"),

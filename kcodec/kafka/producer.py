@@ -99,12 +99,12 @@ class Producer:
             "transactionalId": self.transactional_id,
             "transactionTimeoutMs": self.settings.transaction_timeout_ms,
         }
-        answer = self._retry(lambda: self._coordinated("InitProducerIdRequest", body))
+        answer = self._retry(lambda end: self._coordinated("InitProducerIdRequest", body, end))
         self.producer_id, self.epoch = answer["producerId"], answer["producerEpoch"]
         if self.producer_id < 0:
             raise KafkaError("the broker gave no producer id")
 
-    def _retry(self, attempt: Callable[[], Answer]) -> Answer:
+    def _retry(self, attempt: Callable[[float], Answer]) -> Answer:
         try:
             return self.cluster.retry(attempt)
         except KafkaError as error:
@@ -121,13 +121,13 @@ class Producer:
             error.name,
         )
 
-    def _coordinated(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _coordinated(self, name: str, body: dict[str, Any], end: float) -> dict[str, Any]:
         """Ask the coordinator of the transactional id, or without one any broker."""
         if self.transactional_id is None:
-            answer = self.cluster.ask(name, body)
+            answer = self.cluster.ask(name, body, end)
         else:
-            broker = self.cluster.coordinator(self.transactional_id, is_transaction=True)
-            answer = self.cluster.channel(broker, "coordinator").request(name, body)
+            broker = self.cluster.coordinator(self.transactional_id, end, is_transaction=True)
+            answer = self.cluster.channel(broker, "coordinator", end).request(name, body, end)
         code = answer.get("errorCode", 0)
         if code:
             raise broker_error(code, self.transactional_id or "the producer")
@@ -139,7 +139,7 @@ class Producer:
         if self.transactional_id is None or not new:
             return
 
-        def attempt() -> None:
+        def attempt(end: float) -> None:
             answer = self._coordinated(
                 "AddPartitionsToTxnRequest",
                 {
@@ -150,6 +150,7 @@ class Producer:
                         {"name": topic, "partitions": numbers} for topic, numbers in by_topic(new).items()
                     ],
                 },
+                end,
             )
             for topic in answer["resultsByTopicV3AndBelow"]:
                 for each in topic["resultsByPartition"]:
@@ -170,7 +171,7 @@ class Producer:
             "producerEpoch": self.epoch,
             "committed": committed,
         }
-        self._retry(lambda: self._coordinated("EndTxnRequest", body))
+        self._retry(lambda end: self._coordinated("EndTxnRequest", body, end))
         self._in_transaction.clear()
 
     def send(self, batches: Iterable[tuple[TopicPartition, Sequence[Any], int]]) -> None:

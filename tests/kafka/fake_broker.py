@@ -387,3 +387,17 @@ def filled(counts=(10, 5, 20), brokers=1, partitions=1):
             cluster.put(("t", partition), batch(first, count))
             first += count
     return cluster
+
+
+def knows(broker, **highest):
+    """Have a broker know requests up to other versions, -1 for none."""
+
+    def answer(body):
+        found = broker._ApiVersions(body)
+        numbers = {definitions()[f"{name}Request"].api_key: version for name, version in highest.items()}
+        for each in found["apiKeys"]:
+            each["maxVersion"] = numbers.get(each["apiKey"], each["maxVersion"])
+        found["apiKeys"] = [each for each in found["apiKeys"] if each["maxVersion"] >= 0]
+        return found
+
+    broker.hooks["ApiVersions"] = answer

@@ -87,6 +87,27 @@ def test_any_answer_ends_in_offsets_or_an_error(name, data):
         assert time.monotonic() - start < 6
 
 
+@pytest.mark.parametrize("port", [1, -1, 70_000])
+@pytest.mark.parametrize("host", ["", ".", "a..b", "x" * 70, "a\0b", "\ud7ff" * 30, HOST])
+def test_places_that_are_none(host, port):
+    """Brokers tell where others are."""
+
+    def told(answer, *names):
+        return lambda body: {**answer(body), **dict(zip(names, (host, port), strict=True))}
+
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+        broker.hooks["FindCoordinator"] = told(broker._FindCoordinator, "host", "port")
+        with pytest.raises(KafkaError):
+            write(
+                pa.table({"value": [b"1"]}), "t", servers=cluster.address, config=QUICK, transactional_id="me"
+            )
+        place = {"nodeId": 0, "host": host, "port": port, "rack": None}
+        broker.hooks["Metadata"] = lambda body: {**broker._Metadata(body), "brokers": [place]}
+        with pytest.raises(KafkaError):
+            read("t", servers=cluster.address, config=QUICK)
+
+
 @pytest.mark.parametrize(
     "head",
     [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\4\0\0\0\7", b"HTTP/1.1 400\r\n", b""],

@@ -11,7 +11,7 @@ import time
 
 import pyarrow as pa
 import pytest
-from fake_broker import CLOSE, HOST, NOT_LEADER, PLACE, FakeCluster, batch, filled
+from fake_broker import CLOSE, HOST, NOT_LEADER, PLACE, FakeCluster, batch, filled, knows
 
 import kcodec
 from kcodec.errors import ConfigError, KafkaError, KafkaTimeoutError
@@ -268,6 +268,46 @@ def test_a_broker_that_says_nothing(fast, name):
         with pytest.raises(KafkaTimeoutError, match="timed out"):
             offsets(cluster, fast)
         assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("name", ["ApiVersions", "Metadata", "ListOffsets"])
+def test_many_brokers_that_say_nothing(fast, name):
+    """Who waits for an answer waits no longer than it was said."""
+    with filled(brokers=6) as cluster:
+        for broker in cluster.brokers:
+            broker.hooks[name] = silent
+        config = {**fast, "request.timeout.ms": 30_000, "default.api.timeout.ms": 1_000}
+        start = time.monotonic()
+        with pytest.raises(KafkaTimeoutError, match="timed out"):
+            offsets(cluster, config)
+        assert time.monotonic() - start < 5
+
+
+def test_brokers_of_several_versions(fast):
+    """One tells the leader's epoch, which the other does not ask for."""
+    with filled(brokers=2) as cluster:
+        knows(cluster.brokers[0], Fetch=8)
+        assert offsets(cluster, fast) == list(range(35))
+        knows(cluster.brokers[0], Fetch=3)
+        start = time.monotonic()
+        with pytest.raises(
+            KafkaError, match="FetchRequest: UNSUPPORTED_VERSION: versions 4 to 3 are"
+        ) as info:
+            offsets(cluster, fast)
+        assert info.value.code == 35
+        knows(cluster.brokers[0], ListOffsets=-1)
+        with pytest.raises(KafkaError, match=r"ListOffsetsRequest: UNSUPPORTED_VERSION$"):
+            offsets(cluster, fast)
+        assert time.monotonic() - start < 1.5, "it is not tried again"
+
+
+def test_quotas(fast):
+    """Time in which a broker wants not to be asked is not that of a try."""
+    with filled() as cluster:
+        (broker,) = cluster.brokers
+        answers = [{**broker._Fetch({"topics": [], "maxBytes": 0}), "throttleTimeMs": 900}, CLOSE]
+        broker.hooks["Fetch"] = lambda body: answers.pop(0) if answers else None
+        assert offsets(cluster, {**fast, "default.api.timeout.ms": 800}) == list(range(35))
 
 
 def test_a_broker_that_never_has_what_it_says_to_have(fast):
