@@ -5,6 +5,7 @@ bounded by ``fetch.max.bytes`` and the number of brokers, whatever the size of t
 is fetched whole.
 """
 
+import os
 import queue
 import threading
 import time
@@ -38,7 +39,7 @@ _HELD = 2
 class Piece(NamedTuple):
     """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
 
-    `aborted` are producers and where their aborted transactions start.
+    `aborted` are producers and where their aborted transactions start, `top` is the offset behind all that can be read.
     """
 
     place: TopicPartition
@@ -47,7 +48,7 @@ class Piece(NamedTuple):
     end: int | None
     next: int
     aborted: list[tuple[int, int]]
-    high_watermark: int
+    top: int
 
 
 class _Cursor:
@@ -112,6 +113,8 @@ class Fetcher:
         self.deleted: list[TopicPartition] = []
         #: What was found to be gone, and not asked for yet.
         self.lost: list[Lost] = []
+        self._failure: BaseException | None = None
+        self._process = os.getpid()
         self.stopped = threading.Event()
         self.arrived: queue.SimpleQueue[
             tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None
@@ -143,6 +146,8 @@ class Fetcher:
         Pieces are held until the next ones are taken.
         """
         self._release()
+        if self._failure is not None:
+            raise self._failure
         try:
             found = self.arrived.get(timeout=timeout)
         except queue.Empty:
@@ -151,13 +156,18 @@ class Fetcher:
             self.arrived.put(None)
             return None
         if isinstance(found, BaseException):
-            self.arrived.put(found)
+            self._failure = found
             raise found
         if isinstance(found, TopicPartition):
             self.deleted.append(found)
             return []
         self._holder, pieces = found
         return pieces
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether only records of committed transactions are read."""
+        return self.isolation == "read_committed"
 
     def _release(self) -> None:
         holder, self._holder = self._holder, None
@@ -335,12 +345,9 @@ class _Broker:
             "maxWaitMs": settings.fetch_wait_ms,
             "minBytes": settings.fetch_min_bytes,
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
-            "isolationLevel": int(self.fetcher.isolation == "read_committed"),
-            "sessionEpoch": -1,
+            "isolationLevel": int(self.fetcher.is_committed),
             "topics": _topics(self.cluster, cursors),
         }
-        if channel.version("FetchRequest") < 7:
-            del body["sessionEpoch"]
         asked = time.monotonic()
         channel.send("FetchRequest", body)
         sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
@@ -435,7 +442,8 @@ class _Broker:
             cursor.end,
             after,
             fetched.aborted,
-            fetched.high_watermark,
+            # What is not stable yet is nothing that who reads committed records could be behind.
+            fetched.high_watermark if fetched.stable < 0 or not self.fetcher.is_committed else fetched.stable,
         )
 
     def _enlarge(self, cursor: _Cursor) -> None:

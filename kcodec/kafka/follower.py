@@ -13,7 +13,7 @@ from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.columns import Columns
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.group import commit_offsets, fetch_offsets
-from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, topics_of
+from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, read_positions, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
@@ -110,7 +110,7 @@ class Follower:
         )
         self._positions = positions_of(ranges)
         self._is_closed = False
-        self._high: dict[TopicPartition, int] = {}
+        self._tops: dict[TopicPartition, int] = {}
         # As those of Java's clients, a pattern means the topics that there are.
         self._fetcher = Fetcher(
             cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern(topics)
@@ -148,9 +148,9 @@ class Follower:
 
     @property
     def lag(self) -> int:
-        """Offsets that brokers had, when they last answered, behind those that were returned."""
+        """Offsets that could be read, when brokers last answered, behind those that were returned."""
         return sum(
-            max(high - self._positions[place.topic][place.partition], 0) for place, high in self._high.items()
+            max(top - self._positions[place.topic][place.partition], 0) for place, top in self._tops.items()
         )
 
     @property
@@ -212,7 +212,7 @@ class Follower:
     def _ready(self, pieces: list[Piece]) -> Iterator[pa.RecordBatch]:
         for piece in pieces:
             topic, partition = piece.place
-            self._high[piece.place] = piece.high_watermark
+            self._tops[piece.place] = piece.top
             for batch, position in self._columns.read(piece):
                 self._positions[topic][partition] = position
                 yield batch
@@ -225,7 +225,7 @@ class Follower:
         del self._positions[place.topic][place.partition]
         if not self._positions[place.topic]:
             del self._positions[place.topic]
-        self._high.pop(place, None)
+        self._tops.pop(place, None)
 
     def commit(self, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
         """Commit positions to the group, by default the present ones; they are where it starts again.
@@ -233,13 +233,14 @@ class Follower:
         Raises
         ------
         ConfigError
-            If there is no group.
+            If there is no group, or the positions are none.
         KafkaError
             If the broker refuses, as it does while the group has members.
         """
         if self._group is None:
             raise ConfigError("commit() needs a group: follow(..., group='name')")
-        commit_offsets(self._cluster, self._group, self._positions if positions is None else positions)
+        given = self._positions if positions is None else read_positions(positions)
+        commit_offsets(self._cluster, self._group, given)
 
     def close(self) -> None:
         """End reading, and close all connections; also those who iterate come to an end."""

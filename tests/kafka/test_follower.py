@@ -177,11 +177,74 @@ def test_follow_and_commit(fast):
             assert follower.positions == {"t": {0: 10, 1: 10}}
             assert next(follower)["offset"].to_pylist() == [10, 11, 12]
             follower.commit({"t": {0: 12}})
+            for positions in ({"t": {0: "x"}}, {"t": 5}, 5):
+                with pytest.raises(ConfigError, match="offsets are"):
+                    follower.commit(positions)
         assert cluster.committed["g", "t", 0] == 12
         with follow("t", **place) as follower:
             assert follower.poll(0.1) is None
             with pytest.raises(ConfigError, match="needs a group"):
                 follower.commit()
+
+
+@pytest.mark.parametrize("name", ["OffsetFetch", "OffsetCommit"])
+@pytest.mark.parametrize("partition", [None, 1 << 23])
+def test_coordinators_that_answer_for_others(fast, name, partition):
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def others(body):
+            answer = getattr(broker, f"_{name}")(body)
+            places = answer["topics"][0]["partitions"]
+            places[:] = [] if partition is None else [{**places[0], "partitionIndex": partition}]
+            return answer
+
+        broker.hooks[name] = others
+        config = {**fast, "default.api.timeout.ms": 200}
+        with (
+            pytest.raises(KafkaError, match="broker 0 answers for other partitions than it was asked for"),
+            follow("t", group="g", servers=cluster.address, config=config) as follower,
+        ):
+            follower.commit()
+
+
+@pytest.mark.parametrize(("isolation", "lag"), [("read_committed", 0), ("read_uncommitted", 15)])
+def test_lag_behind_what_can_be_read(fast, isolation, lag):
+    """Nobody is behind a transaction that is open, but who reads uncommitted records."""
+    with filled() as cluster:
+
+        def opened(body):
+            answer = cluster.brokers[0]._Fetch(body)
+            answer["responses"][0]["partitions"][0] |= {"highWatermark": 50, "lastStableOffset": 35}
+            return answer
+
+        cluster.brokers[0].hooks["Fetch"] = opened
+        place = {"servers": cluster.address, "config": fast, "isolation": isolation}
+        with follow("t", start="earliest", **place) as follower:
+            while follower.poll(0.2) is not None:
+                pass
+            assert follower.lag == lag
+
+
+def test_an_error_stays(fast):
+    """Also where other brokers have more."""
+    with filled(counts=[5] * 40, brokers=2, partitions=2) as cluster:
+
+        def refuses(body):
+            answer = cluster.brokers[0]._Fetch(body)
+            answer["responses"][0]["partitions"][0] |= {"errorCode": 29, "records": b""}
+            return answer
+
+        cluster.brokers[0].hooks["Fetch"] = refuses
+        small = {**fast, "max.partition.fetch.bytes": 400}
+        with follow("t", start="earliest", servers=cluster.address, config=small) as follower:
+            with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+                sum(len(batch) for batch in follower)
+            before = follower.positions
+            for _ in range(3):
+                with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+                    follower.poll(10)
+            assert follower.positions == before
 
 
 def test_a_follower_that_is_closed(fast):
