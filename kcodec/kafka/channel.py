@@ -10,6 +10,7 @@ a copy. (A client library would copy it several times: see `docs/kafka.md`.)
 """
 
 import itertools
+import os
 import socket
 import ssl
 import struct
@@ -73,6 +74,7 @@ class Channel:
         #: Time at which the broker wants to be asked again.
         self.throttled_until = 0.0
         self._settings = settings
+        self._process = os.getpid()
         self._waiting: deque[Sent] = deque()
         self._numbers = itertools.cycle(range(1 << 31))
         self._versions: dict[int, tuple[int, int]] = {}
@@ -251,10 +253,11 @@ class Channel:
             self.throttled_until = time.monotonic() + milliseconds / 1000
 
     def close(self) -> None:
-        """Close the connection; whoever waits for a response has a `KafkaError`."""
+        """Close the connection; whoever waits for a response has a `KafkaError`. A forked child leaves its parent's."""
         self.is_open = False
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        if self._process == os.getpid():
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     @property

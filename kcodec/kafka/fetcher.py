@@ -145,6 +145,9 @@ class Fetcher:
 
         Pieces are held until the next ones are taken.
         """
+        if self._process != os.getpid():
+            # None of the threads is in a forked child, which would wait for ever.
+            raise KafkaError("a reader is of the process that made it: read anew in this one")
         self._release()
         if self._failure is not None:
             raise self._failure

@@ -1,7 +1,9 @@
 """What reading does with what brokers do: a broker of the tests' own takes each part."""
 
+import os
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -508,6 +510,37 @@ def test_a_reader_that_is_left_ends_its_threads(fast, left):
         while fetching():
             assert time.monotonic() < end
             time.sleep(0.02)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_reader_in_a_forked_child(fast):
+    """It has none of the threads, and leaves the connections to its parent."""
+
+    def errors(reader, follower):
+        found = []
+        for ask in (reader.read_next_batch, lambda: follower.poll(5)):
+            try:
+                ask()
+            except KafkaError as error:
+                found.append("of the process that made it" in str(error))
+        follower.close()
+        return found
+
+    with filled(counts=[50] * 100) as cluster:
+        place = {"servers": cluster.address, "config": {**fast, "max.partition.fetch.bytes": 2_000}}
+        reader = read("t", columns=["offset"], **place)
+        rows = len(reader.read_next_batch())
+        with follow("t", start="earliest", **place) as follower:
+            assert len(follower.poll(5))
+            connections = len(cluster.brokers[0].sockets)
+            child = os.fork()
+            if not child:
+                signal.alarm(10)
+                os._exit(errors(reader, follower) != [True, True])
+            assert os.waitpid(child, 0)[1] == 0
+            assert rows + reader.read_all().num_rows == 5_000
+            assert len(follower.poll(5))
+            assert len(cluster.brokers[0].sockets) == connections
 
 
 LIGHT = """
