@@ -58,7 +58,7 @@ class _Cursor:
         self.place = given.place
         self.next = given.start
         self.end = given.end
-        self.max_bytes = cluster.settings.partition_bytes
+        self.max_bytes = min(cluster.settings.partition_bytes, cluster.settings.fetch_bytes)
         self.deadline = cluster.deadline()
         #: Why nothing can be asked for, if so, and until when.
         self.error: KafkaError | None = None

@@ -478,6 +478,17 @@ def test_a_broker_that_throttles(fast):
         assert time.monotonic() - start > 0.3
 
 
+@pytest.mark.parametrize("limits", [(1_000, 2_000), (2_000, 1_000)])
+def test_a_fetch_asks_for_no_more_than_its_limits(fast, limits):
+    asked = []
+    with filled() as cluster:
+        cluster.brokers[0].hooks["Fetch"] = asked.append
+        config = dict(zip(("fetch.max.bytes", "max.partition.fetch.bytes"), limits, strict=True))
+        assert offsets(cluster, {**fast, **config}) == list(range(35))
+    assert {body["maxBytes"] for body in asked} == {limits[0]}
+    assert {body["topics"][0]["partitions"][0]["partitionMaxBytes"] for body in asked} == {1_000}
+
+
 def test_memory_is_bounded_by_what_is_fetched(fast):
     """Nothing is fetched beyond what waits: one response being decoded, and the next."""
     with filled(counts=[50] * 100) as cluster:
