@@ -62,8 +62,13 @@ def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array
     from kcodec.kafka.offsets import Range
     from kcodec.kafka.topic_reader import read
 
-    keys, values = [], []
+    keys: list[str | None] = []
+    values: list[str | None] = []
     for row in found.to_pylist():
+        if row["leader"] is None:
+            keys.append(None)
+            values.append(None)
+            continue
         last = Range(row["topic"], row["partition"], max(row["start"], row["end"] - _SAMPLE), row["end"])
         records = read(
             [last], columns=["key", "value"], isolation="read_uncommitted", config=options.config

@@ -64,6 +64,8 @@ class _Cursor:
         self.error: KafkaError | None = None
         self.not_before = 0.0
         self.unknown = 0
+        #: Another range of the partition, which is read when this one is at its end: a request has each partition once.
+        self.following: _Cursor | None = None
 
     @property
     def is_deleted(self) -> bool:
@@ -133,7 +135,15 @@ class Fetcher:
         cursors = [each for each in cursors if not each.is_done]
         with self._lock:
             self._open += len(cursors)
-        self.place(cursors)
+        firsts: list[_Cursor] = []
+        last: dict[TopicPartition, _Cursor] = {}
+        for each in cursors:
+            if each.place in last:
+                last[each.place].following = each
+            else:
+                firsts.append(each)
+            last[each.place] = each
+        self.place(firsts)
         return len(cursors)
 
     def __iter__(self) -> Iterator[list[Piece]]:
@@ -302,6 +312,9 @@ class _Broker:
             self.cursors.remove(each)
             if each.is_deleted:
                 self.fetcher.arrived.put(each.place)
+            if each.following is not None:
+                each.following.deadline.restart()
+                self.fetcher.place([each.following])
             self.fetcher.done()
 
     def _fail(self, cursors: Iterable[_Cursor], error: KafkaError) -> None:

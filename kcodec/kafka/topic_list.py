@@ -17,8 +17,8 @@ _SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("leader", pa.int32()),
-        pa.field("start", pa.int64(), nullable=False),
-        pa.field("end", pa.int64(), nullable=False),
+        pa.field("start", pa.int64()),
+        pa.field("end", pa.int64()),
         pa.field("size", pa.int64()),
     ]
 )
@@ -39,7 +39,7 @@ def list_topics(
     pyarrow.Table
         One row a partition: ``topic``, ``partition``, ``leader`` (the broker's id), ``start`` and ``end`` (the first
         offset, and the one behind the last), ``size`` (bytes of its log at the leader; null if the
-        broker does not tell).
+        broker does not tell). Where a partition has no leader now, these are null.
 
     Raises
     ------
@@ -54,16 +54,24 @@ def list_topics(
     """
     with Cluster(Settings.of(config, servers)) as cluster:
         partitions = topics_of(cluster.partitions, topics)
-        starts = cluster.offsets(dict.fromkeys(partitions, EARLIEST), "read_uncommitted")
-        ends = cluster.offsets(dict.fromkeys(partitions, LATEST), "read_uncommitted")
-        sizes = _sizes(cluster, partitions)
+        led = [place for place in partitions if cluster.leader(place).broker >= 0]
+        starts, ends = (
+            {
+                place: offset
+                for place, (offset, _) in cluster.offsets(
+                    dict.fromkeys(led, time), "read_uncommitted"
+                ).items()
+            }
+            for time in (EARLIEST, LATEST)
+        )
+        sizes = _sizes(cluster, led)
         rows = [
             {
                 "topic": place.topic,
                 "partition": place.partition,
-                "leader": cluster.leader(place).broker,
-                "start": starts[place][0],
-                "end": ends[place][0],
+                "leader": cluster.leader(place).broker if place in starts else None,
+                "start": starts.get(place),
+                "end": ends.get(place),
                 "size": sizes.get(place),
             }
             for place in partitions

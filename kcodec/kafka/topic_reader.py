@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kcodec.columns.stream import stream
 from kcodec.errors import check_choice
-from kcodec.kafka.cluster import Cluster
+from kcodec.kafka.cluster import LATEST, Cluster
 from kcodec.kafka.columns import Columns, completed
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.fetcher import Fetcher
@@ -84,7 +84,9 @@ def _plan(
         for each in topics:
             if each.partition not in known[each.topic]:
                 raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(each.place))
-        return list(topics), []
+        open_ended = dict.fromkeys((each.place for each in topics if each.end is None), LATEST)
+        ends = cluster.offsets(open_ended, isolation)
+        return [each._replace(end=ends[each.place][0]) if each.end is None else each for each in topics], []
     return plan_ranges(cluster, topics_of(cluster.partitions, topics), start, end, isolation)
 
 

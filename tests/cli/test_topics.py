@@ -20,6 +20,15 @@ def test_topics(run, filled, cluster):
     ]  # fmt: skip
 
 
+def test_topics_without_a_leader(run, filled, cluster):
+    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
+    cluster.leaders["orders", 0] = -1
+    status, out, _ = run("topics", "--sample")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (status, second["end"], second["keys"]) == (0, 3, "text, null")
+    assert first == {"topic": "orders", "partition": 0, **dict.fromkeys(list(first)[2:])}
+
+
 @pytest.mark.parametrize(
     ("payload", "look"),
     [

@@ -612,6 +612,37 @@ def test_list_topics(fast):
         assert found == [{**row, "partition": 0}, {**row, "partition": 1}]
 
 
+def test_list_topics_without_a_leader(fast):
+    with filled(partitions=2) as cluster:
+        cluster.leaders["t", 1] = -1
+        cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
+        first, second = list_topics(servers=cluster.address, config=fast).to_pylist()
+        assert (first["leader"], first["end"]) == (0, 35)
+        assert second == {"topic": "t", "partition": 1, **dict.fromkeys(("leader", "start", "end", "size"))}
+
+
+def test_ranges_of_one_partition(fast):
+    """They come in their order; no request asks for a partition twice."""
+    with filled(partitions=2) as cluster:
+        asked = []
+        cluster.brokers[0].hooks["Fetch"] = lambda body: asked.append(body["topics"][0]["partitions"])
+        parts = [(0, 20, 35), (1, 0, 3), (0, 5, 12), (0, 12, 20), (0, 0, 2), (1, 2, 4)]
+        ranges = [Range("t", *part) for part in parts]
+        found = read(ranges, servers=cluster.address, columns=["partition", "offset"], config=fast).read_all()
+        rows = [(row["partition"], row["offset"]) for row in found.to_pylist()]
+        for partition in (0, 1):
+            expected = [offset for number, *part in parts if number == partition for offset in range(*part)]
+            assert [offset for number, offset in rows if number == partition] == expected
+        for places in asked:
+            assert len({each["partition"] for each in places}) == len(places)
+
+
+def test_ranges_without_an_end(fast):
+    with filled() as cluster:
+        found = read([Range("t", 0, 30), Range("t", 0, 3, 5)], servers=cluster.address, config=fast)
+        assert sorted(found.read_all()["offset"].to_pylist()) == [3, 4, *range(30, 35)]
+
+
 def test_a_leader_that_refuses_for_ever(fast):
     with filled() as cluster:
 
