@@ -3,6 +3,7 @@
 from kcodec.errors import KafkaError, KafkaTimeoutError
 
 __all__ = [
+    "CORRUPT_MESSAGE",
     "DUPLICATE_SEQUENCE",
     "LEADER_NOT_AVAILABLE",
     "OFFSET_OUT_OF_RANGE",
@@ -16,6 +17,7 @@ __all__ = [
 ]
 
 OFFSET_OUT_OF_RANGE = 1
+CORRUPT_MESSAGE = 2
 UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 UNSUPPORTED_VERSION = 35

@@ -17,6 +17,7 @@ from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import (
+    CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE,
     LEADER_NOT_AVAILABLE,
     broker_error,
@@ -285,7 +286,9 @@ class Producer:
         log.returned.append(batch)
         log.is_settled = False
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
-        if not is_retriable(error) and not is_behind:
+        # As in Java's producer, what arrived with another sum may arrive as it was sent.
+        passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
+        if not passes and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
             is_told = isinstance(error, KafkaTimeoutError)

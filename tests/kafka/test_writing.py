@@ -247,7 +247,7 @@ def test_partitions_of_a_broker_share_its_connections(fast, monkeypatch):
         assert max(map(used.count, used)) == 2
 
 
-@pytest.mark.parametrize("fault", ["lost answer", "lost request", "error", "stale"])
+@pytest.mark.parametrize("fault", ["lost answer", "lost request", "error", "corrupt", "stale"])
 def test_nothing_is_lost_and_nothing_twice(fast, fault):
     """Every third request fails, before or after the broker has taken it."""
     with FakeCluster({"t": 2}, brokers=2) as cluster:
@@ -271,7 +271,8 @@ def test_nothing_is_lost_and_nothing_twice(fast, fault):
                 for topic in body["topicData"]:
                     errors = [
                         {
-                            "index": each["index"], "errorCode": 19, "baseOffset": -1, "logAppendTimeMs": -1,
+                            "index": each["index"], "errorCode": 2 if fault == "corrupt" else 19,
+                            "baseOffset": -1, "logAppendTimeMs": -1,
                             "logStartOffset": 0, "recordErrors": [], "errorMessage": "too few",
                         }
                         for each in topic["partitionData"]
