@@ -20,6 +20,7 @@ from kcodec.kafka.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE,
     LEADER_NOT_AVAILABLE,
+    UNSUPPORTED_COMPRESSION_TYPE,
     broker_error,
     is_retriable,
     timed_out,
@@ -29,6 +30,9 @@ __all__ = ["Batch", "Producer"]
 
 _OUT_OF_ORDER = 45
 _FENCED = (47, 90)
+_NOT_ATTEMPTED = 55
+#: The version of produce requests that may have batches of zstd.
+_WITH_ZSTD = 7
 _HEADER = struct.Struct(">hi")
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 #: Connections to each broker, which takes the requests of one only one after the other; the batches of a partition stay
@@ -361,6 +365,9 @@ class _Sender:
             return [], lost or [log for log in self.logs if not log.not_before]
         if len(self.requests) >= settings.in_flight:
             return [], []
+        if self.requests and self.channel is not None and self.channel.is_expired:
+            # The next ones go over another connection, behind the answers that come over this one.
+            return [], []
         found: list[tuple[_Log, Batch]] = []
         size = 0
         for log in self.logs:
@@ -415,6 +422,9 @@ class _Sender:
             if not self.requests:
                 self.channel = producer.cluster.channel(self.number, ("produce", self.connection))
             assert self.channel is not None
+            if settings.compression == "zstd" and self.channel.version("ProduceRequest") < _WITH_ZSTD:
+                what = "zstd needs Kafka 2.1: give another compression.type"
+                raise broker_error(UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(min(pause, settings.timeout_ms / 1000))

@@ -387,6 +387,11 @@ class Settings:
         return self.acks == -1 if self.idempotent is None else self.idempotent
 
     @property
+    def compression(self) -> str:
+        """The codec of batches that are written."""
+        return self.codec or "zstd"
+
+    @property
     def delivery_timeout_ms(self) -> int:
         """Time in which a batch has to be written: that of all else, unless it was given."""
         return self.timeout_ms if self.delivery_ms is None else self.delivery_ms

@@ -371,7 +371,7 @@ class _Outbox:
     def __init__(self, producer: Producer) -> None:
         settings = producer.settings
         self.producer = producer
-        self._codec = settings.codec or "zstd"
+        self._codec = settings.compression
         self._level = settings.level
         self._max_bytes = settings.batch_bytes
         self._fields = BatchFields(

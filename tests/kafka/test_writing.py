@@ -3,16 +3,18 @@
 import os
 import threading
 import time
+from collections import Counter
 from datetime import datetime, timezone
 
 import polars
 import pyarrow as pa
 import pytest
-from fake_broker import CLOSE, NOT_LEADER, FakeCluster
+from fake_broker import CLOSE, NOT_LEADER, FakeCluster, knows
 
 import kcodec
 from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka import partition_of, producer, read, write
+from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import TopicPartition
 
 
@@ -336,6 +338,35 @@ def test_errors_that_do_not_pass(fast, code):
         with pytest.raises(KafkaError) as info:
             write(numbers(10), "t", servers=cluster.address, config=fast)
         assert info.value.code == code
+
+
+def test_brokers_without_zstd(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        knows(cluster.brokers[0], Produce=6)
+        place = {"servers": cluster.address, "config": fast}
+        write(numbers(10), "t", codec="lz4", **place)
+        with pytest.raises(KafkaError, match="UNSUPPORTED_COMPRESSION_TYPE: zstd needs") as info:
+            write(numbers(10), "t", **place)
+        assert info.value.code == 76
+        assert values(cluster) == list(range(10))
+
+
+def test_connections_that_expire(fast, monkeypatch):
+    """No request is sent over one that the broker is about to end."""
+    sent = Counter()
+    send = Channel.send
+
+    def counted(self, name, *given, **more):
+        sent[self] += name == "ProduceRequest"
+        return send(self, name, *given, **more)
+
+    monkeypatch.setattr(Channel, "send", counted)
+    monkeypatch.setattr(Channel, "is_expired", property(lambda self: sent[self] >= 3))
+    with FakeCluster({"t": 1}) as cluster:
+        write(numbers(20_000), "t", servers=cluster.address, codec="none", config={**fast, **SMALL})
+        assert values(cluster) == list(range(20_000))
+    assert max(sent.values()) == 3
+    assert not any(channel.is_open for channel in sent)
 
 
 def test_without_idempotence(fast):
