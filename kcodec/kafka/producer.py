@@ -157,11 +157,15 @@ class Producer:
                 },
                 end,
             )
-            for topic in answer["resultsByTopicV3AndBelow"]:
-                for each in topic["resultsByPartition"]:
-                    if each["partitionErrorCode"]:
-                        place = TopicPartition(topic["name"], each["partitionIndex"])
-                        raise broker_error(each["partitionErrorCode"], str(place))
+            failed = [
+                (each["partitionErrorCode"], str(TopicPartition(topic["name"], each["partitionIndex"])))
+                for topic in answer["resultsByTopicV3AndBelow"]
+                for each in topic["resultsByPartition"]
+                if each["partitionErrorCode"]
+            ]
+            if failed:
+                # Of those whose fault it is not, the broker says that they were not attempted.
+                raise broker_error(*min(failed, key=lambda each: each[0] == _NOT_ATTEMPTED))
 
         self._retry(attempt)
         self._in_transaction |= new

@@ -417,6 +417,27 @@ def test_transactions(fast):
         assert (len(tries), ended) == (4, [True, False, True])
 
 
+def test_partitions_that_others_keep_out_of_a_transaction(fast):
+    """Which of them are at fault comes first, wherever the broker has it."""
+    with FakeCluster({"t": 2}) as cluster:
+        broker, codes = cluster.brokers[0], [(55, 3), (55, 29)]
+
+        def fails(body):
+            answer = broker._AddPartitionsToTxn(body)
+            found = answer["resultsByTopicV3AndBelow"][0]["resultsByPartition"]
+            found.sort(key=lambda each: each["partitionIndex"])
+            for each, code in zip(found, codes.pop(0), strict=True):
+                each["partitionErrorCode"] = code
+            return answer
+
+        broker.hooks["AddPartitionsToTxn"] = fails
+        table = numbers(2).append_column("where", [[0, 1]])
+        place = {"servers": cluster.address, "config": fast, "transactional_id": "me"}
+        with pytest.raises(KafkaError, match="t-1: TOPIC_AUTHORIZATION_FAILED"):
+            write(table, "t", partition="where", **place)
+        assert not codes
+
+
 @pytest.mark.parametrize("where", ["Produce", "AddPartitionsToTxn", "EndTxn"])
 def test_a_lost_transaction_tells_why(fast, where):
     """Brokers abort those that last too long, and say no more than that the producer is an old one."""
