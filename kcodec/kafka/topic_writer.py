@@ -351,7 +351,7 @@ class _Writer:
         column = batch.column(self._partition)
         if not pa.types.is_integer(column.type):
             raise ConfigError(f"partition: column {self._partition!r} has no integers")
-        given = pc.drop_null(column).cast(pa.int64()).to_numpy()
+        given = pc.drop_null(column).to_numpy()
         bad = ~np.isin(given, self._partitions)
         if bad.any():
             raise ConfigError(f"partition {given[bad][0]}: topic {self._topic!r} has {len(self._partitions)}")

@@ -212,8 +212,13 @@ def test_partitions(fast):
         after = [len(values(cluster, partition)) for partition in range(5)]
         assert after == [before[0] + 25, before[1] + 25, *before[2:]]
         assert values(cluster, 1)[-25:] == list(range(1, 50, 2))
-        with pytest.raises(ConfigError, match="partition 9: topic 't' has 5"):
-            write(column.set_column(1, "where", [[9] * 50]), "t", partition="where", **place)
+        for bad in (
+            pa.array([9] * 50),
+            pa.array([-1] * 50, pa.int8()),
+            pa.array([(1 << 64) - 1] * 50, pa.uint64()),
+        ):
+            with pytest.raises(ConfigError, match=rf"partition {bad[0]}: topic 't' has 5"):
+                write(column.set_column(1, "where", bad), "t", partition="where", **place)
         # Records without a key fill batches of one partition, then of the next.
         write(numbers(2_000, start=10_000), "t", **place, codec="none")
         assert sum(len(values(cluster, partition)) for partition in range(5)) == 500 + 100 + 50 + 2_000
