@@ -3,6 +3,7 @@
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ __all__ = ["Settings"]
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 _INT32 = (1 << 31) - 1
+#: Bytes of the longest text of Kafka's requests.
+_LONGEST = (1 << 15) - 1
 _JAAS = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
 
@@ -32,15 +35,22 @@ def _text(name: str, value: Any) -> str:
 
 def _number(low: int, high: int = _INT32) -> Callable[[str, Any], int]:
     def read(name: str, value: Any) -> int:
-        try:
-            number = int(value) if not isinstance(value, bool) else None
-        except (TypeError, ValueError):
-            number = None
+        number = None
+        with suppress(TypeError, ValueError, OverflowError):
+            # Nothing is cut off what is no whole number.
+            if not isinstance(value, bool) and (isinstance(value, str) or value == int(value)):
+                number = int(value)
         if number is None or not low <= number <= high:
             raise ConfigError(f"{name}={value!r} is not a number within {low} and {high}")
         return number
 
     return read
+
+
+def _level(name: str, value: Any) -> int | None:
+    number = _number(-(1 << 17), 22)(name, value)
+    # librdkafka's name for that of the codec.
+    return None if number == -1 else number
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -171,7 +181,7 @@ def _keys() -> dict[str, _Key]:
         "max.in.flight": in_flight,
         "compression.type": codec,
         "compression.codec": codec,
-        "compression.level": _Key("level", _number(-(1 << 17), 22)),
+        "compression.level": _Key("level", _level),
         "batch.size": _Key("batch_bytes", size),
         "max.request.size": _Key("request_bytes", size),
         "message.max.bytes": _Key("request_bytes", size),
@@ -360,6 +370,11 @@ class Settings:
     def _check(self) -> None:
         if not self.addresses:
             raise ConfigError("no servers are given: servers='host:9092'")
+        for name, value in (
+            ("client.id", self.client_id), ("group.id", self.group), ("transactional.id", self.transactional_id),
+        ):  # fmt: skip
+            if value is not None and not _is_name(value):
+                raise ConfigError(f"{name} is not text of {_LONGEST} bytes at most")
         if self.protocol.startswith("SASL"):
             if self.mechanism is None:
                 raise ConfigError(f"security.protocol={self.protocol} needs sasl.mechanism")
@@ -423,6 +438,14 @@ class Settings:
         if not self.verify:
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+def _is_name(value: Any) -> bool:
+    """Return whether a value is text that a request can have."""
+    try:
+        return isinstance(value, str) and len(value.encode()) <= _LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 def _no_password() -> str:

@@ -91,6 +91,10 @@ def test_names_of_both():
         ({"sasl.jaas.config": f"Nobody required password={SECRET};"}, "names none of the login modules"),
         ({"sasl.password": 7}, "sasl.password is not text"),
         ({"oauth_cb": 7}, "oauth_cb is not a function"),
+        ({"fetch.min.bytes": float("inf")}, "fetch.min.bytes=inf is not a number"),
+        ({"fetch.min.bytes": 1.5}, "fetch.min.bytes=1.5 is not a number"),
+        ({"client.id": "x" * 40_000}, "client.id is not text of 32767 bytes at most"),
+        ({"group.id": "\ud800"}, "group.id is not text of 32767 bytes at most"),
     ],
 )
 def test_what_is_refused(config, message):
@@ -133,6 +137,12 @@ def test_settings_of_others_change_nothing():
 def test_what_takes_the_place_of_settings(name, value, reason):
     with pytest.raises(ConfigError, match=re.escape(reason)):
         Settings.of({name: value}, "b:2")
+
+
+def test_the_level_of_the_codec():
+    """librdkafka has -1 for it."""
+    assert Settings.of({"compression.level": -1}, "b:2") == Settings.of({}, "b:2")
+    assert Settings.of({"compression.level": "-2"}, "b:2").level == -2
 
 
 @pytest.mark.parametrize("name", ["zookeeper.connect", "interceptor.classes", "log.dirs"])
