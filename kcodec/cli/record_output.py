@@ -183,14 +183,14 @@ class RecordOutput:
             if self._prints(name):
                 parts.append([show(cell) for cell in cells[name]])
 
-        kinds = {-1: "NO_TIMESTAMP_TYPE", 0: "CreateTime", 1: "LogAppendTime"}
+        kinds = {0: "CreateTime", 1: "LogAppendTime"}
         if self._prints("timestamp"):
             times = pc.fill_null(
                 batch.column("timestamp").cast(pa.timestamp("ms", "UTC")).cast(pa.int64()), -1
             )
             parts.append(
                 [
-                    f"{kinds.get(kind, kind)}:{time}"
+                    f"{kinds[kind]}:{time}" if kind in kinds else "NO_TIMESTAMP"
                     for kind, time in zip(cells["timestampType"], times.to_pylist(), strict=True)
                 ]
             )

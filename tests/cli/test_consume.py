@@ -59,6 +59,15 @@ def test_lines_of_a_json_schema(run, cluster, tmp_path):
     assert sorted(out.splitlines()) == ['{"id":1,"any":{"x":[1,2]}}', '{"id":2,"any":null}']
 
 
+def test_messages_of_old_formats(run, cluster):
+    """Those of the first one have no time, as Kafka's console consumer says."""
+    for magic in (0, 1, 2):
+        data = write_batches(pa.table({"value": [b"%d" % magic]}), base_offset=magic, magic=magic)
+        cluster.logs["orders", 0].append((magic, magic, data))
+    _, out, _ = run("consume", "orders", "--property", "print.timestamp=true")
+    assert out.splitlines() == ["NO_TIMESTAMP\t0", "CreateTime:-1\t1", "CreateTime:-1\t2"]
+
+
 def test_times_of_all_years(run, cluster):
     """Milliseconds that are microseconds, as some producers write them, are of years that Python and JSON lack."""
     times = pa.array([1_700_000_000_000_000, 1_700_000_000_000], pa.int64())
