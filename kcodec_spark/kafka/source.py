@@ -46,24 +46,25 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
             logger.setLevel(level)
         return found
 
-    class KafkaReader(DataSourceReader):  # type: ignore[misc]
-        """Finds the offsets when a query is planned, and reads a part of a partition a task."""
+    class Reads:
+        """Reads a part of a partition a task."""
 
         def __init__(self, scan: bytes) -> None:
             self.scan = scan
-
-        def partitions(self) -> list[InputPartition]:
-            return [InputPartition(tuple(each)) for each in module("scan").load(self.scan).ranges()]
 
         def read(self, partition: InputPartition) -> Any:
             return module("scan").load(self.scan).read(partition.value)
 
-    class KafkaStreamReader(*streams):  # type: ignore[misc]
-        """Finds the offsets of each micro-batch, in the one process that a stream has for it; tasks read."""
+    class KafkaReader(Reads, DataSourceReader):  # type: ignore[misc]
+        """Finds the offsets when a query is planned."""
 
-        def __init__(self, scan: bytes) -> None:
-            self.scan = scan
-            self._stream: Any = None
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(tuple(each)) for each in module("scan").load(self.scan).ranges()]
+
+    class KafkaStreamReader(Reads, *streams):  # type: ignore[misc]
+        """Finds the offsets of each micro-batch, in the one process that a stream has for it."""
+
+        _stream: Any = None
 
         @property
         def stream(self) -> Any:
@@ -96,14 +97,11 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
             return [InputPartition(tuple(each)) for each in self.stream.parts(start, end)]
 
-        def read(self, partition: InputPartition) -> Any:
-            return module("scan").load(self.scan).read(partition.value)
-
         def stop(self) -> None:
             if self._stream is not None:
                 self._stream.close()
 
-    class KafkaWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    class Writes:
         """Writes the rows of a task; when it ends, the brokers have them, and there is nothing to commit."""
 
         def __init__(self, sink: bytes) -> None:
@@ -113,15 +111,11 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
             module("sink").load(self.sink).write(iterator)
             return WriterCommitMessage()
 
-    class KafkaStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
-        """The same for each micro-batch."""
+    class KafkaWriter(Writes, DataSourceArrowWriter):  # type: ignore[misc]
+        """Of a batch."""
 
-        def __init__(self, sink: bytes) -> None:
-            self.sink = sink
-
-        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-            module("sink").load(self.sink).write(iterator)
-            return WriterCommitMessage()
+    class KafkaStreamWriter(Writes, DataSourceStreamArrowWriter):  # type: ignore[misc]
+        """Of each micro-batch."""
 
     class KafkaDataSource(DataSource):  # type: ignore[misc]
         """Topics, as ``spark.read.format("kcodec_kafka")`` reads them."""
