@@ -232,10 +232,12 @@ class Cluster:
             )
         found: dict[str, list[int]] = {}
         for topic in answer["topics"]:
-            if topic["errorCode"]:
+            # Every topic has partitions.
+            code = topic["errorCode"] or (0 if topic["partitions"] else LEADER_NOT_AVAILABLE)
+            if code:
                 if names is None:
                     continue
-                raise broker_error(topic["errorCode"], f"topic {topic['name']!r}")
+                raise broker_error(code, f"topic {topic['name']!r}")
             if names is None and topic["isInternal"]:
                 continue
             for each in topic["partitions"]:

@@ -108,6 +108,23 @@ def test_places_that_are_none(host, port):
             read("t", servers=cluster.address, config=QUICK)
 
 
+def test_a_topic_without_partitions():
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+
+        def none(body):
+            answer = broker._Metadata(body)
+            answer["topics"][0]["partitions"] = []
+            return answer
+
+        broker.hooks["Metadata"] = none
+        place = {"servers": cluster.address, "config": QUICK}
+        with pytest.raises(KafkaError, match="topic 't': LEADER_NOT_AVAILABLE"):
+            write(pa.table({"value": [b"1"]}), "t", **place)
+        with pytest.raises(KafkaError, match="topic 't': LEADER_NOT_AVAILABLE"):
+            read("t", **place)
+
+
 @pytest.mark.parametrize(
     "head",
     [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\4\0\0\0\7", b"HTTP/1.1 400\r\n", b""],
