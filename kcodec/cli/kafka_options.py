@@ -130,7 +130,7 @@ class KafkaOptions:
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Return a property that is true or false."""
-        return self.properties.get(name, str(default)).lower() == "true"
+        return self.properties.get(name, str(default)).strip().lower() == "true"
 
     def payload(self, name: str, text: str) -> Any:
         """Return what `kcodec.kafka` takes for the name of a format; None for bytes and text.

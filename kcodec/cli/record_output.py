@@ -163,7 +163,7 @@ class RecordOutput:
 
     def _prints(self, name: str) -> bool:
         """Return whether console consumers are asked to print a part of records."""
-        return self._console.get(f"print.{name}", str(name == "value")).lower() == "true"
+        return self._console.get(f"print.{name}", str(name == "value")).strip().lower() == "true"
 
     def _text(self, batch: pa.RecordBatch) -> None:
         """Print records as ``kafka-console-consumer`` does: what its ``print`` properties ask for."""
