@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Generator
 from typing import Any
 
-from kcodec.errors import ConfigError, KafkaError
+from kcodec.errors import ConfigError, KafkaError, one_line
 from kcodec.kafka.settings import Settings
 
 __all__ = ["exchange"]
@@ -137,15 +137,18 @@ def _kerberos(settings: Settings, host: str) -> Steps:
         import gssapi
     except ImportError:
         raise ConfigError("sasl.mechanism=GSSAPI needs gssapi: pip install gssapi") from None
-    name = gssapi.Name(f"{settings.kerberos_service}@{host}", gssapi.NameType.hostbased_service)
-    context: Any = gssapi.SecurityContext(name=name, usage="initiate")
-    token = context.step(None)
-    while not context.complete:
+    try:
+        name = gssapi.Name(f"{settings.kerberos_service}@{host}", gssapi.NameType.hostbased_service)
+        context: Any = gssapi.SecurityContext(name=name, usage="initiate")
+        token = context.step(None)
+        while not context.complete:
+            answer = yield token or b""
+            token = context.step(answer)
         answer = yield token or b""
-        token = context.step(answer)
-    answer = yield token or b""
-    # RFC 4752: the server offers layers of security and a size; the client takes none, and says who it is.
-    offered = context.unwrap(answer).message
-    if len(offered) != 4 or not offered[0] & 1:
-        raise KafkaError("GSSAPI: the server wants a layer of security")
-    yield context.wrap(b"\x01" + offered[1:] + str(context.initiator_name).encode(), False).message
+        # RFC 4752: the server offers layers of security and a size; the client takes none, and says who it is.
+        offered = context.unwrap(answer).message
+        if len(offered) != 4 or not offered[0] & 1:
+            raise KafkaError("GSSAPI: the server wants a layer of security")
+        yield context.wrap(b"\x01" + offered[1:] + str(context.initiator_name).encode(), False).message
+    except gssapi.exceptions.GSSError as error:
+        raise KafkaError(f"GSSAPI: {one_line(error)}") from error

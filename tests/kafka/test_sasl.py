@@ -138,6 +138,9 @@ def test_tokens_of_an_endpoint(answer):
 def test_kerberos(monkeypatch):
     """What the package gssapi is asked for: a context of the broker's service, then no layer of security."""
 
+    class GSSError(Exception):
+        pass
+
     class Context:
         complete = False
         initiator_name = "me@REALM"
@@ -150,6 +153,8 @@ def test_kerberos(monkeypatch):
             return b"first" if token is None else b"second"
 
         def unwrap(self, data):
+            if not data:
+                raise GSSError("no ticket\nof anyone")
             return types.SimpleNamespace(message=data)
 
         def wrap(self, data, encrypt):
@@ -161,6 +166,7 @@ def test_kerberos(monkeypatch):
         Name=lambda *given: names.append(given) or "name",
         NameType=types.SimpleNamespace(hostbased_service="service"),
         SecurityContext=Context,
+        exceptions=types.SimpleNamespace(GSSError=GSSError),
     )
     monkeypatch.setitem(sys.modules, "gssapi", module)
     exchange = steps("GSSAPI", **{"sasl.kerberos.service.name": "bus"})
@@ -173,6 +179,11 @@ def test_kerberos(monkeypatch):
     exchange.send(b"token")
     with pytest.raises(KafkaError, match="wants a layer of security"):
         exchange.send(b"\x06\0\1\0")
+    exchange = steps("GSSAPI")
+    next(exchange)
+    exchange.send(b"token")
+    with pytest.raises(KafkaError, match=r"^GSSAPI: no ticket of anyone$"):
+        exchange.send(b"")
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(ConfigError, match="pip install gssapi"):
         next(steps("GSSAPI"))
