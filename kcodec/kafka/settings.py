@@ -28,7 +28,8 @@ class _Key(NamedTuple):
 
 
 def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
+    # Variables of the environment may be other bytes.
+    if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
         raise ConfigError(f"{name} is not text")
     return value
 
@@ -373,8 +374,8 @@ class Settings:
         for name, value in (
             ("client.id", self.client_id), ("group.id", self.group), ("transactional.id", self.transactional_id),
         ):  # fmt: skip
-            if value is not None and not _is_name(value):
-                raise ConfigError(f"{name} is not text of {_LONGEST} bytes at most")
+            if value is not None and len(_text(name, value).encode()) > _LONGEST:
+                raise ConfigError(f"{name} has more than {_LONGEST} bytes")
         if self.protocol.startswith("SASL"):
             if self.mechanism is None:
                 raise ConfigError(f"security.protocol={self.protocol} needs sasl.mechanism")
@@ -438,14 +439,6 @@ class Settings:
         if not self.verify:
             context.verify_mode = ssl.CERT_NONE
         return context
-
-
-def _is_name(value: Any) -> bool:
-    """Return whether a value is text that a request can have."""
-    try:
-        return isinstance(value, str) and len(value.encode()) <= _LONGEST
-    except UnicodeEncodeError:
-        return False
 
 
 def _no_password() -> str:
