@@ -9,6 +9,8 @@ from doc_pages import ALL_PAGES, ROOT, blocks, needs_services, needs_spark
 
 import kcodec
 from kcodec.errors import SchemaError
+from kcodec.formats.schema_format import find_schema_format
+from kcodec.serde.config import KEYS
 
 #: The examples that need no services; tests/services runs the others.
 BLOCKS = [block for block in blocks(ROOT / "README.md") if not needs_services(block)]
@@ -33,6 +35,21 @@ def test_plain_examples(tmp_path, monkeypatch):
 
 def test_codes():
     assert dict(table("errors.md", "| code | reason |")) == kcodec.CODES
+
+
+def test_settings_of_a_serde():
+    tables = ("| setting | meaning | default |", "| of one format | meaning | default |")
+    section = (
+        (ROOT / "docs" / "registry.md").read_text(encoding="utf-8").partition("## Settings of a serde")[2]
+    )
+    rows = [
+        row for heading in tables for row in section.partition(heading)[2].partition("\n\n")[0].splitlines()
+    ]
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row.partition(" | ")[0])}
+    formats = [find_schema_format(name) for name in ("AVRO", "JSON_SR", "PROTOBUF")]
+    own = [each.settings.items() for each in formats]
+    used = {key for settings in own for key, meaning in settings if not meaning.startswith("accepted:")}
+    assert named == {*KEYS, *used}
 
 
 @pytest.mark.parametrize("row", table("avro.md", "| Avro | Arrow | Spark |"), ids=lambda row: row[0])

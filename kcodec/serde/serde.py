@@ -64,10 +64,7 @@ class Serde:
         first of the schema to write. Values of other messages are errors of their rows. A list of names reads all
         of these, into a struct with a column for each.
     config : mapping, optional
-        Settings under Confluent's own keys, see `kcodec.serde.config.KEYS`; those of one format alone are the
-        `settings` of `kcodec.formats.avro.schema_format.AvroFormat`,
-        `kcodec.formats.json_schema.schema_format.JsonSchemaFormat` and
-        `kcodec.formats.protobuf.schema_format.ProtobufFormat`.
+        Settings under Confluent's own keys, such as ``use.latest.version``; docs/registry.md lists them.
     options : object, optional
         How schemas are laid out in columns: `kcodec.TypeOptions` for Avro,
         `kcodec.formats.json_schema.types.TypeOptions` for JSON Schema, and `kcodec.ProtobufOptions` for
