@@ -395,7 +395,20 @@ class _RowError(KcodecError, ValueError):
 class DecodeError(_RowError):
     """Bytes that are not what their schema or format says.
 
-    The attributes are those of `Fault`.
+    Attributes
+    ----------
+    row : int
+        Row number in the column given to the call.
+    offset : int or None
+        Byte position in the row's value, counted from its first byte, frame included.
+    path : str
+        Where in the value, such as ``items[2].sku``; empty at the root.
+    code : str
+        A key of `CODES`.
+    reason : str
+        One sentence.
+    schema_id : int or None
+        The schema id of the row's frame, where it has one.
 
     Examples
     --------
@@ -406,7 +419,9 @@ class DecodeError(_RowError):
 
 
 class EncodeError(_RowError):
-    """A value that its schema or format cannot express. The attributes are those of `Fault`.
+    """A value that its schema or format cannot express.
+
+    The attributes are those of `DecodeError`; there is no ``offset`` (None).
 
     Examples
     --------

@@ -111,7 +111,22 @@ def readStream_ksql(
     timezone: str = "UTC",
     wide_decimals: str | None = None,
 ) -> "DataFrame":
-    """Follow the topic of a stream or table of ksqlDB: a streaming DataFrame; see `read_ksql`.
+    """Follow the topic of a stream or table of ksqlDB.
+
+    Parameters
+    ----------
+    spark, statement, servers, registry, variables, options, source, compat, timezone, wide_decimals
+        As for `read_ksql`.
+
+    Returns
+    -------
+    DataFrame
+        A streaming one, with the columns of `read_ksql`.
+
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        As for `read_ksql`.
 
     Examples
     --------
@@ -288,7 +303,16 @@ def write_ksql(
 
 
 class KsqlView(NamedTuple):
-    """A view of a stream or table; `error` says why there is none.
+    """A view of a stream or table.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    statement : Statement or None
+        What it is read by.
+    error : str or None
+        Why there is no view.
 
     Examples
     --------

@@ -157,7 +157,22 @@ def decode_transaction_state(
     options: Mapping[str, Any] | None = None,
     unknown_tags: bool = False,
 ) -> "DataFrame":
-    """Decode the records of ``__transaction_state``: as `decode_consumer_offsets`, with TransactionLog.
+    """Decode the records of ``__transaction_state``.
+
+    Parameters
+    ----------
+    df, definitions, key, value, options, unknown_tags
+        As for `decode_consumer_offsets`; without definitions TransactionLog is known.
+
+    Returns
+    -------
+    DataFrame
+        As of `decode_consumer_offsets`.
+
+    Raises
+    ------
+    ConfigError
+        As `decode_consumer_offsets` does.
 
     Examples
     --------

@@ -33,7 +33,18 @@ Positions = dict[str, dict[int, int]]
 
 
 class Range(NamedTuple):
-    """Records of a partition from `start` up to, not including, `end`; without an end if that is None.
+    """Records of a partition.
+
+    Attributes
+    ----------
+    topic : str
+        The topic.
+    partition : int
+        The partition.
+    start : int
+        The first offset.
+    end : int or None
+        The one behind the last; None if there is no end.
 
     Examples
     --------
@@ -127,6 +138,16 @@ def _number(value: Any) -> int:
 def read_positions(text: str | Mapping[str, Any]) -> Positions:
     """Read offsets of partitions, also from the JSON that Spark's Kafka source keeps them as.
 
+    Parameters
+    ----------
+    text : str or mapping
+        JSON, or a mapping of topics to mappings of partitions to offsets, with partitions as text or numbers.
+
+    Returns
+    -------
+    dict
+        Offsets by partition, by topic.
+
     Raises
     ------
     ConfigError
@@ -164,6 +185,21 @@ def _by_partition(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
 
 def positions_json(positions: Mapping[str, Mapping[int, int]]) -> str:
     """Write offsets of partitions as the JSON that Spark's Kafka source keeps them as.
+
+    Parameters
+    ----------
+    positions : mapping
+        Offsets by partition, by topic.
+
+    Returns
+    -------
+    str
+        In the order of topics and partitions.
+
+    Raises
+    ------
+    ConfigError
+        If they are not whole numbers by topic and partition.
 
     Examples
     --------
@@ -297,9 +333,25 @@ def _milliseconds(when: datetime) -> int:
 def split_ranges(
     ranges: Sequence[Range], min_parts: int | None = None, max_count: int | None = None
 ) -> list[Range]:
-    """Split ranges so that there are about so many, or none has more offsets than so many; empty ones are left out.
+    """Split ranges into parts, as Spark's source does: each in proportion to its size; empty ones are left out.
 
-    As in Spark's source, each range is split in proportion to its size, and there may be a few more or less.
+    Parameters
+    ----------
+    ranges : list of Range
+        As `plan` finds them.
+    min_parts : int, optional
+        How many parts there are to be; there may be a few more or less.
+    max_count : int, optional
+        The most offsets of a part.
+
+    Returns
+    -------
+    list of Range
+
+    Raises
+    ------
+    ConfigError
+        If an argument is wrong.
 
     Examples
     --------
@@ -337,7 +389,24 @@ def _pieces(whole: Range, count: int) -> Iterator[Range]:
 
 
 def limit_ranges(ranges: Sequence[Range], max_offsets: int) -> list[Range]:
-    """Cut ranges so that they have about so many offsets together, each in proportion to its size, one at least.
+    """Cut ranges to a number of offsets together, each in proportion to its size.
+
+    Parameters
+    ----------
+    ranges : list of Range
+        As `plan` finds them.
+    max_offsets : int
+        About how many offsets they keep; one each at least.
+
+    Returns
+    -------
+    list of Range
+        With the same starts.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is wrong.
 
     Examples
     --------

@@ -26,7 +26,19 @@ REPORT = pa.schema(
 
 
 class RecordFault(NamedTuple):
-    """What was wrong with a key or a value, or where `column` is None with a batch whose first offset is `offset`."""
+    """What was wrong with a key or a value, or with a batch.
+
+    Attributes
+    ----------
+    topic, partition, offset
+        Where it stands: the offset of the record, or the first of the batch.
+    column : str or None
+        ``"key"`` or ``"value"``; None if it is the batch.
+    byte : int or None
+        The byte in the key, value or batch.
+    path, code, reason, schema_id
+        As of a `kcodec.DecodeError`.
+    """
 
     topic: str
     partition: int

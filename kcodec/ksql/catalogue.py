@@ -16,7 +16,17 @@ _ASKED = "SHOW STREAMS EXTENDED; SHOW TABLES EXTENDED;"
 
 
 class CatalogueEntry(NamedTuple):
-    """A stream or table of a server; `error` says why it has no statement."""
+    """A stream or table of a server.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    statement : Statement or None
+        What it is read by.
+    error : str or None
+        Why it has no statement.
+    """
 
     name: str
     statement: Statement | None

@@ -23,7 +23,15 @@ _TIME, _PARTITION, _OFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 
 
 class RecordRows(NamedTuple):
-    """Rows of records, and what was wrong: each with the part of the record that it is of."""
+    """Rows of records, and what was wrong with them.
+
+    Attributes
+    ----------
+    batch : pyarrow.RecordBatch
+        A row for each record.
+    faults : list of (str, Fault)
+        What could not be read, each with the part of the record that it is of.
+    """
 
     batch: pa.RecordBatch
     faults: list[tuple[str, Fault]]

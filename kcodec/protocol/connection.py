@@ -83,6 +83,15 @@ def split_messages(data: Any, *, max_size: int = MAX_SIZE) -> tuple[list[memoryv
 def join_messages(messages: Iterable[Any]) -> bytes:
     r"""Join messages with their headers, each behind its size.
 
+    Parameters
+    ----------
+    messages : iterable of bytes-like
+        Headers and messages, without the sizes: what `split_messages` gives.
+
+    Returns
+    -------
+    bytes
+
     Examples
     --------
     >>> join_messages([b"ab", b"c"])

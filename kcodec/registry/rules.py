@@ -14,7 +14,28 @@ __all__ = ["Rule", "RuleSet"]
 class Rule:
     """One rule, such as a condition on messages.
 
-    Tags and parameters are sorted tuples, whatever they are made of.
+    Attributes
+    ----------
+    name : str
+        Its name, one of its kind in a set.
+    doc : str or None
+        What it is for.
+    kind : str
+        ``TRANSFORM`` or ``CONDITION``.
+    mode : str
+        When it runs: ``UPGRADE``, ``DOWNGRADE``, ``UPDOWN``, ``WRITE``, ``READ`` or ``WRITEREAD``.
+    type : str or None
+        What runs it, such as ``CEL``.
+    tags : tuple of str
+        Tags of the fields that it is about; sorted, whatever it is made of.
+    params : tuple of (str, str)
+        Its parameters, sorted by their names; also made of a mapping.
+    expr : str or None
+        Its expression.
+    on_success, on_failure : str or None
+        What is done then.
+    disabled : bool
+        Whether it is left out.
 
     Examples
     --------

@@ -52,7 +52,17 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a subject, a context or (None) the whole registry is set to."""
+    """What a subject, a context or the whole registry is set to.
+
+    Attributes
+    ----------
+    subject : str or None
+        The subject, or the context (``:.lab:``); None for the registry.
+    config : Config
+        The configuration that it has.
+    mode : str or None
+        The mode that it has.
+    """
 
     subject: str | None
     config: Config
@@ -66,6 +76,20 @@ class Settings(NamedTuple):
 
 def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
     r"""Yield what a registry holds: settings, then versions, each after those that it refers to.
+
+    Parameters
+    ----------
+    registry : SchemaRegistry
+        Any registry.
+
+    Yields
+    ------
+    Entry or Settings
+
+    Raises
+    ------
+    RegistryError
+        If it cannot be asked, or has versions of a subject that is an alias (a server).
 
     Examples
     --------
@@ -140,10 +164,22 @@ def _ordered(found: Mapping[tuple[str, int], Entry]) -> Iterator[Entry]:
 
 
 def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
-    """Put entries into a registry, with their ids and versions; return how many versions there were.
+    """Put entries into a registry, with their ids and versions.
 
     The subjects are in mode IMPORT meanwhile, and get their settings at the end. What is there already under the same
     id and version stays.
+
+    Parameters
+    ----------
+    registry : SchemaRegistry
+        Where they go.
+    entries : iterable of Entry or Settings
+        As `entries` yields them.
+
+    Returns
+    -------
+    int
+        The number of versions.
 
     Raises
     ------
@@ -198,9 +234,24 @@ def _restore_alias(registry: SchemaRegistry, subject: str, alias: str) -> None:
 
 
 def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[str]) -> int:
-    """Write entries as lines of JSON, if the path ends in ``.jsonl``, or as a folder with a file for each.
+    """Write entries to a file or a folder; nothing is written before all entries are there.
 
-    Returns the number of versions. Nothing is written before all entries are there.
+    Parameters
+    ----------
+    entries : iterable of Entry or Settings
+        As `entries` yields them.
+    path : path
+        A file of JSON lines, if it ends in ``.jsonl``; else an empty folder, for a file for each entry.
+
+    Returns
+    -------
+    int
+        The number of versions.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is not empty.
     """
     place = Path(path)
     count = 0
@@ -232,7 +283,17 @@ def _folder(subject: str) -> str:
 
 
 def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
-    """Read what `write_entries` has written, in its order.
+    """Read what `write_entries` has written.
+
+    Parameters
+    ----------
+    path : path
+        The file or the folder.
+
+    Yields
+    ------
+    Entry or Settings
+        In the order in which they were written.
 
     Raises
     ------
@@ -270,7 +331,7 @@ def _entry(body: Mapping[str, Any]) -> Entry | Settings:
 
 
 def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> int:
-    """Copy all that a registry or a file holds into another one; return the number of versions.
+    """Copy all that a registry or a file holds into another one.
 
     Parameters
     ----------
@@ -278,6 +339,11 @@ def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> i
         URLs of registries, or paths of a folder or a ``.jsonl`` file.
     config : mapping, optional
         For servers: see `kcodec.registry.open`.
+
+    Returns
+    -------
+    int
+        The number of versions.
 
     Raises
     ------

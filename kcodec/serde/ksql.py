@@ -43,7 +43,7 @@ class KsqlCodec(Codec):
     Parameters
     ----------
     format : str
-        A name of `FORMATS`, in any case.
+        JSON, DELIMITED, KAFKA, NONE, AVRO, JSON_SR, PROTOBUF or PROTOBUF_NOSR, in any case.
     columns : str, pyarrow.Schema, pyarrow.StructType or sequence of SqlColumn, optional
         What ``CREATE STREAM`` has between its parentheses, such as ``"ID BIGINT KEY, TOTAL DECIMAL(10,2)"``. Where
         there are none of the value, or none of the key, and the schemas of the format are in a registry, they are

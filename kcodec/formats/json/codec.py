@@ -133,7 +133,43 @@ class JsonCodec(Codec):
     def infer(
         values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000, **options: Any
     ) -> "JsonCodec":
-        """Make a codec of the type that `infer` proposes; the other arguments are those of the codec."""
+        """Make a codec of the type that some documents have.
+
+        Parameters
+        ----------
+        values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
+            The documents.
+        decimals : bool
+            Whether numbers with a fraction become decimals of the digits that were seen, and two more before the
+            point; by default they become doubles.
+        times : bool
+            Whether text becomes a date, a time or a timestamp where all of it is one.
+        sample : int
+            How many documents are looked at.
+        **options
+            Further arguments of `JsonCodec`.
+
+        Returns
+        -------
+        JsonCodec
+            Fields are in the order in which they first came, all of them nullable. Values of several kinds, and
+            numbers that neither a decimal nor a double holds, become a field of text with the metadata
+            ``kcodec.json: raw``, which holds their JSON.
+
+        Raises
+        ------
+        SchemaError
+            If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; or values of several kinds
+            stand where no field is.
+        ConfigError
+            If an argument is wrong.
+
+        Examples
+        --------
+        >>> documents = [b'{"id": 1, "price": 0.5}', b'{"id": 2, "tags": ["a"]}']
+        >>> print(JsonCodec.infer(documents, decimals=True).arrow_type)
+        struct<id: int64, price: decimal128(4, 1), tags: list<item: string>>
+        """
         return JsonCodec(infer(values, decimals=decimals, times=times, sample=sample), **options)
 
     @property
@@ -170,32 +206,7 @@ class JsonCodec(Codec):
 
 
 def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000) -> pa.DataType:
-    """Propose the Arrow type of some documents.
-
-    Parameters
-    ----------
-    values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
-        The documents.
-    decimals : bool
-        Whether numbers with a fraction become decimals of the digits that were seen, and two more before the
-        point; by default they become doubles.
-    times : bool
-        Whether text becomes a date, a time or a timestamp where all of it is one.
-    sample : int
-        How many documents are looked at.
-
-    Returns
-    -------
-    pyarrow.DataType
-        Fields are in the order in which they first came, all of them nullable. Values of several kinds, and numbers
-        that neither a decimal nor a double holds, become a field of text with the metadata ``kcodec.json: raw``,
-        which holds their JSON.
-
-    Raises
-    ------
-    SchemaError
-        If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; or values of several kinds
-        stand where no field is.
+    """Propose the Arrow type of some documents: see `JsonCodec.infer`.
 
     Examples
     --------

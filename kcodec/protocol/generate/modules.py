@@ -63,14 +63,28 @@ def package(definitions: Definitions) -> dict[str, str]:
 
 
 def write_package(definitions: Definitions, folder: Path) -> list[Path]:
-    """Write a package, and return its files; what else is in the folder stays.
+    """Write a package of dataclasses, a module for each message.
+
+    Parameters
+    ----------
+    definitions : Definitions
+        The messages.
+    folder : pathlib.Path
+        Where it goes; what else is there stays.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files of the package.
 
     Raises
     ------
     OSError
         If a file cannot be written.
-    ConfigError, SpecError
-        As `package`.
+    ConfigError
+        If two messages would have one module, or a name is none in Python.
+    SpecError
+        If a default is no value.
     """
     files = package(definitions)
     folder.mkdir(parents=True, exist_ok=True)

@@ -431,6 +431,23 @@ def decode_topic(
 ) -> Any:
     r"""Decode the records of an internal topic: `TopicCodec` in one call.
 
+    Parameters
+    ----------
+    topic, definitions, compat, unknown_tags
+        As for `TopicCodec`.
+    keys, values, errors
+        As for `TopicCodec.decode`.
+
+    Returns
+    -------
+    pyarrow.Table
+        As of `TopicCodec.decode`; with ``errors="report"`` a pair of it and the report.
+
+    Raises
+    ------
+    DecodeError, ConfigError
+        As for `TopicCodec` and its `decode`.
+
     Examples
     --------
     >>> decode_topic("__transaction_state", [b"\0\0\0\1t"], [None]).column("TransactionLog").to_pylist()
