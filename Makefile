@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up all they need: Python 3.10+, a C compiler and, for Spark, Java 17+ are enough.
+# `make demo` and `make test` set up all they need: Python 3.10+, a C++ compiler and, for Spark, Java 17+ are enough.
 
 PYTHON ?= python3
 VENV := .venv
