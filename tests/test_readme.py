@@ -10,6 +10,7 @@ from doc_pages import ALL_PAGES, ROOT, blocks, needs_services, needs_spark
 import kcodec
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import find_schema_format
+from kcodec.kafka.settings import _KEYS
 from kcodec.serde.config import KEYS
 
 #: The examples that need no services; tests/services runs the others.
@@ -50,6 +51,18 @@ def test_settings_of_a_serde():
     own = [each.settings.items() for each in formats]
     used = {key for settings in own for key, meaning in settings if not meaning.startswith("accepted:")}
     assert named == {*KEYS, *used}
+
+
+def test_settings_of_kafka():
+    section = (ROOT / "docs" / "kafka.md").read_text(encoding="utf-8").partition("## Settings")[2]
+    named = set(re.findall(r"`([a-z._]+)[`=]", section.partition("\n## ")[0]))
+    named |= {f"sasl.oauthbearer{name}" for name in named if name.startswith(".")}
+    fields: dict[str, set[str]] = {}
+    for name, key in _KEYS.items():
+        fields.setdefault(key.field, set()).add(name)
+    # The type of stores is told in words.
+    named.add("ssl.truststore.type")
+    assert [names for names in fields.values() if not named & names] == []
 
 
 @pytest.mark.parametrize("row", table("avro.md", "| Avro | Arrow | Spark |"), ids=lambda row: row[0])
