@@ -17,6 +17,7 @@ __all__ = [
     "KafkaOptions",
     "add_message",
     "add_options",
+    "name_and_value",
     "read_text",
     "shown_tries",
     "unknown_format",
@@ -109,10 +110,10 @@ class KafkaOptions:
         self.config.pop("config", None)
         if file is not None:
             self.config = {**properties(read_text(file), str(file)), **self.config}
-        self.config |= dict(_pair(each, "-X") for each in given.settings)
+        self.config |= dict(name_and_value(each, "-X") for each in given.settings)
         self.properties: dict[str, str] = {}
         for each in given.property:
-            name, value = _pair(each, "--property")
+            name, value = name_and_value(each, "--property")
             if name in _CONSOLE:
                 self.properties[name] = value
             elif name.startswith("schema.registry."):
@@ -181,7 +182,8 @@ def read_text(file: str | Path) -> str:
         raise ConfigError(f"{file} is no text: {error.reason} at byte {error.start}") from None
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
+def name_and_value(text: str, option: str) -> tuple[str, str]:
+    """Return both parts of what an option takes, ``NAME=VALUE``."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         # What was given may be a credential.

@@ -34,7 +34,11 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     add_options(produce)
     produce.add_argument("--file", default="-", metavar="FILE", help="rows (default -, the standard input)")
     produce.add_argument(
-        "--value", default="bytes", metavar="FORMAT", help="avro, or bytes (default %(default)s)"
+        "--value",
+        default="bytes",
+        metavar="FORMAT",
+        help="avro, protobuf, json_sr or a plugin's, with a registry; string, bytes, int, bigint, double (default "
+        "%(default)s)",
     )
     produce.add_argument("--key", default="bytes", metavar="FORMAT", help="the same for keys")
     produce.add_argument(

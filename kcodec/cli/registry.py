@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import fields
 
+from kcodec.cli.kafka_options import name_and_value
 from kcodec.errors import ConfigError
 
 __all__ = ["add"]
@@ -34,7 +35,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "-X",
         action="append",
         default=[],
-        metavar="KEY=VALUE",
+        metavar="NAME=VALUE",
         help="a setting of servers, such as basic.auth.user.info=user:password",
     )
     copy.set_defaults(run=_copy)
@@ -44,7 +45,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 def _copy(given: argparse.Namespace) -> int:
     from kcodec.registry.transfer import copy
 
-    config = dict(each.partition("=")[::2] for each in given.property)
+    config = dict(name_and_value(each, "-X") for each in given.property)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
     return 0

@@ -83,6 +83,11 @@ def test_registries(run, place):
     assert status == 0 or message in told
 
 
+def test_settings_of_registries(run):
+    told = (2, "kcodec registry: -X takes NAME=VALUE")
+    assert run("registry", "copy", "http://127.0.0.1:1", "out.jsonl", "-X", "basic.auth.user.info") == told
+
+
 TEXTS = [
     ("consume", "t", "-b", "127.0.0.1:1", "--config", "file"),
     ("produce", "t", "-b", "127.0.0.1:1", "--value", "avro", "--schema", "file"),
