@@ -69,6 +69,7 @@ def from_avro(
         ``avroSchema``: the schema to read as, or from the registry ``readerSchemaId``, ``readerSchemaVersion``;
         ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
         ``enableStableIdentifiersForUnionType``, ``stableIdentifierPrefixForUnionType`` as in Spark;
+        ``datetimeRebaseMode`` and Databricks' ``avroSchemaEvolutionMode``, which may be ``CORRECTED`` and ``none``;
         ``debezium``: whether Debezium's dates and times, which ``connect.name`` says, are such (``true``, the default)
         or the numbers and the text of Spark's own function;
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
