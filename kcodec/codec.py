@@ -295,7 +295,8 @@ class Codec:
         Parameters
         ----------
         array : pyarrow.Array, ChunkedArray, RecordBatch, Table, list, or an Arrow producer
-            What to write; nulls stay null. A list holds Python values, dicts for records.
+            What to write; nulls stay null. A list holds Python values, dicts for records; datetimes without a zone
+            are in UTC.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be encoded, as in `decode`. Its offset is null.
         as_list : bool
@@ -312,6 +313,8 @@ class Codec:
         ------
         EncodeError
             If ``errors="raise"``: the first row that cannot be encoded.
+        TypeError
+            If it is no column, or a value of a list is not of its type, with the row or the field.
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
         check = valid if self._checks_offsets else sound

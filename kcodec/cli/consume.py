@@ -47,8 +47,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             f"--{name}",
             metavar="FORMAT",
             default="bytes",
-            help="avro, protobuf, json_sr or a plugin's, with a registry; connect_json, string, bytes, int, bigint, double "
-            "(default %(default)s)",
+            help="avro, protobuf, json_sr or a plugin's, with a registry; connect_json, string, bytes, int, bigint, "
+            "double (default %(default)s)",
         )
     add_message(consume, "that of the first value")
     consume.add_argument(

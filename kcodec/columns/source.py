@@ -1,6 +1,10 @@
 """What users hand in as a column, as Arrow arrays."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import pyarrow as pa
@@ -8,11 +12,13 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_list, list_of
-from kcodec.errors import ArrayError, near
+from kcodec.errors import ArrayError, near, one_line
 
 __all__ = ["BYTES", "arrays", "payloads", "sound", "valid", "without_view"]
 
 BYTES = pa.binary()
+#: What pyarrow raises for Python values that are not of a type.
+_UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 
 
 def valid(array: pa.Array) -> pa.Array:
@@ -93,15 +99,39 @@ def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array:
     if all(isinstance(value, (bytes, type(None))) for value in values):
         return pa.array(values, BYTES)
     try:
-        return pa.array(values, None if kind is None else _used(values, kind, fold))
-    except (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError) as error:
-        raise TypeError(f"the values of the list do not fit one type: {error}") from None
+        if kind is not None:
+            kind = _used(values, kind, fold)
+        return pa.array(values, kind)
+    except _UNFIT as error:
+        if kind is None:
+            raise TypeError(f"the values of the list do not fit one type: {error}") from None
+        row = _unfit(values, kind)
+        raise TypeError(f"row {row} of the list does not fit {one_line(kind, 100)}: {error}") from None
+
+
+def _unfit(values: Any, kind: pa.DataType) -> int:
+    """Return the first of the values that are not of a type; one is not."""
+    low, high = 0, len(values)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pa.array(values[low:middle], kind)
+        except _UNFIT:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
-    """Return a type with the fields that some of the values have, so that others count as missing."""
+    """Return a type with the fields that some of the values have, so that others count as missing.
+
+    It holds the values whole: of what is finer than a type, pyarrow would drop the rest.
+    """
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
+        if not rows:
+            return kind
         used = dict.fromkeys(name for row in rows for name in row)
         known = {field.name: field for field in kind}
         if fold:
@@ -126,11 +156,51 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
             ]
         )
     if is_list(kind):
-        items = [item for value in values if isinstance(value, (list, tuple)) for item in value]
+        items = [item for value in values if _is_items(value) for item in value]
         field = kind.value_field
         field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
         return list_of(field, kind)
-    return kind
+    if pa.types.is_map(kind):
+        entries = [value.items() if isinstance(value, dict) else value for value in values]
+        pairs = [pair for each in entries if isinstance(each, Collection) for pair in each]
+        items = [pair[1] for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
+        field = kind.item_field
+        field = field.with_type(_used(items, field.type, fold, f"{path}[].value"))
+        return pa.map_(kind.key_field, field, kind.keys_sorted)
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        _check_whole(values, kind, path)
+    return _finer(values, kind, path) if pa.types.is_temporal(kind) else kind
+
+
+def _is_items(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes, dict))
+
+
+def _check_whole(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if one of the values is a number with a fraction."""
+    if not {*map(type, values)} <= {int, type(None)}:
+        for value in values:
+            if isinstance(value, (Real, Decimal)) and math.isfinite(value) and value != round(value):
+                raise TypeError(f"{path or 'the rows'}: {value} is no {kind}")
+
+
+def _finer(values: Sequence[Any], kind: pa.DataType, path: str) -> pa.DataType:
+    """Return a type in which the times among the values are whole."""
+    if pa.types.is_date(kind):
+        times = [value for value in values if isinstance(value, datetime)]
+        cut = next((value for value in times if value.time() != time.min), None)
+        if cut is None:
+            return kind
+        if any(value is not None and not isinstance(value, datetime) for value in values):
+            raise TypeError(f"{path or 'the rows'}: {cut} is no {kind}")
+        return pa.timestamp("us", "UTC" if any(value.tzinfo for value in times) else None)
+    step = {"s": 1_000_000, "ms": 1_000}.get(kind.unit, 1)
+    if pa.types.is_duration(kind):
+        is_whole = all(value.microseconds % step == 0 for value in values if isinstance(value, timedelta))
+        return kind if is_whole else pa.duration("us")
+    if all(value.microsecond % step == 0 for value in values if isinstance(value, (datetime, time))):
+        return kind
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
 
 
 def _of_numpy(values: Any) -> Any:

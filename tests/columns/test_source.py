@@ -1,6 +1,7 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -219,7 +220,7 @@ def test_a_list_of_something_else(codec):
         with pytest.raises(TypeError, match=r"a list holds bytes and None.*pyarrow\.array makes"):
             codec.decode(values)
     for values in ([b"", object()], ["\ud800"], [1, "a"], [{"n": 1}, 7]):
-        with pytest.raises(TypeError, match="the values of the list do not fit"):
+        with pytest.raises(TypeError, match=r"row [01] of the list does not fit"):
             codec.encode(values)
 
 
@@ -267,14 +268,54 @@ class TestPythonValues:
         [
             ([{"ID": 1}], "the rows: there is no field 'ID': did you mean 'id'?"),
             ([{"id": 1, "items": [{"A": 1}]}], r"items\[\]: there is no field 'A': did you mean 'a'?"),
-            ([{"id": "x"}], "do not fit"),
-            ([{"id": 2**64}], "do not fit"),
-            ([1], "do not fit"),
+            (
+                [{"id": 1}, {"id": 2}, {"id": "x"}, {"id": 3}],
+                "row 2 of the list does not fit struct<id: int64",
+            ),
+            ([{"id": 2**64}], "row 0 of the list does not fit"),
+            ([None, 1], "row 1 of the list does not fit"),
+            ([{"id": 1}, {"id": 1.5}], r"id: 1\.5 is no int64"),
+            ([{"id": Decimal("1.5")}], r"id: 1\.5 is no int64"),
+            ([{"id": 1, "at": 1.5}], r"at: 1\.5 is no timestamp"),
+            ([{"id": 1, "items": ({"a": 0.5},)}], r"items\[\]\.a: 0\.5 is no int32"),
         ],
     )
     def test_values_that_do_not_fit(self, rows, told):
         with pytest.raises(TypeError, match=told):
             self.CODEC.encode(rows)
+
+    @pytest.mark.parametrize("values", [{"a": 1.5}, [("a", 1.5)]])
+    def test_values_of_maps_that_do_not_fit(self, values):
+        with pytest.raises(TypeError, match=r"\[\]\.value: 1\.5 is no int32"):
+            AvroCodec({"type": "map", "values": "int"}).encode([values])
+
+    def test_dates_beside_times(self):
+        values = [datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 10)]
+        with pytest.raises(TypeError, match=r"the rows: 2024-01-01 10:00:00 is no date32"):
+            AvroCodec({"type": "int", "logicalType": "date"}).encode(values)
+
+    def test_numbers_that_are_whole(self, impl):
+        values = [1.0, Decimal("2.00"), np.float32(3), np.int8(4), None]
+        assert AvroCodec('"long"').encode(values).to_pylist() == [b"\x02", b"\x04", b"\x06", b"\x08", None]
+
+    @pytest.mark.parametrize(
+        ("logical", "fine", "whole"),
+        [
+            ("date", datetime.datetime(1970, 1, 2, 3), datetime.date(1970, 1, 2)),
+            ("time-millis", datetime.time(0, 0, 0, 5999), datetime.time(0, 0, 0, 5000)),
+        ],
+    )
+    def test_times_that_are_finer(self, impl, logical, fine, whole):
+        """As in columns: an error of the row, or cut off if that is asked for; not silently, as pyarrow has it."""
+        schema = {"type": "int", "logicalType": logical}
+        values, report = AvroCodec(schema).encode([None, fine], errors="report")
+        assert (values.null_count, report["row"].to_pylist(), report["code"].to_pylist()) == (
+            2,
+            [1],
+            ["inexact"],
+        )
+        codec = AvroCodec(schema, round="truncate")
+        assert codec.decode(codec.encode([fine, None])).to_pylist() == [whole, None]
 
     def test_numpy_and_pandas(self, impl):
         values = [b"\x02\x00\x00", None, b"\x04\x00\x00\x00"[:3]]
