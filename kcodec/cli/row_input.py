@@ -1,5 +1,6 @@
 """Rows of a file, or of the standard input: Parquet, lines of JSON, or lines of bytes."""
 
+import json
 import select
 import sys
 import time
@@ -13,7 +14,7 @@ import pyarrow as pa
 from kcodec._files import check_end
 from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
-from kcodec.errors import ConfigError, DecodeError, EncodeError
+from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
@@ -287,12 +288,18 @@ def _json_decoder(kind: pa.DataType, is_bare: bool) -> Callable[[list[bytes]], p
     codec = JsonCodec(kind, nonfinite=True)
     if not is_bare:
         return codec.decode
+    name = kind.field(0).name
     field = JsonCodec(kind.field(0).type, nonfinite=True)
 
     def decode(texts: list[bytes]) -> pa.Array:
         whole = [text if text.lstrip().startswith(b"{") else None for text in texts]
         alone = [text if other is None else None for text, other in zip(texts, whole, strict=True)]
-        found = pc.coalesce(field.decode(alone), pc.struct_field(codec.decode(whole), [0]))
+        within = pc.struct_field(codec.decode(whole), [0])
+        for row, (text, is_null) in enumerate(zip(whole, within.is_null().to_pylist(), strict=True)):
+            # An object of something else is not a null.
+            if is_null and text is not None and name not in json.loads(text):
+                raise DecodeError(row, 0, name, "missing_key", CODES["missing_key"])
+        found = pc.coalesce(field.decode(alone), within)
         return pa.StructArray.from_arrays([found], fields=list(kind))
 
     return decode

@@ -107,7 +107,7 @@ def test_produce_lines_of_json(run, cluster, registry, tmp_path):
 @pytest.mark.parametrize(
     ("format", "lines", "shown"),
     [
-        ("int", b'5\n{"VALUE":6}\n\n null\n-7\n', ["5", "6", "null", "-7"]),
+        ("int", b'5\n{"VALUE":6}\n\n null\n-7\n{"VALUE":null}\n', ["5", "6", "null", "-7", "null"]),
         ("bigint", b"9223372036854775807\n", ["9223372036854775807"]),
         ("double", b'1.5\n {"VALUE":2}\n"NaN"\n', ["1.5", "2.0", "NaN"]),
     ],
@@ -128,6 +128,7 @@ def test_numbers(run, format, lines, shown):
     [
         (b"x", "json_syntax: line 3, byte 0: "),
         (b'{"VALUE":"x"}', "json_type: line 3, byte 9, VALUE: "),
+        (b'{"id":7}', "missing_key: line 3, byte 0, VALUE: "),
         (b"2147483648", "out_of_range: line 3, byte 0: "),
     ],
 )
