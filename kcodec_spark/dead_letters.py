@@ -144,9 +144,9 @@ def _error_column(df: "DataFrame", error: str) -> tuple[tuple[str, ...], list[st
         if isinstance(kind, StructType) and "code" in kind.names
     }
     if len(known) != 1:
-        told = ", ".join(map(".".join, known))
-        what = f"{len(known)} columns are called so: {told}" if known else "there is none"
+        if known:
+            raise ConfigError(f"several error columns are called {error}: {', '.join(map('.'.join, known))}")
         raise ConfigError(
-            f"no one error column {error}: {what}; columnNameOfCorruptRecord names it, with PERMISSIVE"
+            f"there is no error column {error}: in mode PERMISSIVE, columnNameOfCorruptRecord makes one"
         )
     return next(iter(known.items()))
