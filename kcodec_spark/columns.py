@@ -16,7 +16,7 @@ from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.codecs import Reading
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.ship import check_local_python, shipped
+from kcodec_spark.ship import check_local_python, needed_spark, shipped
 from kcodec_spark.types import all_nullable, from_arrow_type, sent_type
 from kcodec_spark.udf import (
     UNWRITTEN_FIELDS,
@@ -200,8 +200,13 @@ def _columns(data: Any, name: str) -> "tuple[Column, list[Column]]":
 
 
 def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", deterministic: bool) -> Any:
+    import pyspark
     from pyspark import cloudpickle
-    from pyspark.sql.functions import arrow_udf
+
+    try:
+        from pyspark.sql.functions import arrow_udf
+    except ImportError:
+        raise ConfigError(needed_spark(pyspark.__version__)) from None
 
     check_booleans(deterministic=deterministic)
     check_local_python()

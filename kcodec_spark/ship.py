@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -24,11 +25,12 @@ from kcodec_spark.options import read_options
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_local_python", "check_server", "ship", "shipped"]
+__all__ = ["ServerReport", "check_local_python", "check_server", "needed_spark", "ship", "shipped"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
 _EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
+_OLDEST_SPARK = (4, 1)
 _MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 #: Package -> name of the empty file that marks the latest archive of it.
@@ -42,7 +44,7 @@ class ServerReport:
     Attributes
     ----------
     python : str or None
-        Version of Python; None if no worker could be started.
+        Version of Python; None if no worker could be started, or Spark is too old.
     pyarrow : str or None
         Version of pyarrow; None if it is missing.
     kcodec : str or None
@@ -225,8 +227,11 @@ def check_server(
     """
     from pyspark.errors import PySparkException
 
+    settings = read_options(options).registry
+    if tuple(map(int, re.findall(r"\d+", spark.version)[:2])) < _OLDEST_SPARK:
+        return ServerReport(None, None, None, needed_spark(spark.version), False, registry)
     try:
-        found = json.loads(_ask(spark, registry, read_options(options).registry))
+        found = json.loads(_ask(spark, registry, settings))
     except PySparkException as error:
         return ServerReport(None, None, None, _worker_advice(str(error)), False, registry)
     advice = _advice(found)
@@ -234,6 +239,11 @@ def check_server(
         advice = f"the workers cannot ask the registry: {found['registry']}"
     has = found["python"], found["pyarrow"], found["kcodec"]
     return ServerReport(*has, advice or "ready", not advice, registry)
+
+
+def needed_spark(version: str) -> str:
+    """Return what is wrong with a version of Spark that is too old."""
+    return f"Spark {'.'.join(map(str, _OLDEST_SPARK))} or newer is needed, this is {version}"
 
 
 def _ask(

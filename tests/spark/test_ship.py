@@ -7,15 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
+import pyspark
 import pytest
 from registry_server import serve
 
 import kcodec
 from kcodec import ConfigError, registry
 from kcodec.registry.memory import MemoryRegistry
-from kcodec_spark import check_server, ship
+from kcodec_spark import check_server, from_avro, ship
 from kcodec_spark.ship import _advice, _worker_advice
 
 ship_module = sys.modules["kcodec_spark.ship"]
@@ -29,6 +31,15 @@ def test_the_workers_of_this_checkout_are_ready(spark):
     report = check_server(spark)
     assert report.ready
     assert str(report) == READY
+
+
+def test_an_older_spark(spark, monkeypatch):
+    """The functions of columns need what Spark has since 4.1."""
+    report = check_server(SimpleNamespace(version="4.0.1"))
+    assert (report.ready, report.advice) == (False, "Spark 4.1 or newer is needed, this is 4.0.1")
+    monkeypatch.delattr("pyspark.sql.functions.arrow_udf")
+    with pytest.raises(ConfigError, match=f"Spark 4.1 or newer is needed, this is {pyspark.__version__}"):
+        from_avro("value", '"long"')
 
 
 def test_shipping_to_a_session_that_has_it(classic):
