@@ -4,6 +4,7 @@ This module imports nothing of the package; every layer may raise what it define
 """
 
 import difflib
+import re
 from collections.abc import Collection, Iterable
 from types import UnionType
 from typing import NamedTuple, TypeGuard
@@ -28,7 +29,11 @@ __all__ = [
     "is_whole",
     "near",
     "one_line",
+    "refuse_file",
 ]
+
+#: A word that is no schema of any language.
+_FILE_NAME = re.compile(r"""[^\s{}"']{1,500}\.(avsc|avro|json|proto|desc|txt)""", re.IGNORECASE)
 
 #: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
 #: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/status.pxd``.
@@ -259,6 +264,19 @@ def one_line(text: object, limit: int = 400) -> str:
     if len(whole) <= 4 * limit and len(line) <= limit:
         return line
     return f"{line[:limit]}... ({len(whole)} characters)"
+
+
+def refuse_file(text: str) -> None:
+    """Raise `SchemaError` if what should be the text of a schema is the name of a file.
+
+    Examples
+    --------
+    >>> refuse_file("schemas/order.avsc")
+    Traceback (most recent call last):
+    kcodec.errors.SchemaError: 'schemas/order.avsc' is the name of a file: give the text that is in it
+    """
+    if _FILE_NAME.fullmatch(text):
+        raise SchemaError(f"{text!r} is the name of a file: give the text that is in it")
 
 
 def near(name: str, known: Iterable[str]) -> str:

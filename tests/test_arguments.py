@@ -81,3 +81,11 @@ def test_single_messages_are_bytes():
         codec.from_json(5)
     assert codec.to_json(pa.py_buffer(b"\x08\x07")) == codec.to_json(bytearray(b"\x08\x07")) == '{"x":7}'
     assert codec.from_json(memoryview(b'{"x":7}')) == b"\x08\x07"
+
+
+@pytest.mark.parametrize("make", [kcodec.AvroCodec, kcodec.JsonSchemaCodec, kcodec.ProtobufCodec])
+def test_names_of_files_are_no_schemas(make):
+    with pytest.raises(
+        kcodec.SchemaError, match=r"^'a/order\.json' is the name of a file: give the text that is in it$"
+    ):
+        make("a/order.json")

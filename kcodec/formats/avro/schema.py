@@ -12,7 +12,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from kcodec.errors import SchemaError, is_whole
+from kcodec.errors import SchemaError, is_whole, refuse_file
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import parse_java_double
 
@@ -268,6 +268,7 @@ def load(source: object, known: Container[str] = ()) -> object:
     except RecursionError:
         raise SchemaError(f"$: the schema is nested deeper than {MAX_NESTING} levels") from None
     except ValueError as error:
+        refuse_file(name)
         raise SchemaError(f"$: not JSON: {error}") from None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, refuse_file
 from kcodec.java.jackson import MAX_DEPTH, MAX_NUMBER, write_tree
 
 __all__ = ["MAX_TEXT", "read_document", "schema_text", "sorted_document", "write_document"]
@@ -41,6 +41,7 @@ def read_document(text: str) -> Any:
     try:
         value, _ = _decoder.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
+        refuse_file(text)
         raise SchemaError(f"not JSON: {error}") from None
     _check_depth(value)
     return value

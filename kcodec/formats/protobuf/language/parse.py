@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, refuse_file
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
@@ -86,6 +86,7 @@ def parse(text: str) -> File:
         raise SchemaError(f"the text of a schema is a str, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise SchemaError(f"a schema of {len(text)} characters is longer than {MAX_TEXT}")
+    refuse_file(text)
     return _Parser(text).file()
 
 
