@@ -2,10 +2,11 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from kcodec._files import check_apart
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 
 __all__ = ["add"]
 
@@ -83,10 +84,14 @@ def _describe(given: argparse.Namespace) -> int:
 
     definitions = load(given.definitions)
     if given.message not in definitions:
-        raise ConfigError(f"there is no message {given.message} in {given.definitions}")
+        raise _unknown(given.message, definitions, given.definitions)
     spec = definitions[given.message]
     print(spec.describe(spec.valid_versions.highest if given.version is None else given.version))
     return 0
+
+
+def _unknown(name: str, known: Iterable[str], place: Path) -> ConfigError:
+    return ConfigError(f"there is no message {name} in {place}{near(name, known)}")
 
 
 def _generate(given: argparse.Namespace) -> int:
@@ -96,7 +101,7 @@ def _generate(given: argparse.Namespace) -> int:
     if given.message:
         for name in given.message:
             if name not in definitions:
-                raise ConfigError(f"there is no message {name} in {given.definitions}")
+                raise _unknown(name, definitions, given.definitions)
         definitions = Definitions(definitions[name] for name in set(given.message))
     if given.format == "python":
         from kcodec.protocol.generate.modules import write_package

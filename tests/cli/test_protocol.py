@@ -65,6 +65,8 @@ def test_describe(folders, capsys):
     assert "its versions are 0-1" in capsys.readouterr().err
     assert main(["protocol", "describe", str(old), "Bar"]) == 2
     assert "there is no message Bar" in capsys.readouterr().err
+    assert main(["protocol", "describe", str(old), "Fooo"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("did you mean 'Foo'?")
 
 
 @pytest.mark.parametrize("count", [1, 3000])
