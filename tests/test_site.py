@@ -1,6 +1,7 @@
 """The documentation site has every page, and its reference every public name."""
 
 import importlib
+import inspect
 import pkgutil
 import re
 
@@ -35,7 +36,9 @@ def test_names(package):
     module = importlib.import_module(package)
     subpackages = {"kafka", "ksql", "plan", "protocol", "registry", "wire"} if package == "kcodec" else set()
     names = {f"{package}.{name}" for name in module.__all__ if name not in subpackages}
-    assert names - {"kcodec.CODES", "kcodec.protocol.MessageCodec"} <= set(LISTED)
+    # Functions that share their name with their module would be the module there.
+    listed = {re.sub(r"\.(\w+)\.\1$", r".\1", name) for name in LISTED}
+    assert names - {"kcodec.CODES", "kcodec.protocol.MessageCodec"} <= listed
 
 
 def test_nothing_is_listed_twice():
@@ -44,7 +47,8 @@ def test_nothing_is_listed_twice():
 
 @pytest.mark.parametrize("name", LISTED)
 def test_what_is_listed_exists(name):
-    pkgutil.resolve_name(name)
+    found = pkgutil.resolve_name(name)
+    assert not inspect.ismodule(found) or name in ("kcodec.plan", "kcodec.registry.transfer")
 
 
 TEXTS = [
