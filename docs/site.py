@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +43,16 @@ def on_post_build(config: Any) -> None:
     if MEASURED:
         command = [sys.executable, "-m", "asv", "publish", "--html-dir", f"{config['site_dir']}/history"]
         subprocess.run(command, cwd=BENCHMARKS, check=True, capture_output=True)
+
+
+class Choices(griffe.Extension):
+    """The choices of a parameter as they are written: Griffe takes texts among them for names of types."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Make them no Python."""
+        if obj.docstring is not None:
+            value = obj.docstring.value
+            obj.docstring.value = re.sub(r"^(\s*\w[\w, ]* : )\{(.+)\}", r"\1one of \2", value, flags=re.MULTILINE)
 
 
 def _linked(text: str, parent: str) -> str:
