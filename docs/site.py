@@ -52,7 +52,9 @@ class Choices(griffe.Extension):
         """Make them no Python."""
         if obj.docstring is not None:
             value = obj.docstring.value
-            obj.docstring.value = re.sub(r"^(\s*\w[\w, ]* : )\{(.+)\}", r"\1one of \2", value, flags=re.MULTILINE)
+            obj.docstring.value = re.sub(
+                r"^(\s*\w[\w, ]* : )\{(.+)\}", r"\1one of \2", value, flags=re.MULTILINE
+            )
 
 
 def _linked(text: str, parent: str) -> str:

@@ -127,7 +127,11 @@ NOT_RUN = [
         None,
     ),
     (r"python3 -m venv .+", "needs a package index", environment),
-    (r"env/bin/venv-pack -p env -o env.tar.gz", "another project's tool, which the line above it installs", None),
+    (
+        r"env/bin/venv-pack -p env -o env.tar.gz",
+        "another project's tool, which the line above it installs",
+        None,
+    ),
     (r"PYSPARK_PYTHON=\S+\s+spark-submit .+", "needs a cluster", submitted),
 ]
 

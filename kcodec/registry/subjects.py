@@ -78,8 +78,8 @@ def strategy(value: Any) -> SubjectNameStrategy:
         for known in (name, f"{name}Strategy", f"{name}NameStrategy"):
             if known in STRATEGIES:
                 return STRATEGIES[known]
-    known = (*STRATEGIES, "AssociatedNameStrategy")
-    raise ConfigError(f"subject name strategy {value!r} is not one of {', '.join(known)}, or a function")
+    names = (*STRATEGIES, "AssociatedNameStrategy")
+    raise ConfigError(f"subject name strategy {value!r} is not one of {', '.join(names)}, or a function")
 
 
 def record_name(schema: Schema, is_key: bool, configured: str) -> str:
