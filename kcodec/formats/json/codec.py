@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._kept import Kept
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
@@ -218,19 +219,19 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
         raise ConfigError(f"sample={sample!r} is not a number of at least 1")
     chunks, _ = payloads(values)
     seen = _Seen()
-    number = 0
+    first = 0
     for chunk in chunks:
-        for row in range(len(chunk)):
-            if number == sample:
-                break
-            number += 1
+        # Tombstones are no documents.
+        rows = pc.indices_nonzero(chunk.is_valid())[:sample].to_pylist()
+        for row in rows:
             text = chunk[row].as_py()
-            if text is not None:
-                try:
-                    text = text if isinstance(text, str) else text.decode()
-                    seen.add(_read(text.removeprefix("\ufeff")))
-                except (ValueError, RecursionError, ArithmeticError) as error:
-                    raise SchemaError(f"row {number - 1} is not JSON that is read here: {error}") from None
+            try:
+                text = text if isinstance(text, str) else text.decode()
+                seen.add(_read(text.removeprefix("\ufeff")))
+            except (ValueError, RecursionError, ArithmeticError) as error:
+                raise SchemaError(f"row {first + row} is not JSON that is read here: {error}") from None
+        first += len(chunk)
+        sample -= len(rows)
     try:
         field = seen.field("", decimals, times)
     except RecursionError:

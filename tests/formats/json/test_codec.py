@@ -602,6 +602,11 @@ def test_inference_of_several_kinds(impl):
             infer([b"1", document])
     with pytest.raises(kcodec.SchemaError, match="row 0 is not JSON"):
         infer([b"{"])
+    # Of a sample, tombstones are none.
+    column = pa.chunked_array([[None, b"1"], [None, None], [None, b"2", b"x"]])
+    assert infer(column, sample=2) == pa.int64()
+    with pytest.raises(kcodec.SchemaError, match="row 6 is not JSON"):
+        infer(column, sample=3)
     with pytest.raises(kcodec.SchemaError, match="NaN is not JSON"):
         infer([b"NaN"])
     with pytest.raises(kcodec.SchemaError, match="nested too deeply"):
