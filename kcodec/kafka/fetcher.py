@@ -28,6 +28,7 @@ from kcodec.kafka.error_codes import (
 )
 from kcodec.kafka.fetch_response import Fetched, read_fetch_response
 from kcodec.kafka.offsets import Lost, Range
+from kcodec.kafka.report import RecordError, RecordFault
 
 __all__ = ["Fetcher", "Piece"]
 
@@ -440,7 +441,10 @@ class _Broker:
         scan = kernel("protocol.batch._kernel").scan(records, 0, records.size, False)
         if not len(scan):
             if scan.stop in CODES:
-                raise DecodeError(0, scan.stop_at, str(cursor.place), scan.stop, CODES[scan.stop])
+                reason = CODES[scan.stop]
+                raise RecordError(
+                    RecordFault(*cursor.place, cursor.next, None, scan.stop_at, "", scan.stop, reason)
+                )
             self._enlarge(cursor)
             return None
         headers = scan.headers()

@@ -131,6 +131,19 @@ def test_aborted_transactions(fast):
         assert offsets(cluster, fast, isolation="read_uncommitted") == everything
 
 
+@pytest.mark.parametrize("errors", ["raise", "null"])
+def test_a_damaged_header_ends_reading(fast, errors):
+    """The next batch could start anywhere."""
+    with filled() as cluster:
+        _, last, data = cluster.logs[PLACE][1]
+        cluster.logs[PLACE][1] = (10, last, data[:16] + b"\x09" + data[17:])
+        reader = read("t", servers=cluster.address, columns=["offset"], config=fast, errors=errors)
+        assert reader.read_next_batch()["offset"].to_pylist() == list(range(10))
+        with pytest.raises(RecordError, match=r"^invalid_batch: t-0, offset 10, batch, byte 16: ") as info:
+            reader.read_all()
+        assert (info.value.position, info.value.column) == (10, None)
+
+
 @pytest.mark.timeout(30)
 def test_aborted_transactions_by_the_ten_thousand(fast):
     """Of one producer, in one response: what a batch belongs to is looked up, not searched for."""
