@@ -241,6 +241,7 @@ def test_an_error_stays(fast):
             with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
                 sum(len(batch) for batch in follower)
             before = follower.positions
+            time.sleep(0.2)
             for _ in range(3):
                 with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
                     follower.poll(10)
