@@ -157,7 +157,7 @@ static inline const uint8_t *kc_json_skip(
         } else if (byte == '-' || (uint8_t)(byte - '0') < 10) {
             if ((at = kc_json_number(at, end, fault)) == NULL) return NULL;
         } else {
-            const char *const word = byte == 't' ? "true" : byte == 'f' ? "false" : byte == 'n' ? "null" : "?";
+            const char *const word = byte == 't' ? "true" : byte == 'f' ? "false" : "null";
             if ((at = kc_json_literal(at, end, word, fault)) == NULL) return NULL;
         }
         for (;;) {

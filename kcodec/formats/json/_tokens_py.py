@@ -173,7 +173,7 @@ class Tokens:
             elif byte in b"-0123456789":
                 self.number(path)
             else:
-                self.literal({116: b"true", 102: b"false", 110: b"null"}.get(byte, b"?"), path)
+                self.literal({116: b"true", 102: b"false"}.get(byte, b"null"), path)
             while closers and self.next(path) == closers[-1]:
                 self.at += 1
                 closers.pop()

@@ -158,6 +158,8 @@ ORDER = pa.struct(
         (ORDER, '{"id":1,"x":[1,}', ("json_syntax", 15, "")),
         (ORDER, '{"id":1,"x":"\t"}', ("json_syntax", 13, "")),
         (ORDER, '{"id":1,"x":tru}', ("json_syntax", 12, "")),
+        (ORDER, '{"id":1,"x":?}', ("json_syntax", 12, "")),
+        (ORDER, '{"id":1,"x":[1,?]}', ("json_syntax", 15, "")),
         (ORDER, '{"id":1,"x":{"y":0x1}}', ("json_syntax", 18, "")),
         (ORDER, "[]", ("json_type", 0, "")),
         (ORDER, b"\xff\xfe{\0", ("invalid_utf8", 0, "")),
