@@ -446,8 +446,9 @@ class _SchemaReader:
             array.discard("additionalItems")
             objects |= {"dependentRequired", "dependentSchemas", "unevaluatedProperties"}
             objects.discard("dependencies")
+            # There these demand nothing: the server's translation leaves them out.
+            objects -= {key for key in ("properties", "patternProperties") if self.source.get(key) == {}}
             if "format" in self.left:
-                # There it demands nothing: the server's translation leaves it out.
                 self.text("format")
         if self.left & array:
             yield self.array()

@@ -297,7 +297,10 @@ NEWER = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
             {"type": ["object"], "unevaluatedProperties": False, **NEWER},
             [],
         ),
-        # A format demands nothing, nor does it tell a type.
+        # A format and no properties demand nothing, nor do they tell a type.
+        ({**NEWER, "type": "number"}, {**NEWER, "type": "number", "properties": {}}, []),
+        ({**NEWER, "type": "number"}, {**NEWER, "patternProperties": {}, "properties": {}}, []),
+        ({**NEWER, "required": [], "properties": {}}, {**NEWER, "type": "number"}, ["TYPE_CHANGED"]),
         ({**NEWER, "type": "integer"}, {**NEWER, "type": "integer", "format": "int32"}, []),
         ({**NEWER, "type": "boolean"}, {**NEWER, "format": "ipv4"}, []),
         ({**NEWER, "format": "ipv4"}, {**NEWER, "type": "string"}, ["TYPE_CHANGED"]),
