@@ -9,7 +9,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from kcodec.errors import SchemaError
 from kcodec.java.hashing import hash_order
 
-__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri", "names_of"]
+__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri", "names_of", "reference_draft"]
 
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
@@ -117,7 +117,7 @@ class Documents:
         self._resources.setdefault("", self.main)
         given = []
         for name, each in named:
-            known = self._resource(_join(self.main.base, name), each, _inner_draft(each, self.main.draft))
+            known = self._resource(_join(self.main.base, name), each, reference_draft(each, self.main.draft))
             given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
@@ -223,7 +223,7 @@ def _main_draft(document: Any) -> int:
     return _draft(document["$schema"]) or _DEFAULT_DRAFT
 
 
-def _inner_draft(document: Any, main: int) -> int:
+def reference_draft(document: Any, main: int) -> int:
     """Return the draft that a document is read by for one of the draft `main`, as Confluent's two readers do."""
     if main == 2020 or not isinstance(document, dict) or "$schema" not in document:
         return main

@@ -19,7 +19,7 @@ import pyarrow as pa
 from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
-from kcodec.formats.json_schema.references import Documents, is_uri
+from kcodec.formats.json_schema.references import Documents, is_uri, reference_draft
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 from kcodec.java.utf8 import SURROGATE
@@ -126,13 +126,16 @@ class Validator:
         names: dict[str, Any] = {}
         try:
             for name, each in named:
-                schema = self._plain(rewrite(each))
+                draft = reference_draft(each, self._draft) or self._draft
+                schema = self._plain(rewrite(each), draft)
+                if isinstance(schema, dict):
+                    schema = {**schema, "$schema": _DRAFT_NAMES[draft]}
                 # Python joins nothing to a scheme that it does not know.
                 for place in map(_quoted, (name, urljoin(self._base, name))):
                     names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
-            registry = library.Registry(list(names.items()), draft=_DRAFT_NUMBERS[self._draft])
+            registry = library.Registry(list(names.items()))
             return getattr(library, _CLASSES[self._draft])(
-                self._plain(rewrite(main)),
+                self._plain(rewrite(main), self._draft),
                 formats=formats or None,
                 validate_formats=self._is_old,
                 registry=registry,
@@ -152,11 +155,13 @@ class Validator:
             culprits = filter(None, map(_culprit, [main, *(each for _, each in named)]))
             raise SchemaError(f"the schema cannot validate: {next(culprits, one_line(error))}") from None
 
-    def _plain(self, schema: Any) -> Any:
+    def _plain(self, schema: Any, draft: int) -> Any:
         """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
+        if draft == 4:
+            schema = _changed(schema, _without_lone)
         if not self._is_old:
             schema = _changed(schema, _with_whole)
         schema = _changed(_changed(schema, _with_quoted), self._with_translated)
@@ -212,7 +217,12 @@ def _again(main: Any, named: Any) -> Validator:
     return Validator(Documents(main, named))
 
 
-_DRAFT_NUMBERS = {4: 4, 6: 6, 7: 7, 2020: 20}
+_DRAFT_NAMES = {
+    4: "http://json-schema.org/draft-04/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
+    7: "http://json-schema.org/draft-07/schema#",
+    2020: "https://json-schema.org/draft/2020-12/schema",
+}
 
 
 @functools.cache
@@ -460,6 +470,14 @@ def _with_whole(part: dict[str, Any]) -> dict[str, Any]:
     given = ((key, part[key]) for key in _LENGTHS if isinstance(part.get(key), Decimal))
     cut = {key: int(value) for key, value in given if value != value.to_integral_value()}
     return {**part, **cut} if cut else part
+
+
+def _without_lone(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without flags of bounds that it does not have: the library refuses them."""
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(part.get(key), bool) and bound not in part:
+            part = _without(part, key)
+    return part
 
 
 def _culprit(schema: Any) -> str | None:

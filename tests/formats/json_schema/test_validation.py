@@ -221,6 +221,25 @@ def test_references_in_any_script(draft):
         assert violation(schema, f'{{"{key}":"größe"}}', named) is None
 
 
+@pytest.mark.parametrize(
+    ("draft", "other", "rest", "valid"),
+    [
+        (7, 4, '"minimum": 1, "exclusiveMinimum": true', [2]),
+        (4, 7, '"const": 1', [1]),
+        (6, 7, '"if": {"minimum": 1}, "then": false', [0]),
+        (7, 2020, '"$ref": "#/definitions/a", "minimum": 5, "definitions": {"a": {}}', [0, 1, 2]),
+        (2020, 7, '"$ref": "#/definitions/a", "minimum": 2, "definitions": {"a": {}}', [2]),
+        # Flags of bounds that there are not.
+        (4, 4, '"exclusiveMinimum": true, "exclusiveMaximum": false', [0, 1, 2]),
+    ],
+)
+def test_references_of_other_drafts(draft, other, rest, valid):
+    schema = {"$schema": DRAFTS[draft], "$ref": "a.json"}
+    reference = json.loads(f'{{"$schema": "{DRAFTS[other]}", {rest}}}')
+    validator = Validator(Documents(schema, [("a.json", reference)]))
+    assert [number for number in range(3) if validator.violation(b"%d" % number) is None] == valid
+
+
 def test_what_is_reported():
     schema = {"properties": {"a": {"items": {"additionalProperties": {"maxLength": 2}}}}}
     found = violation(schema, '{"a":[{},{"x/~y":"abc"}]}')
