@@ -169,7 +169,7 @@ class JsonCodec(Codec):
         --------
         >>> documents = [b'{"id": 1, "price": 0.5}', b'{"id": 2, "tags": ["a"]}']
         >>> print(JsonCodec.infer(documents, decimals=True).arrow_type)
-        struct<id: int64, price: decimal128(4, 1), tags: list<item: string>>
+        struct<id: int64, price: decimal128(3, 1), tags: list<item: string>>
         """
         return JsonCodec(infer(values, decimals=decimals, times=times, sample=sample), **options)
 
