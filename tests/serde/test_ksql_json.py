@@ -542,6 +542,57 @@ def test_schemas_that_are_combined(impl):
     assert codec.decode([framed(number, b'{"a":1,"b":"x"}')]).to_pylist() == [{"A": 1, "B": "x"}]
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        pytest.param(
+            {"properties": {"x": {"allOf": [{"type": "array", "items": {"type": "boolean"}}]}}},
+            ["`X` ARRAY<BOOLEAN>"],
+            id="one member alone",
+        ),
+        pytest.param(
+            {
+                "allOf": [
+                    {"type": "object", "properties": {"p": {"type": "string", "connect.index": 5}, "q": {}}},
+                    {"type": "object", "properties": {"q": {"type": "string", "connect.index": 0}}},
+                ]
+            },
+            ["`P` STRING", "`Q` STRING"],
+            id="no indexes, the last of a name",
+        ),
+        pytest.param(
+            {
+                "properties": {
+                    "x": {
+                        "allOf": [
+                            {"type": "object", "properties": {"a": {"type": "string"}}},
+                            {"oneOf": [{"type": "null"}, {"properties": {"b": {"type": "string"}}}]},
+                        ]
+                    }
+                }
+            },
+            ["`X` STRUCT<`A` STRING>"],
+            id="none of choices",
+        ),
+        pytest.param(
+            {
+                "properties": {"p": {"type": "integer"}, "q": {"type": "integer"}},
+                "allOf": [{"type": "object", "properties": {"p": {"type": "string"}}}],
+            },
+            ["`P` BIGINT", "`Q` BIGINT"],
+            id="own ones last",
+        ),
+    ],
+)
+def test_columns_of_schemas_that_are_combined(text, columns):
+    registry = MemoryRegistry()
+    registered(
+        registry, {"type": "object", **text} if "properties" in text else text, "JSON", subject="t-value"
+    )
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    assert [str(column) for column in codec.columns] == columns
+
+
 def test_types_that_keywords_stand_for(impl):
     registry = MemoryRegistry()
     properties = {

@@ -54,6 +54,7 @@ class JsonSource:
         self._documents = documents
         self.optional = optional
         self._choices: list[Any] | None = None
+        self._is_choice = False
         self._properties: dict[str, _Place] | None = None
         self.node, self._resource = self._followed(node, resource)
         if isinstance(self.node, Mapping):
@@ -89,15 +90,16 @@ class JsonSource:
             self._choose([{**own, "type": kind} for kind in node["type"]])
             return
         if isinstance(together, list) or (choices and "properties" in node):
+            own = self._at({key: each for key, each in node.items() if key not in _COMBINED}, self.optional)
             parts = [self._at(each, self.optional) for each in together] if isinstance(together, list) else []
-            own = node.get("properties")
-            found = (
-                {name: (each, self._resource) for name, each in own.items()}
-                if isinstance(own, Mapping)
-                else {}
-            )
-            for part in parts:
-                found |= part._places()
+            if len(parts) == 1 and not choices and not own._kind:
+                # What one member alone is in is that, without a null around it.
+                self.__dict__.update(self._at(together[0], False).__dict__)
+                return
+            # The last ones count, in the places of the first ones; own ones are last, those of choices are none.
+            found: dict[str, _Place] = {}
+            for each in (*parts, own):
+                found |= {} if each._is_choice else each._places(indexed=False)
             if found:
                 self._properties = found
             else:
@@ -105,10 +107,11 @@ class JsonSource:
         elif choices:
             self._choose(choices[-1])
 
-    def _places(self) -> "dict[str, _Place]":
+    def _places(self, indexed: bool = True) -> "dict[str, _Place]":
         """Return the properties with the documents that they stand in, in Connect's order.
 
-        It is that of the indexes, and of those without one that of the hash table which Connect finds them in.
+        It is that of the indexes, and of those without one that of the hash table which Connect finds them in. Where
+        schemas are combined, indexes do not count.
         """
         if self._properties is not None:
             return self._properties
@@ -120,7 +123,7 @@ class JsonSource:
         ordered: dict[int, tuple[str, Any]] = {}
         for name in hash_order((), properties):
             node = properties[name]
-            index = node.get("connect.index") if isinstance(node, Mapping) else None
+            index = node.get("connect.index") if indexed and isinstance(node, Mapping) else None
             ordered[index if is_whole(index) else len(ordered)] = (name, node)
         return {name: (node, self._resource) for _, (name, node) in sorted(ordered.items())}
 
@@ -130,6 +133,7 @@ class JsonSource:
         if len(members) <= 2 and len(others) == 1:
             # What one member alone is in may not be null.
             self.__dict__.update(self._at(others[0], optional and len(members) == 2).__dict__)
+            self._is_choice = True
         else:
             self.optional = optional
             self._choices = others
@@ -331,6 +335,9 @@ class _Names:
             waiting += [(names._of(name), node[name]) for name in common if isinstance(node[name], dict)]
         return count
 
+
+#: Keywords that combine schemas.
+_COMBINED = ("allOf", "anyOf", "oneOf")
 
 #: Of what type the default of each type is.
 _DEFAULTS: dict[str, tuple[type, ...]] = {
