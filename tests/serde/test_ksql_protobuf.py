@@ -378,3 +378,52 @@ def test_times_of_no_item_in_microseconds(impl):
         [("A", pa.string()), ("T", pa.list_(pa.time64("us"))), ("W", pa.list_(pa.timestamp("us")))]
     )
     assert codec.encode(pa.array([{"A": "a", "T": [], "W": []}], times)).to_pylist() == [b"\x0a\1a"]
+
+
+ENDLESS = """
+syntax = "proto2";
+message Endless {
+  optional Endless below = 1;
+  oneof choice { int32 number = 2; string text = 3; }
+  map<string, Endless> maps = 4;
+  optional int32 n = 5;
+  optional group Grouped = 6 { optional int32 inner = 7; }
+  oneof grouped { group Other = 8 { optional int32 inner = 9; } bool flag = 10; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "path"),
+    [
+        pytest.param("`choice_0` INT, N INT", None, "choice_0", id="no struct"),
+        pytest.param("MAPS MAP<STRING, ARRAY<INT>>, N INT", {"MAPS": [], "N": 7}, None, id="no array"),
+        pytest.param("Z STRING", {"Z": None}, None, id="nothing"),
+        pytest.param("BELOW STRUCT<Z STRING>", {"BELOW": None}, None, id="nothing below"),
+        pytest.param("GROUPED STRUCT<`inner` INT>, N INT", {"GROUPED": None, "N": 7}, None, id="no groups"),
+    ],
+)
+def test_columns_that_a_message_has_otherwise(impl, columns, row, path):
+    registry = MemoryRegistry()
+    number = registered(registry, ENDLESS, "PROTOBUF")
+    codec = codec_of("PROTOBUF", columns, registry=registry)
+    value = framed(number, b"\x00" + b"\x28\x07\x33\x38\x05\x34")
+    array, report = codec.decode([value], errors="report")
+    assert array.to_pylist() == [row]
+    assert report.column("path").to_pylist() == ([path] if path else [])
+
+
+def test_groups_are_no_columns(impl):
+    registry = MemoryRegistry()
+    text = ENDLESS.replace("optional Endless", "optional int32").replace(
+        "map<string, Endless>", "map<string, int32>"
+    )
+    registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t", compat="ksqldb")
+    assert [str(column) for column in codec.columns] == [
+        "`CHOICE_0` STRUCT<`NUMBER` INTEGER, `TEXT` STRING>",
+        "`GROUPED_1` STRUCT<`FLAG` BOOLEAN>",
+        "`BELOW` INTEGER",
+        "`MAPS` MAP<STRING, INTEGER>",
+        "`N` INTEGER",
+    ]

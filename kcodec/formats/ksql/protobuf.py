@@ -35,7 +35,7 @@ from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.formats.protobuf.types import ProtobufOptions
+from kcodec.formats.protobuf.types import WELL_KNOWN, ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 
@@ -190,18 +190,43 @@ def _wanted(found: Reading, message: MessageType, path: str) -> list[str]:
 def _below(found: Reading, field: FieldType, path: str) -> list[str]:
     name = f"{path}{field.name}"
     inner, message = found, field.message
-    while inner.kind.base in ("ARRAY", "MAP") and message is not None:
+    while inner.kind.base in ("ARRAY", "MAP") and message is not None and not inner.problem:
         if inner.kind.base == "MAP":
             if not field.is_map:
                 # The entries are messages like others.
                 return [name]
             message = message.fields[1].message
         inner = inner.parts[-1]
-    if inner.kind.base != "STRUCT" or message is None or inner.problem:
+    if message is None or _is_known(message) or (inner.kind.base != "STRUCT" and not inner.problem):
         return [name]
-    plain = [f"{name}.{each.name}" for each in message.fields if each.message is None]
     # Of a message of which nothing is read it matters whether it is there.
-    return _wanted(inner, message, f"{name}.") or plain[:1] or [name]
+    wanted = [] if inner.problem else _wanted(inner, message, f"{name}.")
+    return wanted or _least(message, f"{name}.") or [name]
+
+
+def _is_known(message: MessageType) -> bool:
+    """Return whether a message may be read as one value."""
+    return message.name in WELL_KNOWN["times"] or message.name in WELL_KNOWN["wrappers"]
+
+
+def _least(message: MessageType, path: str) -> list[str]:
+    """Return the one field of a message, or of those in it, that takes least to lay out, if there is one.
+
+    Messages in messages may be endless.
+    """
+    seen, below = {message.name}, [(message, path)]
+    for each, before in below:
+        for field in each.fields:
+            if field.message is None or not field.message.fields:
+                return [f"{before}{field.name}"]
+        for field in each.fields:
+            inner = field.message
+            if inner is not None and inner.name not in seen and not inner.map_entry:
+                if _is_known(inner):
+                    return [f"{before}{field.name}"]
+                seen.add(inner.name)
+                below.append((inner, f"{before}{field.name}."))
+    return []
 
 
 class _MessageDecoder(SchemaDecoder):
@@ -218,9 +243,7 @@ class _MessageDecoder(SchemaDecoder):
         limits: Limits,
     ) -> None:
         self.text = print_file(schema.main)
-        names = tuple(dict.fromkeys(_wanted(found, message, ""))) or tuple(
-            each.name for each in message.fields[:1] if each.message is None
-        )
+        names = tuple(dict.fromkeys(_wanted(found, message, "") or _least(message, "")))
         options = replace(options, fields=names or None)
         self._reader = ProtobufReader(message, options=options, limits=limits, types=schema.messages)
         self._found = found
@@ -266,7 +289,7 @@ def _in_millis(array: pa.Array) -> pa.Array:
 def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array:
     """Put the members of oneofs into structs, as Connect has them, here and in the messages below."""
     oneofs = oneofs_of(message)
-    chosen = [part for part in found.parts if part.field in oneofs]
+    chosen = [part for part in found.parts if part.field in oneofs and not part.problem]
     readings = {part.field: part for part in found.parts}
     readings.update({member.field: member for part in chosen for member in part.parts})
     names = [field.name for field in array.type]

@@ -52,14 +52,16 @@ class MessageSource:
 
     @property
     def fields(self) -> list[tuple[str, Any]]:
-        """Oneofs first, as structs of their members, then all other fields."""
+        """Oneofs first, as structs of their members, then all other fields but groups, which Connect leaves out."""
         oneofs = dict.fromkeys(each.oneof for each in self.message.fields if each.oneof)
         found: list[tuple[str, Any]] = [
             (f"{name}_{number}", _OneofSource(self.message, name, self.wrappers))
             for number, name in enumerate(oneofs)
         ]
         return found + [
-            (each.name, FieldSource(each, self.wrappers)) for each in self.message.fields if not each.oneof
+            (each.name, FieldSource(each, self.wrappers))
+            for each in self.message.fields
+            if not each.oneof and each.type != "group"
         ]
 
     @property
@@ -83,7 +85,7 @@ class _OneofSource(MessageSource):
         return [
             (each.name, FieldSource(each, self.wrappers))
             for each in self.message.fields
-            if each.oneof == self.name
+            if each.oneof == self.name and each.type != "group"
         ]
 
 
