@@ -90,16 +90,19 @@ class JsonSource:
             self._choose([{**own, "type": kind} for kind in node["type"]])
             return
         if isinstance(together, list) or (choices and "properties" in node):
-            own = self._at({key: each for key, each in node.items() if key not in _COMBINED}, self.optional)
-            parts = [self._at(each, self.optional) for each in together] if isinstance(together, list) else []
-            if len(parts) == 1 and not choices and not own._kind:
+            beside = self._at(
+                {key: each for key, each in node.items() if key not in _COMBINED}, self.optional
+            )
+            members = together if isinstance(together, list) else []
+            parts = [self._at(each, self.optional) for each in members]
+            if len(parts) == 1 and not choices and not beside._kind:
                 # What one member alone is in is that, without a null around it.
-                self.__dict__.update(self._at(together[0], False).__dict__)
+                self.__dict__.update(self._at(members[0], False).__dict__)
                 return
             # The last ones count, in the places of the first ones; own ones are last, those of choices are none.
             found: dict[str, _Place] = {}
-            for each in (*parts, own):
-                found |= {} if each._is_choice else each._places(indexed=False)
+            for part in (*parts, beside):
+                found |= {} if part._is_choice else part._places(indexed=False)
             if found:
                 self._properties = found
             else:
