@@ -139,6 +139,10 @@ def test_verdicts(line):
             "nothing but fields in a group",
         ),
         (
+            'syntax = "proto2"; message M { optional group G = 1 { optional int32 a = 1; ; } }',
+            "column 77: the registry takes no empty statements in a group",
+        ),
+        (
             'syntax = "proto2"; message M { optional . M a = 1; }',
             "column 43: the registry takes no blanks in a name",
         ),
@@ -228,6 +232,23 @@ def test_serialized_descriptors_lose_options(option):
     texts = [f'syntax = "proto3"; message M {{ int32 a = 1{each}; }}' for each in ("", f" [{option}]")]
     plain, with_option = (PROTOBUF.printed(PROTOBUF.parse(text), "serialized") for text in texts)
     assert with_option == plain
+
+
+def test_serialized_ranges_and_extensions():
+    """The highest number of enums is that of fields; ``optional`` of extensions is not noted."""
+    text = """
+        syntax = "proto3"; import "google/protobuf/descriptor.proto";
+        extend google.protobuf.FieldOptions { optional string s = 50000; }
+        message M { optional int32 a = 1; }
+        enum E { A = 0; reserved 3, 5 to max, 2147483647; }
+    """
+    file = descriptor_pb2.FileDescriptorProto.FromString(
+        base64.b64decode(PROTOBUF.printed(PROTOBUF.parse(text), "serialized"))
+    )
+    ranges = [(each.start, each.end) for each in file.enum_type[0].reserved_range]
+    assert ranges == [(3, 3), (5, 536870911), (2147483647, 2147483647)]
+    assert not file.extension[0].HasField("proto3_optional")
+    assert file.message_type[0].field[0].proto3_optional
 
 
 def test_texts_of_descriptors():

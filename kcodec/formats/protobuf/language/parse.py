@@ -358,7 +358,7 @@ class _Parser:
         self.body(message)
         return message
 
-    def body(self, message: Message) -> None:
+    def body(self, message: Message, *, is_group: bool = False) -> None:
         self.expect("{")
         words, places = self.words, self.places
         names: set[str] = set()
@@ -371,6 +371,8 @@ class _Parser:
                     break
                 self.next += 1
                 if word == ";":
+                    if is_group:
+                        self.refuse("the registry takes no empty statements in a group", at)
                     continue
                 if self.syntax == "2024" and word in _VISIBILITY:
                     visibility = self.visibility(word, at)
@@ -453,7 +455,7 @@ class _Parser:
             self.refuse("the registry takes no options of a group")
         field.options = self.options()
         field.group = body = Message(name, at=at)
-        self.body(body)
+        self.body(body, is_group=True)
         if body.options or body.messages or body.enums or body.oneofs or body.reserved or body.extensions:
             self.refuse("the registry takes nothing but fields in a group", at)
         return field

@@ -21,12 +21,14 @@ from kcodec.formats.protobuf.language.descriptor_bytes import (
 from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.parse import unquote
 from kcodec.formats.protobuf.language.syntax import (
+    MAX_NUMBER,
     Enum,
     Extend,
     Field,
     Message,
     Option,
     Quoted,
+    Reserved,
     Service,
     Word,
     members_of,
@@ -37,6 +39,9 @@ from kcodec.formats.protobuf.message import write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["serialized"]
+
+#: What ``max`` is in the ranges of an enum.
+_MAX = 2**31 - 1
 
 #: Options that the registry has no place for; nor for those whose names have dots, but extensions.
 _LOST = (
@@ -150,7 +155,7 @@ class _Serializer:
             extendee=extendee,
             oneof_index=oneof,
             options=self.options("FieldOptions", node.options),
-            proto3_optional=self.is_optional(node),
+            proto3_optional=extendee is None and self.is_optional(node),
             **values,
         )
 
@@ -188,7 +193,9 @@ class _Serializer:
                 for each in node.values
             ],
             options=self.options("EnumOptions", node.options),
-            reserved_range=reserved_ranges("EnumDescriptorProto.EnumReservedRange", node.reserved, 0),
+            reserved_range=reserved_ranges(
+                "EnumDescriptorProto.EnumReservedRange", map(_capped, node.reserved), 0
+            ),
             reserved_name=reserved_names(node.reserved),
         )
 
@@ -216,6 +223,15 @@ class _Serializer:
         ]
         written = written_options(self.schema, kind, kept)
         return written if written.values else None
+
+
+def _capped(reserved: Reserved) -> Reserved:
+    """Return numbers of an enum as the registry has them: ``max`` is that of fields to it."""
+    items = [
+        (each[0], MAX_NUMBER) if not isinstance(each, str) and each[1:] == (_MAX,) else each
+        for each in reserved.items
+    ]
+    return Reserved(items, reserved.at)
 
 
 def _is_kept(name: tuple[str, ...]) -> bool:
