@@ -143,6 +143,14 @@ def test_verdicts(line):
             "column 77: the registry takes no empty statements in a group",
         ),
         (
+            'syntax = "proto2"; message M { repeated group G = 1 { repeated group H = 2 { } } }',
+            "nothing but fields in a group",
+        ),
+        (
+            'syntax = "proto2"; message M { optional bytes a = 1 [default = "\\377"]; }',
+            "column 32: the registry prints defaults of bytes without quotation marks",
+        ),
+        (
             'syntax = "proto2"; message M { optional . M a = 1; }',
             "column 43: the registry takes no blanks in a name",
         ),
@@ -217,6 +225,25 @@ def test_descriptors_in_base64_import_others(as_texts):
         ("oneof o {}", ""),
         ("oneof o {} oneof p {} optional int32 a = 1;", "  optional int32 a = 1;\n\n"),
         ("oneof o {} message N {}", "\n  message N {}\n"),
+        # So do those of nothing but groups, and where one stands is told by its first field that is none.
+        ("oneof o { group G = 1 { } } optional int32 a = 2;", "  optional int32 a = 2;\n\n"),
+        (
+            "oneof o { group G = 1 { } int32 a = 5; } oneof p { int32 b = 4; }",
+            "  oneof p {\n    int32 b = 4;\n  }\n  oneof o {\n    int32 a = 5;\n  \n    group G = 1 {}\n  }\n",
+        ),
+        # Numbers are floats where these print alike, then doubles, then exact.
+        ("optional double a = 1 [default = 0.0025];", "  optional double a = 1 [default = 0.002];\n"),
+        (
+            "optional double a = 1 [default = 1.5e25];",
+            f"  optional double a = 1 [default = 14999999919496042{9 * '0'}];\n",
+        ),
+        ("optional double a = 1 [default = 1e300];", f"  optional double a = 1 [default = 1{300 * '0'}];\n"),
+        (
+            "optional double a = 1 [default = 9007199254740993.0];",
+            "  optional double a = 1 [default = 9007199254740993];\n",
+        ),
+        ("optional double a = 1 [default = -0];", "  optional double a = 1 [default = 0];\n"),
+        ("optional double a = 1 [default = -0.0];", "  optional double a = 1 [default = -0];\n"),
         ("oneof o {} oneof p { int32 a = 1; }", "  oneof p {\n    int32 a = 1;\n  }\n"),
     ],
 )
@@ -249,6 +276,12 @@ def test_serialized_ranges_and_extensions():
     assert ranges == [(3, 3), (5, 536870911), (2147483647, 2147483647)]
     assert not file.extension[0].HasField("proto3_optional")
     assert file.message_type[0].field[0].proto3_optional
+
+
+def test_serialized_defaults_may_be_empty():
+    schema = PROTOBUF.parse('syntax = "proto2"; message M { optional string a = 1 [default = ""]; }')
+    file = descriptor_pb2.FileDescriptorProto.FromString(serialized(schema))
+    assert file.message_type[0].field[0].HasField("default_value")
 
 
 def test_texts_of_descriptors():

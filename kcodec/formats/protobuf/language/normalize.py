@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import replace
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 
 from kcodec.formats.protobuf.descriptor import SCALARS
 from kcodec.formats.protobuf.language.names import Names, full_name
@@ -26,8 +27,13 @@ from kcodec.formats.protobuf.language.syntax import (
     Word,
     is_map_entry,
 )
+from kcodec.java.numbers import format_java_double, format_java_float
 
 __all__ = ["check_names", "normalize"]
+
+#: What numbers are rounded to, with digits enough for all doubles.
+_THOUSANDTH = Decimal("0.001")
+_ENOUGH = Context(prec=400)
 
 
 def normalize(names: Names, path: str) -> File:
@@ -89,7 +95,7 @@ class _Normalizer:
     def message(self, scope: str, node: Message) -> Message:
         full = full_name(scope, node.name)
         fields = self.fields(full, node.fields)
-        first = {id(each.oneof): each.number for each in reversed(fields)}
+        first = {id(each.oneof): each.number for each in reversed(fields) if each.group is None}
         oneofs = {
             id(each): replace(each, options=self.options(full, each.options))
             for each in sorted(node.oneofs, key=lambda each: first.get(id(each), 0))
@@ -245,9 +251,9 @@ def _normal(value: Value) -> Value:
 
 
 def _number(word: Word) -> Word:
-    """Return a number with at most three decimals, as Java's NumberFormat prints it; other words as they are."""
+    """Return a number with at most three decimals, as the registry prints it; other words as they are."""
     digits = word.removeprefix("-")
-    if not digits[:1].isdigit():
+    if not digits[:1].isdigit() or "_" in digits:
         return word
     try:
         if digits[:2] in ("0x", "0X"):
@@ -256,12 +262,35 @@ def _number(word: Word) -> Word:
             # As Java's Long.decode has it.
             value = Decimal(int(digits, 8) if digits[0] == "0" else int(digits))
         else:
-            value = Decimal(float(digits)).quantize(Decimal("0.001"), ROUND_HALF_EVEN)
+            value = _fraction(digits)
     except (ValueError, InvalidOperation):
         return word
     text = f"{value:f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return Word(f"-{text}" if word.startswith("-") else text)
+    is_whole = "." not in text
+    text = text if is_whole else text.rstrip("0").rstrip(".")
+    # Whole zeros have no sign.
+    return Word(f"-{text}" if word.startswith("-") and not (is_whole and text == "0") else text)
+
+
+def _fraction(digits: str) -> Decimal:
+    """Return a number with a point or an exponent as commons-lang reads it and NumberFormat rounds it.
+
+    That is as a float if that prints as the double does, as a double if that is all of it, or exactly.
+    """
+    number = float(digits)
+    try:
+        (narrow,) = struct.unpack("<f", struct.pack("<f", number))
+    except OverflowError:
+        narrow = 0.0
+    exact = Decimal(digits)
+    if (narrow or not exact) and format_java_float(narrow) == format_java_double(number):
+        number = narrow
+    elif exact != Decimal(repr(number)):
+        return exact.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH)
+    # The fewest digits that tell a double; it is rounded by what it is.
+    shown = Decimal(repr(number))
+    found = shown if shown == shown.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH) else Decimal(number)
+    return found.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH)
 
 
 def _shortened(numbers: Range) -> Range:

@@ -28,6 +28,7 @@ from kcodec.formats.protobuf.language.syntax import (
     Service,
     Value,
     Word,
+    find_option,
 )
 
 __all__ = ["fail", "integer", "parse", "unquote", "unquote_bytes"]
@@ -59,6 +60,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
 _UNSIGNED = re.compile(r"\.?[0-9]|inf|nan", re.ASCII)
+_WORD = re.compile(r"[\w.-]+", re.ASCII)
 _QUOTES = ('"', "'")
 _LABELS = frozenset(["optional", "required", "repeated"])
 _VISIBILITY = ("export", "local")
@@ -427,6 +429,11 @@ class _Parser:
         self.expect("=")
         field.number = self.number()
         field.options = self.options()
+        default = find_option(field.options, "default")
+        if field.type == "bytes" and isinstance(default, Quoted) and not _WORD.fullmatch(unquote(default)):
+            self.refuse(
+                "the registry prints defaults of bytes without quotation marks, and cannot read this one", at
+            )
         self.end()
         return field
 
@@ -456,7 +463,16 @@ class _Parser:
         field.options = self.options()
         field.group = body = Message(name, at=at)
         self.body(body, is_group=True)
-        if body.options or body.messages or body.enums or body.oneofs or body.reserved or body.extensions:
+        others = (
+            body.options,
+            body.messages,
+            body.enums,
+            body.oneofs,
+            body.reserved,
+            body.extensions,
+            body.extends,
+        )
+        if any(others) or any(each.group is not None for each in body.fields):
             self.refuse("the registry takes nothing but fields in a group", at)
         return field
 

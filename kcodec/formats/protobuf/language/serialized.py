@@ -8,7 +8,6 @@ members of oneofs before the other fields. It is not what protoc makes: see
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kcodec.formats.protobuf.descriptor import SCALARS
 from kcodec.formats.protobuf.language.descriptor_bytes import (
@@ -140,12 +139,7 @@ class _Serializer:
         kinds = self.kind(scope, node)
         label = {"optional": 1, "required": 2, "repeated": 3}.get(node.label)
         label = 1 if node.oneof is not None else 3 if node.key else label
-        values: dict[str, Any] = {}
-        for option in node.options:
-            if option.name in (("default",), ("json_name",)):
-                raw = unquote(option.value) if isinstance(option.value, Quoted) else str(option.value)
-                values["default_value" if option.name == ("default",) else "json_name"] = raw
-        return made(
+        field = made(
             "FieldDescriptorProto",
             name=node.name,
             number=node.number,
@@ -156,8 +150,14 @@ class _Serializer:
             oneof_index=oneof,
             options=self.options("FieldOptions", node.options),
             proto3_optional=extendee is None and self.is_optional(node),
-            **values,
         )
+        for option in node.options:
+            if option.name in (("default",), ("json_name",)):
+                raw = unquote(option.value) if isinstance(option.value, Quoted) else str(option.value)
+                name = "default_value" if option.name == ("default",) else "json_name"
+                # It is set even where it is empty.
+                field.values[field.type.by_name[name].number] = raw
+        return field
 
     def kind(self, scope: str, node: Field) -> int | None:
         """Return the number of a field's type; maps have none."""

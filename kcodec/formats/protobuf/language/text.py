@@ -63,8 +63,8 @@ def print_file(file: File, *, extensions: bool = True, normalized: bool = False)
     extensions : bool
         Whether extensions, their ranges and the options that they name are printed.
     normalized : bool
-        Whether options of fields stand in the order that they have, and oneofs without members are left out. What
-        separated these from other members stays.
+        Whether options of fields stand in the order that they have, and oneofs without members but groups are left
+        out. What separated these from other members stays.
     """
     return "\n".join([*_Printer(extensions, normalized).file(file), ""])
 
@@ -165,7 +165,7 @@ class _Printer:
         found = [
             self.oneof(oneof, members)
             for oneof, members in zip(message.oneofs, members_of(message), strict=True)
-            if members or not self.normalized
+            if not self.normalized or any(each.group is None for each in members)
         ]
         return _PRESENT if message.oneofs and not found else _join(found)
 
