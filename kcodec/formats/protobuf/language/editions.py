@@ -144,7 +144,8 @@ class _Checker:
         self, scope: str, element: str, node: _Named, style: str, members: frozenset[str] = frozenset()
     ) -> str:
         """Check the options and the name of an element; return the style of names that it and all in it have."""
-        own = _features(self.options(scope, element, node.options)).get("enforce_naming_style", style)
+        features = _features(self.options(scope, element, node.options))
+        own: str = features.get("enforce_naming_style", style)
         self.spelled(node.at, _NAMED[element], node.name, own, members)
         return own
 
@@ -242,7 +243,8 @@ def _features(options: Fields) -> Fields:
 
 
 def _members(message: Message) -> frozenset[str]:
-    return frozenset(each.name for each in (*message.fields, *message.oneofs))
+    fields = {each.name for each in message.fields}
+    return frozenset(fields | {each.name for each in message.oneofs})
 
 
 def _wrong_features(node: Field, kind: FieldType, own: Fields, is_extension: bool) -> Iterator[str]:
