@@ -152,7 +152,9 @@ def test_consume_as_others_print(run, filled, tmp_path):
         'b|{"id":2,"note":null}',
         'null|{"id":3,"note":{"string":"z"}}',
     ]
-    everything = [f"--property=print.{name}= True" for name in ("timestamp", "partition", "offset", "headers")]
+    everything = [
+        f"--property=print.{name}= True" for name in ("timestamp", "partition", "offset", "headers")
+    ]
     _, out, _ = run("consume", "orders", *everything, "--property=print.value=false")
     assert out.splitlines()[:2] == [
         "CreateTime:1767312000000\tPartition:1\tOffset:0\th:1",
