@@ -655,11 +655,13 @@ def _refuse(path: str, reason: str) -> NoReturn:
     raise SchemaError(f"{path}: {reason}")
 
 
-#: What Java's regular expressions have and Python's have not, with something of the same shape that Python has.
-#: Names end at a backslash, so that many without an end are not each looked for up to the end of the text.
+#: What Java's regular expressions have and Python's have not, some of it before 3.11, with something of the same shape
+#: that Python has. Names end at a backslash, so that many without an end are not each looked for up to the end of the
+#: text.
 _JAVA = [
     (re.compile(r"\\[pP](\{[^}\\]*\}|[A-Z])"), r"\\w"),
     (re.compile(r"\(\?<(?![=!])[A-Za-z0-9]+>"), "(?:"),
+    (re.compile(r"\(\?>"), "(?:"),
     (re.compile(r"\\k<[^>\\]*>"), r"\\w"),
     (re.compile(r"\\[zZGRXhHeQEvVK]"), r"\\w"),
     (re.compile(r"\\c[@-_a-z]"), r"\\w"),
