@@ -28,7 +28,6 @@ MEASURED = {
     "kcodec/formats/decimals.py": {"connect"},
     "kcodec/formats/json/": {"connect", "json", "json_schema", "ksql"},
     "kcodec/formats/json_schema/": {"json_schema", "ksql", "registry"},
-    "kcodec/formats/ksql/": {"ksql"},
     "kcodec/formats/protobuf/": {"ksql", "protobuf", "registry"},
     "kcodec/formats/schema_format.py": {"avro", "json_schema", "ksql", "protobuf", "registry"},
     "kcodec/protocol/": {"batches", "protocol"},

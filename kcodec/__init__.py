@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.formats.protobuf.types import ProtobufOptions
+    from kcodec.ksql.codec.codec import KsqlCodec
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
-    from kcodec.serde.ksql import KsqlCodec
     from kcodec.serde.serde import Serde
 
 __all__ = [
@@ -83,7 +83,7 @@ __getattr__, __dir__ = lazy_names(
         "ConnectSchema": ".formats.connect.schema",
         "JsonCodec": ".formats.json.codec",
         "JsonSchemaCodec": ".formats.json_schema.codec",
-        "KsqlCodec": ".serde.ksql",
+        "KsqlCodec": ".ksql.codec.codec",
         "DecimalCodec": ".formats.decimals",
         "Limits": ".plan",
         "MessageCodec": ".protocol.message.codec",

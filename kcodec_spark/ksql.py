@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec import KsqlCodec
 from kcodec.errors import SchemaError
-from kcodec.formats.ksql.types import SqlColumn, SqlType
+from kcodec.ksql.types import SqlColumn, SqlType
 from kcodec_spark.codecs import reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.framed import opened

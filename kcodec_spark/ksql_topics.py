@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from kcodec import KsqlCodec, ksql
 from kcodec.errors import ConfigError, KcodecError, SchemaError
-from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
-from kcodec.ksql.parser import parse_one
-from kcodec.ksql.records import written_names
-from kcodec.ksql.row_time import row_time
-from kcodec.ksql.statement import Statement
+from kcodec.ksql.codec.windows import COLUMNS as WINDOWS
+from kcodec.ksql.records.records import written_names
+from kcodec.ksql.records.row_time import row_time
+from kcodec.ksql.statement.parser import parse_one
+from kcodec.ksql.statement.statement import Statement
 from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded, quoted

@@ -119,6 +119,7 @@ def test_only_packages_stand_at_the_top():
         "__init__",
         "decimals",
         "schema_format",
+        "table",
     }
 
 

@@ -142,7 +142,8 @@ class KafkaOptions:
             If it is none, or a format that has no schema of its own in a registry, so that its columns would have to
             be given.
         """
-        from kcodec.kafka.payload_format import KSQL, format_name
+        from kcodec.formats.table import FORMATS
+        from kcodec.kafka.payload_format import format_name
 
         kind = text.upper().replace("-", "_")
         if kind in ("BYTES", "STRING", "TEXT"):
@@ -150,7 +151,7 @@ class KafkaOptions:
         if kind in ("INT", "BIGINT", "DOUBLE", "LONG", "SHORT"):
             column = {"LONG": "BIGINT", "SHORT": "INT"}.get(kind, kind)
             return {"format": "KAFKA", "columns": f"{name.upper()} {column}", "key": False}
-        if kind in KSQL:
+        if kind in FORMATS and FORMATS[kind].needs == "columns":
             raise ConfigError(
                 f"--{name} {text}: its columns can be given in Python only; without --{name}, text is read and written "
                 "as it is"

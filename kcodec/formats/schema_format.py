@@ -7,13 +7,13 @@ are in a table here, others are found by the entry points of the group `GROUP`.
 from __future__ import annotations
 
 import functools
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, near
+from kcodec.formats.table import FORMATS, load
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcodec.plan import Limits
 
 __all__ = [
-    "CODECS",
     "GROUP",
     "Difference",
     "NamedText",
@@ -43,20 +42,10 @@ GROUP = "kcodec.schema_formats"
 
 #: The package's own, by schema type and by the serde's format; a package shipped as a zip has no entry points.
 _BUILT_IN = {
-    "AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat"),
-    "JSON": ("kcodec.formats.json_schema.schema_format", "JsonSchemaFormat"),
-    "JSON_SR": ("kcodec.formats.json_schema.schema_format", "JsonSchemaFormat"),
-    "PROTOBUF": ("kcodec.formats.protobuf.schema_format", "ProtobufFormat"),
-}
-
-
-#: Formats without a schema in a registry, and what reads them.
-CODECS = {
-    "JSON": "with a JSON Schema it is 'JSON_SR'; JSON without a schema is read and written by kcodec.JsonCodec, "
-    "of Connect by kcodec.ConnectJsonCodec",
-    "CONNECT_JSON": "it has no schema in a registry: kcodec.ConnectJsonCodec reads and writes it",
-    "DELIMITED": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
-    "KAFKA": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
+    key: each.language
+    for each in FORMATS.values()
+    if each.language is not None and each.type is not None
+    for key in (each.type, each.name)
 }
 
 
@@ -622,8 +611,7 @@ def find_schema_format(key: str) -> SchemaFormat | None:
 
 @functools.cache
 def _built_in(key: str) -> SchemaFormat:
-    module, name = _BUILT_IN[key]
-    made: SchemaFormat = getattr(importlib.import_module(module), name)()
+    made: SchemaFormat = load(_BUILT_IN[key])()
     return made
 
 
@@ -671,14 +659,19 @@ def serde_format(key: str) -> SchemaFormat:
             key, {each for each, language in _loaded(*_BUILT_IN, *_plugins()) if language.name == each}
         )
     if found.name != key:
-        raise ConfigError(f"{key!r} is a schema type: {CODECS.get(key, f'its format is {found.name!r}')}")
+        raise ConfigError(f"{key!r} is a schema type: {_instead(key) or f'its format is {found.name!r}'}")
     return found
+
+
+def _instead(key: str) -> str:
+    """Return what reads a format that no registry has schemas of."""
+    return FORMATS[key].instead if key in FORMATS else ""
 
 
 def _unknown(key: object, formats: Iterable[str]) -> ConfigError:
     known = sorted(formats)
-    name = str(key).upper()
-    hint = f": {CODECS[name]}" if name in CODECS else near(str(key), known)
+    instead = _instead(str(key).upper())
+    hint = f": {instead}" if instead else near(str(key), known)
     return ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
 
 

@@ -10,16 +10,13 @@ from kcodec import registry as registries
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
+from kcodec.formats.table import FORMATS, Format, load
 from kcodec.kafka.settings import Settings
 from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["KSQL", "PayloadFormat", "format_name"]
+__all__ = ["PayloadFormat", "format_name"]
 
-#: Formats of ksqlDB whose schemas are in no registry: their columns are given.
-KSQL = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
-_CONNECT = "CONNECT_JSON"
-_PLAIN = ("BYTES", "NONE")
 #: Of codecs, and of serdes.
 _METHODS = ("decode", "encode", "deserialize", "serialize")
 
@@ -33,12 +30,13 @@ def format_name(given: str) -> str:
         If there is none of this name.
     """
     for name in (given, given.upper().replace("-", "_")):
-        language = find_schema_format(name)
-        if name in (*KSQL, _CONNECT, *_PLAIN) or (language is not None and language.name == name):
+        if name in FORMATS:
             return name
-    raise ConfigError(
-        f"format {given!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*KSQL, _CONNECT))}, BYTES or a plugin's"
-    )
+        language = find_schema_format(name)
+        if language is not None and language.name == name:
+            return name
+    known = [name for name in FORMATS if name != "NONE"]
+    raise ConfigError(f"format {given!r} is none: {', '.join(known)} or a plugin's")
 
 
 class PayloadFormat:
@@ -77,36 +75,33 @@ class PayloadFormat:
             raise ConfigError(f"{self.name} names no format: {{'format': 'AVRO', ...}}")
         name = format_name(name)
         try:
-            if name in _PLAIN:
+            known = FORMATS.get(name)
+            if known is not None and known.is_plain:
                 if options:
                     raise ConfigError(
                         f"{self.name}: format {name!r} has no options: {', '.join(map(str, options))}"
                     )
-            elif name in KSQL:
-                # Without them a codec of ksqlDB takes keys for null.
-                if "columns" not in options:
-                    plain = (
-                        "; documents that are not ksqlDB's take a kcodec.JsonCodec" if name == "JSON" else ""
-                    )
-                    raise ConfigError(
-                        f"{self.name}: format {name!r} needs columns: {{'format': {name!r}, "
-                        f"'columns': 'ID BIGINT, ...'}}{plain}"
-                    )
-                from kcodec.serde.ksql import KsqlCodec
-
-                self._check(name, options, KsqlCodec)
-                self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})
-            elif name == _CONNECT:
-                from kcodec.formats.connect.codec import ConnectJsonCodec
-
-                self._check(name, options, ConnectJsonCodec)
-                self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
+            elif known is not None and known.codec is not None:
+                self._fixed = self._codec(known, known.codec, options)
             else:
                 self._check(name, options, Serde)
                 self._named = {**options, "format": name}
                 self._serde("")
         except TypeError as error:
             raise ConfigError(f"{self.name}: {error}") from None
+
+    def _codec(self, known: Format, place: str, options: Mapping[str, Any]) -> Any:
+        """Return the codec of a format whose schemas are in no registry."""
+        name = known.name
+        if known.needs is not None and known.needs not in options:
+            plain = "; documents that are not ksqlDB's take a kcodec.JsonCodec" if name == "JSON" else ""
+            raise ConfigError(
+                f"{self.name}: format {name!r} needs {known.needs}: {{'format': {name!r}, "
+                f"{known.needs!r}: 'ID BIGINT, ...'}}{plain}"
+            )
+        made = load(place)
+        self._check(name, options, made)
+        return made(*((name,) if known.is_shared else ()), **{"key": self._is_key, **options})
 
     def _check(self, name: str, options: Mapping[str, Any], made: type) -> None:
         """Refuse options that what is made of them does not take."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kcodec.formats.ksql.types import StatementError
     from kcodec.ksql.catalogue import list_statements
-    from kcodec.ksql.parser import parse
-    from kcodec.ksql.records import Records
-    from kcodec.ksql.statement import Statement
+    from kcodec.ksql.records.records import Records
+    from kcodec.ksql.statement.parser import parse
+    from kcodec.ksql.statement.statement import Statement
     from kcodec.ksql.topic import RowFollower, follow, read, write
+    from kcodec.ksql.types import StatementError
 
 __all__ = [
     "Records",
@@ -30,13 +30,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Records": ".records",
+        "Records": ".records.records",
         "RowFollower": ".topic",
-        "Statement": ".statement",
-        "StatementError": "..formats.ksql.types",
+        "Statement": ".statement.statement",
+        "StatementError": ".types",
         "follow": ".topic",
         "list_statements": ".catalogue",
-        "parse": ".parser",
+        "parse": ".statement.parser",
         "read": ".topic",
         "write": ".topic",
     },

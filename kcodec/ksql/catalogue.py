@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kcodec.errors import RegistryError, SchemaError, one_line
-from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
-from kcodec.ksql.parser import Head, parse_head, parse_kept
-from kcodec.ksql.statement import SYSTEM_COLUMNS, Statement
+from kcodec.ksql.statement.parser import Head, parse_head, parse_kept
+from kcodec.ksql.statement.statement import SYSTEM_COLUMNS, Statement
+from kcodec.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 

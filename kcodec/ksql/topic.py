@@ -17,7 +17,7 @@ from kcodec.kafka.report import ReadReport, RecordError, RecordFault
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation
 from kcodec.kafka.topic_writer import Written
-from kcodec.ksql.records import Records
+from kcodec.ksql.records.records import Records
 
 __all__ = ["RowFollower", "follow", "read", "write"]
 

@@ -6,8 +6,8 @@ import pytest
 from vector_files import read_vectors
 
 from kcodec.errors import SchemaError
-from kcodec.formats.ksql.types import parse_type
 from kcodec.ksql import parse
+from kcodec.ksql.types import parse_type
 
 #: Statements that have a query, or create nothing.
 OTHER = re.compile(r"\s*(INSERT|DROP)\b|.*\bAS\s+SELECT\b", re.IGNORECASE | re.DOTALL)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec import SchemaError
-from kcodec.formats.ksql.types import MAX_NESTING
 from kcodec.ksql import Statement, StatementError, parse
-from kcodec.ksql.parser import parse_one
+from kcodec.ksql.statement.parser import parse_one
+from kcodec.ksql.types import MAX_NESTING
 
 WITH = "WITH (kafka_topic='t', value_format='JSON')"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcodec.java.datetimes import DateTimePattern
-from kcodec.ksql.row_time import RowTime, _of_layout, milliseconds_of
+from kcodec.ksql.records.datetimes import DateTimePattern
+from kcodec.ksql.records.row_time import RowTime, _of_layout, milliseconds_of
 
 PATTERNS = (
     "yyyy-MM-dd",

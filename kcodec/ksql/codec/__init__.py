@@ -1,0 +1,1 @@
+"""Columns of a statement as payloads and back."""

@@ -1,0 +1,243 @@
+"""Documents of any JSON Schema as the columns of a statement: types, plans and unions of ksqlDB's JSON_SR."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kcodec.columns.frames import payload_start
+from kcodec.columns.layout import layout
+from kcodec.errors import Fault
+from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.reread import reread
+from kcodec.java.jackson import JacksonError, read_tree
+from kcodec.java.numbers import integer_bounds
+from kcodec.ksql.formats.json_sr.reader import NO_MEMBER, default_of, read_document_row
+from kcodec.ksql.formats.json_sr.source import JsonSource
+from kcodec.ksql.formats.registered import ProgramDecoder
+from kcodec.ksql.formats.source import Reading
+from kcodec.ksql.types import RowOptions, SqlType, arrow_type
+from kcodec.plan.failure import RowError
+from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.programs import Programs
+
+__all__ = ["DocumentDecoder", "annotation"]
+
+_SOURCE_TYPES = {
+    "boolean": pa.bool_(),
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "string": pa.string(),
+}
+
+
+def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+    """Return the type that documents are read as, before they are coerced: with the fields that a reading has."""
+    base = found.kind.base
+    if found.union is not None:
+        return _text(large)
+    if base == "STRUCT":
+        below = dict(source.fields)
+        return pa.struct(
+            [
+                (part.field, _stored(part, below[part.field], large))
+                for part in found.parts
+                if part.field is not None and not part.problem
+            ]
+        )
+    if base == "ARRAY":
+        item = _item(found.parts[0], source.item, large)
+        return pa.large_list(item) if large else pa.list_(item)
+    if base == "MAP":
+        return pa.map_(_item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large))
+    if (base == "STRING" and source.type != "string") or source.type == "float32":
+        return _SOURCE_TYPES.get(source.type, pa.int64())
+    return arrow_type(found.kind, large=large)
+
+
+def _item(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+    # What cannot be read is skipped, but counted.
+    return _text(large) if found.problem else _stored(found, source, large)
+
+
+def _text(large: bool) -> pa.DataType:
+    return pa.large_string() if large else pa.string()
+
+
+class _Planned:
+    """Nodes of a reading; columns are taken in their order."""
+
+    def __init__(self, kind: pa.DataType, compatible: bool) -> None:
+        self.columns = iter(layout(kind))
+        self.compatible = compatible
+
+    def node(self, found: Reading, source: JsonSource, name: str = "", forms: Form = Form.PLAIN) -> Node:
+        column = next(self.columns)
+        if source.optional or found.default is not None:
+            forms |= Form.NULL
+        base = found.kind.base
+        if found.problem:
+            return Node(Op.JSON_TEXT, column.index, name, forms=Form.NULL)
+        if found.union is not None:
+            return Node(Op.JSON_TEXT, column.index, name, forms=forms)
+        if source.is_union:
+            children = tuple(
+                replace(child, forms=_IN_UNION.get(child.op, child.forms & ~Form.ABSENT) | Form.NULL)
+                for child in self.fields(found, source)
+            )
+            return Node(Op.JSON_UNION, column.index, name, children, forms=forms)
+        if base == "STRUCT":
+            return Node(Op.JSON_OBJECT, column.index, name, self.fields(found, source), forms=forms)
+        if base == "ARRAY":
+            item = self.node(found.parts[0], source.item)
+            return Node(Op.JSON_LIST, column.index, name, (item,), forms=forms)
+        if base == "MAP":
+            key = self.node(found.parts[0], source.key, "key" if source.is_entries else "")
+            item = self.node(found.parts[1], source.item, "value" if source.is_entries else "")
+            if not source.is_entries:
+                return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
+            # Both are always there.
+            entry = (replace(key, forms=key.forms & ~Form.NULL), item)
+            whole = Node(Op.JSON_OBJECT, -1, children=entry)
+            return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
+        made = self.leaf(found.kind, source, column.index, name, forms)
+        default = source.default
+        return replace(made, forms=made.forms | Form.DEFAULT, data=default) if default else made
+
+    def fields(self, found: Reading, source: JsonSource) -> tuple[Node, ...]:
+        below = dict(source.fields)
+        return tuple(
+            self.node(part, below[part.field], part.field, Form.ABSENT)
+            for part in found.parts
+            if part.field is not None and not part.problem
+        )
+
+    def leaf(self, kind: SqlType, source: JsonSource, column: int, name: str, forms: Form) -> Node:
+        if source.type == "boolean":
+            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+        if source.type in ("float32", "float64"):
+            return Node(Op.JSON_FLOAT, column, name, forms=forms)
+        if source.type == "string":
+            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
+        if kind.base == "DECIMAL":
+            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale)
+        if source.type == "bytes":
+            return Node(Op.JSON_BYTES, column, name, forms=forms)
+        if self.compatible and source.logical:
+            # Not 1.0, which other integers are.
+            forms |= Form.CANONICAL
+        factor = 1000 if kind.base == "TIMESTAMP" else 1
+        return Node(
+            Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type)
+        )
+
+
+_BOUNDS = {f"int{bits}": integer_bounds(bits) for bits in (8, 16, 32, 64)}
+
+
+#: Forms of the members of a union, which are of exactly their kinds.
+_IN_UNION = {Op.JSON_INTEGER: Form.CANONICAL, Op.JSON_FLOAT: Form.PLAIN, Op.JSON_STRING: Form.PLAIN}
+
+
+class DocumentDecoder(ProgramDecoder):
+    """Documents of one schema, of which what a reading needs is decoded; what stands behind one is left alone.
+
+    Compatible rows that the row loop refuses are read again as ksqlDB reads them.
+    """
+
+    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+        kind = _stored(found, source, rows.large)
+        plan = Plan("KSQL_JSON_SR", "decode", kind, _Planned(kind, rows.compatible).node(found, source))
+        super().__init__(kernel, Programs(plan, rows.limits), trailing=True)
+        self._found = found
+        self._source = source
+        self._compatible = rows.compatible
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array."""
+        array, faults = super().decode(
+            values, programs, selector=selector, starts=starts, stop=stop and not self._compatible
+        )
+        if not faults or not self._compatible:
+            return array, faults
+
+        def read(data: bytes, row: int) -> Any:
+            return read_document_row(data[payload_start(starts, row) :], self._found, self._source)
+
+        return reread(values, array, faults, read, stop=stop)
+
+
+# Unions -----------------------------------------------------------------------------------------------
+
+
+def annotation(rows: RowOptions) -> Callable[[Reading, JsonSource], Reading]:
+    """Return what says which unions are read as texts, and what stands for the nulls of lists, maps and structs."""
+
+    def annotate(found: Reading, source: JsonSource) -> Reading:
+        if found.kind.base not in ("STRUCT", "ARRAY", "MAP"):
+            return found
+        if not source.is_union:
+            try:
+                value = default_of(found, source)
+                default = None if value is None else pa.scalar(value, _stored(found, source, rows.large))
+            except (RowError, pa.ArrowException, ValueError, TypeError):
+                return found
+            return replace(found, default=default)
+        read = [part for part in found.parts if part.field is not None and not part.problem]
+        is_plain = source.is_plain_union and len(read) == len(source.members)
+        return found if is_plain else replace(found, union=_Union(found, source, rows))
+
+    return annotate
+
+
+class _Union:
+    """Texts of values, each of which is read as the member of a union that it is of."""
+
+    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+        self._choose = source.chooser()
+        self._names = [name for name, _ in source.fields]
+        below = dict(source.fields)
+        self._decoders = {
+            part.field: DocumentDecoder(part, below[part.field], rows)
+            for part in found.parts
+            if part.field is not None and not part.problem
+        }
+
+    def __call__(self, texts: pa.Array) -> tuple[pa.Array, list[Fault]]:
+        """Return structs of the members, and the values that are of none."""
+        faults: list[Fault] = []
+        chosen = np.full(len(texts), -1, np.int32)
+        for place, text in enumerate(texts.to_pylist()):
+            if text is not None:
+                number, fault = self._chosen(text)
+                chosen[place] = number
+                faults += [] if fault is None else [fault._replace(row=place)]
+        members = []
+        for number, name in enumerate(self._names):
+            if name in self._decoders:
+                decoder = self._decoders[name]
+                selector = np.where(chosen == number, 0, -1).astype(np.int32)
+                member, lost = decoder.decode(
+                    texts, [decoder.program(None)], selector=selector, starts=None, stop=False
+                )
+                faults += [fault._replace(offset=None) for fault in lost]
+                members.append((name, member))
+        mask = texts.is_null()
+        return pa.StructArray.from_arrays(
+            [member for _, member in members], [name for name, _ in members], mask=mask
+        ), sorted(faults)
+
+    def _chosen(self, text: str) -> tuple[int, Fault | None]:
+        """Return the number of a value's member; -1 and why if it is of none."""
+        try:
+            value = read_tree(text.encode(), nonfinite=True)
+        except JacksonError as error:
+            return -1, Fault(0, None, "", "json_syntax", str(error))
+        if value is None:
+            return -1, Fault(0, None, "", "null_value", "Invalid null value for required STRUCT field")
+        number = self._choose(value)
+        return (-1, Fault(0, None, "", "json_type", NO_MEMBER)) if number is None else (number, None)

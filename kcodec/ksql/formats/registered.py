@@ -1,0 +1,141 @@
+"""Payloads of registered schemas as a statement's columns: what is the same for all languages of schemas."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kcodec.columns.source import without_view
+from kcodec.errors import Fault, SchemaError
+from kcodec.formats.json.kernel import JsonKernel
+from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.ksql.formats.coercion import coerced
+from kcodec.ksql.formats.source import Reading, Source, reading
+from kcodec.ksql.types import RowOptions, arrow_type
+from kcodec.plan.kernel import RowKernel
+from kcodec.plan.programs import Programs
+
+__all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as"]
+
+
+class Reader(NamedTuple):
+    """How the payloads of a writer's schema are read: what is decoded, and what becomes of that.
+
+    Writers with equal keys are read together.
+    """
+
+    key: str
+    reading: Reading
+    decoder: SchemaDecoder
+    program: Any
+
+
+class ProgramDecoder(SchemaDecoder):
+    """Payloads of one writer's schema, whose program is known.
+
+    `kernel` returns the row loops that are in use, and `trailing` is whether anything may stand behind a payload.
+    """
+
+    takes_prefix = True
+
+    def __init__(
+        self,
+        kernel: Callable[[], RowKernel | JsonKernel],
+        program: Programs,
+        *,
+        trailing: bool,
+        text: str = "",
+    ) -> None:
+        self.text = text
+        self.arrow_type = program.plan.arrow_type
+        self._kernel = kernel
+        self._program = program
+        self._trailing = trailing
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
+        """Return the program."""
+        return self._program
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array."""
+        module = self._kernel()
+        compiled = [None if program is None else program.compiled(module) for program in programs]
+        array, faults = module.decode(
+            values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
+        )
+        return array, list(faults)
+
+
+def read_as(rows: RowOptions, source: Source) -> Reading:
+    """Return how a schema is read as rows, or raise `SchemaError` where no row of it can be."""
+    found = reading(rows.kind, source)
+    if found.problem:
+        raise SchemaError(found.problem)
+    return found
+
+
+class ColumnDecoder(SchemaDecoder):
+    """The columns of a statement, for payloads of any writer's schema.
+
+    `make` returns the reader of a parsed schema and the message indexes of its payloads.
+    """
+
+    takes_prefix = True
+
+    def __init__(self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]) -> None:
+        self.text = text
+        self.arrow_type = arrow_type(rows.kind, large=rows.large)
+        self._make = make
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Reader:
+        """Return the reader of a writer's schema."""
+        return self._make(writer, indexes)
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array; the rows of writers that are not alike are decoded apart, and put in order again."""
+        groups: dict[str, list[int]] = {}
+        for number, program in enumerate(programs):
+            if program is not None:
+                groups.setdefault(program.key, []).append(number)
+        if len(groups) == 1:
+            return self._decode(values, programs, selector, starts, stop)
+        numbers = np.frombuffer(selector, np.int32)[: len(values)]
+        places = np.full(len(values), -1, np.int64)
+        taken = without_view(values)
+        parts: list[pa.Array] = []
+        faults: list[Fault] = []
+        done = 0
+        for group in groups.values():
+            rows = np.flatnonzero(np.isin(numbers, group))
+            chosen = [program if number in group else None for number, program in enumerate(programs)]
+            begin = None if starts is None else np.frombuffer(starts, np.int32)[: len(values)][rows]
+            part, found = self._decode(taken.take(pa.array(rows)), chosen, numbers[rows], begin, stop)
+            faults += [fault._replace(row=int(rows[fault.row])) for fault in found]
+            parts.append(pa.nulls(len(rows), self.arrow_type) if stop and found else part)
+            places[rows] = np.arange(done, done + len(rows))
+            done += len(rows)
+        order = pa.array(places, mask=places < 0)
+        return pa.concat_arrays(parts).take(order), sorted(faults, key=lambda fault: fault.row)
+
+    def _decode(
+        self, values: pa.Array, programs: Sequence[Any], selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode the rows of writers that are read together."""
+        first = next(program for program in programs if program is not None)
+        inner = [None if program is None else program.program for program in programs]
+        array, faults = first.decoder.decode(values, inner, selector=selector, starts=starts, stop=stop)
+        if stop and faults:
+            # What was decoded is not known then; a row before it may be lost.
+            before = faults[0].row
+            array, _ = first.decoder.decode(
+                values.slice(0, before), inner, selector=selector, starts=starts, stop=False
+            )
+            _, lost = coerced(array, first.reading, self.arrow_type)
+            return array, lost or faults
+        array, lost = coerced(array, first.reading, self.arrow_type)
+        return array, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults

@@ -1,0 +1,281 @@
+"""What a registered schema holds, in Kafka Connect's types, and how ksqlDB reads it as columns.
+
+ksqlDB reads Avro, Protobuf and JSON Schema through Connect's types. So each language says what its types are there
+(`Source`), and which columns they may be read as, and which columns a schema gives, is the same for all.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from kcodec.errors import Fault, SchemaError
+from kcodec.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
+
+__all__ = ["DECIMAL_PRECISION", "Reading", "Source", "annotated", "inferred_columns", "reading"]
+
+#: Types that the columns of a schema may come to.
+_MAX_TYPES = 10_000
+
+#: Digits of a DECIMAL whose schema names none.
+DECIMAL_PRECISION = 64
+
+
+class Source(Protocol):
+    """A type of a schema, as Connect has it; what is below it is looked at only when it is asked for.
+
+    Attributes
+    ----------
+    type : str
+        ``boolean``, ``int8``, ``int16``, ``int32``, ``int64``, ``float32``, ``float64``, ``string``, ``bytes``,
+        ``array``, ``map`` or ``struct``; empty for what Connect has no type for.
+    logical : str
+        ``Decimal``, ``Date``, ``Time``, ``Timestamp``, or empty.
+    precision, scale : int
+        Of a Decimal; the precision is 0 where the schema names none.
+    """
+
+    @property
+    def type(self) -> str:
+        """Connect's name of the type."""
+
+    @property
+    def logical(self) -> str:
+        """Connect's name of the logical type."""
+
+    @property
+    def precision(self) -> int:
+        """Digits in all."""
+
+    @property
+    def scale(self) -> int:
+        """Digits behind the point."""
+
+    @property
+    def fields(self) -> "Sequence[tuple[str, Source]]":
+        """The fields of a struct."""
+
+    @property
+    def key(self) -> "Source":
+        """The keys of a map."""
+
+    @property
+    def item(self) -> "Source":
+        """The items of an array, the values of a map."""
+
+
+#: The Connect type of a SQL type, and those that are read as it.
+_CONNECT = {
+    "BOOLEAN": ("boolean", ("boolean",)),
+    "INTEGER": ("int32", ("int32", "int16", "int8")),
+    "BIGINT": ("int64", ("int64", "int32", "int16", "int8")),
+    "DOUBLE": ("float64", ("float64", "float32")),
+    "DECIMAL": ("bytes", ("bytes",)),
+    "STRING": ("string", ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")),
+    "BYTES": ("bytes", ("bytes",)),
+    "TIME": ("int32", ("int32", "int16", "int8")),
+    "DATE": ("int32", ("int32", "int16", "int8")),
+    "TIMESTAMP": ("int64", ("int64", "int32", "int16", "int8")),
+    "ARRAY": ("array", ("array",)),
+    "MAP": ("map", ("map",)),
+    "STRUCT": ("struct", ("struct",)),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How a type of a schema is read as a SQL type.
+
+    Attributes
+    ----------
+    kind : SqlType
+        What it is read as.
+    field : str or None
+        The name of the field of a struct that it is; None where the schema has none, so that all is null.
+    problem : str
+        Why it cannot be read, in ksqlDB's words; every value, nulls too, is an error of its row then.
+    parts : tuple of Reading
+        As the parts of `kind`.
+    scale : int
+        Of a Decimal that is read.
+    default : pyarrow.Scalar, optional
+        What stands for its null as a field of a struct, in some type that it is read from.
+    union : callable, optional
+        What reads a union that is given as texts: it returns structs of the members, and faults.
+    is_whole : bool
+        Whether everything in it is read as it is.
+    """
+
+    kind: SqlType
+    field: str | None = ""
+    problem: str = ""
+    parts: "tuple[Reading, ...]" = ()
+    scale: int = 0
+    default: Any = None
+    union: Callable[[Any], tuple[Any, list[Fault]]] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+    is_whole: bool = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        is_plain = not self.problem and self.default is None and self.union is None
+        object.__setattr__(self, "is_whole", is_plain and all(part.is_whole for part in self.parts))
+
+
+def reading(kind: SqlType, source: Source, field: str = "", path: str = "") -> Reading:
+    """Find out how a type is read as a SQL type, as ksqlDB's ``ConnectDataTranslator`` does.
+
+    Every field of a struct is read as the column of exactly its name, or else as the one that it is in upper case; of
+    several fields that are one column the last one counts.
+    """
+    name, accepted = _CONNECT[kind.base]
+    if source.type not in accepted:
+        found = source.type or "null"
+        return Reading(kind, field, f"Cannot deserialize type {found} as type {name} for path: {path}")
+    if source.type == "bytes" and (source.logical == "Decimal") != (kind.base == "DECIMAL"):
+        found = "a Decimal" if source.logical == "Decimal" else "bytes"
+        return Reading(kind, field, f"Cannot read {found} as {kind} for path: {path}")
+    parts: tuple[Reading, ...] = ()
+    if kind.base == "ARRAY":
+        parts = (reading(kind.parts[0], source.item, path=f"{path}->ARRAY"),)
+    elif kind.base == "MAP":
+        key, item = kind.parts
+        parts = (
+            reading(key, source.key, path=f"{path}->MAP_KEY"),
+            reading(item, source.item, path=f"{path}->MAP_VAL"),
+        )
+    elif kind.base == "STRUCT":
+        parts = _fields(kind, source, path)
+    return Reading(kind, field, "", parts, source.scale)
+
+
+def _fields(kind: SqlType, source: Source, path: str) -> tuple[Reading, ...]:
+    columns = {each.name: each for each in kind.fields}
+    found: dict[str, Reading] = {}
+    for name, below in source.fields:
+        column = columns.get(name) or columns.get(name.upper())
+        if column is None:
+            continue
+        before = found.get(column.name)
+        made = reading(column.type, below, name, f"{path}->{column.name}")
+        # ksqlDB reads all of them, one after the other.
+        found[column.name] = before if before is not None and before.problem else made
+    return tuple(found.get(each.name) or Reading(each.type, None) for each in kind.fields)
+
+
+def annotated(found: Reading, source: Any, annotate: "Callable[[Reading, Any], Reading]") -> Reading:
+    """Return a reading with what a language says of it and of its parts beside their types."""
+    if found.problem or found.field is None:
+        return found
+    base = found.kind.base
+    below: list[Any] = []
+    if base == "STRUCT":
+        fields = dict(source.fields)
+        below = [fields.get(part.field) for part in found.parts]
+    elif base in ("ARRAY", "MAP"):
+        below = [source.item] if base == "ARRAY" else [source.key, source.item]
+    parts = tuple(annotated(part, each, annotate) for part, each in zip(found.parts, below, strict=True))
+    return annotate(dataclasses.replace(found, parts=parts), source)
+
+
+def inferred_columns(
+    source: Source, *, wrapped: bool, key: bool, original_names: bool
+) -> tuple[SqlColumn, ...]:
+    """Return the columns that ksqlDB takes from a schema where a statement has none.
+
+    Names are in upper case, unless the schema was chosen by its id. A column that is bare is ROWKEY or ROWVAL. Fields
+    of types that ksqlDB does not have are left out.
+    """
+    kind = "key" if key else "value"
+    inference = _Inference(original_names)
+    if not wrapped:
+        return (SqlColumn("ROWKEY" if key else "ROWVAL", inference.root(source), kind),)
+    if source.type != "struct":
+        raise SchemaError(
+            "Schema returned from schema registry is anonymous type. To use this schema with ksqlDB, set "
+            "'WRAP_SINGLE_VALUE=false' in the WITH clause properties."
+        )
+    record = inference.root(source)
+    if not record.fields:
+        raise SchemaError("Schema does not include any columns with types that ksqlDB supports.")
+    return tuple(SqlColumn(field.name, field.type, kind) for field in record.fields)
+
+
+class _Unsupported(Exception):
+    """A type that ksqlDB does not have."""
+
+
+_LEAVES = {
+    **dict.fromkeys(("int8", "int16", "int32"), "INTEGER"),
+    "int64": "BIGINT",
+    "float32": "DOUBLE",
+    "float64": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "string": "STRING",
+}
+_TIMES = {("int32", "Date"): "DATE", ("int32", "Time"): "TIME", ("int64", "Timestamp"): "TIMESTAMP"}
+_KEYS = ("int8", "int16", "int32", "int64", "boolean", "string")
+
+
+class _Inference:
+    """Makes SQL types; a schema may refer to itself, so that there may be any number of them."""
+
+    def __init__(self, original_names: bool) -> None:
+        self.original_names = original_names
+        self.types = 0
+        #: Names of the fields around a type, the outermost first.
+        self.names: list[str] = []
+
+    def root(self, source: Source) -> SqlType:
+        try:
+            return self.type(source, 0)
+        except _Unsupported as error:
+            raise SchemaError(f"Unsupported type at root of schema: {error}") from None
+
+    def type(self, source: Source, depth: int) -> SqlType:
+        self.types += 1
+        if depth > MAX_NESTING or self.types > _MAX_TYPES:
+            within = f"within {'.'.join(self.names[:3])} " if self.names else ""
+            raise SchemaError(
+                f"types {within}are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}: "
+                "a schema that contains itself has no columns in ksqlDB"
+            )
+        if source.type in _LEAVES:
+            return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
+        if source.type == "bytes":
+            return self.bytes(source)
+        if source.type == "array":
+            return SqlType("ARRAY", item=self.type(source.item, depth + 1))
+        if source.type == "map":
+            if source.key.type not in _KEYS:
+                raise _Unsupported(f"Unsupported type for map key: {source.key.type}")
+            return SqlType("MAP", key=SqlType("STRING"), item=self.type(source.item, depth + 1))
+        if source.type == "struct":
+            return self.struct(source, depth)
+        raise _Unsupported(f"Unsupported type: {source.type}")
+
+    def bytes(self, source: Source) -> SqlType:
+        if source.logical != "Decimal":
+            return SqlType("BYTES")
+        precision = source.precision or DECIMAL_PRECISION
+        if not 0 <= source.scale <= precision:
+            raise SchemaError(
+                "DECIMAL scale must be at least 0 and no more than the precision: "
+                f"DECIMAL({precision},{source.scale})"
+            )
+        return SqlType("DECIMAL", precision, source.scale)
+
+    def struct(self, source: Source, depth: int) -> SqlType:
+        fields: dict[str, SqlField] = {}
+        for name, below in source.fields:
+            named = name if self.original_names else name.upper()
+            self.names.append(name)
+            try:
+                made = SqlField(named, self.type(below, depth + 1))
+            except _Unsupported:
+                continue
+            finally:
+                self.names.pop()
+            if named in fields:
+                raise SchemaError(f"Cannot create field because of field name duplication {named}")
+            fields[named] = made
+        return SqlType("STRUCT", fields=tuple(fields.values()))

@@ -1,0 +1,1 @@
+"""Records of a topic as rows of its statement and back."""

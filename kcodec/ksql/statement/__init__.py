@@ -1,0 +1,1 @@
+"""ksqlDB's statements: their text, and what they say."""
