@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcodec_spark.dead_letters import dead_letters
     from kcodec_spark.debezium import unwrap
     from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
+    from kcodec_spark.frames import decode, encode
     from kcodec_spark.json import from_json, to_json
     from kcodec_spark.json_schema import from_json_schema, to_json_schema
     from kcodec_spark.kafka import register_kafka
@@ -43,9 +44,11 @@ __all__ = [
     "consumer_lag",
     "dead_letters",
     "decimal_to_text",
+    "decode",
     "decode_consumer_offsets",
     "decode_decimal",
     "decode_transaction_state",
+    "encode",
     "encode_decimal",
     "from_avro",
     "from_connect_json",
@@ -82,9 +85,11 @@ _MODULES = {
     "consumer_lag": ".lag",
     "dead_letters": ".dead_letters",
     "decimal_to_text": ".decimals",
+    "decode": ".frames",
     "decode_consumer_offsets": ".protocol",
     "decode_decimal": ".decimals",
     "decode_transaction_state": ".protocol",
+    "encode": ".frames",
     "encode_decimal": ".decimals",
     "from_avro": ".avro",
     "from_connect_json": ".connect",

@@ -74,7 +74,7 @@ def _to_avro(kind: "DataType", nullable: bool, record_name: str, namespace: str)
             "precision": kind.precision,
             "scale": kind.scale,
         }
-    elif isinstance(kind, spark.TimeType):
+    elif type(kind).__name__ == "TimeType":
         tree = {"type": "long", "logicalType": "time-micros", CATALYST_TYPE: kind.simpleString()}
     elif isinstance(kind, spark.DayTimeIntervalType):
         tree = {"type": "long", CATALYST_TYPE: kind.simpleString()}

@@ -16,7 +16,8 @@ from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.codecs import Reading
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.ship import check_local_python, needed_spark, shipped
+from kcodec_spark.session import abilities
+from kcodec_spark.ship import check_local_python, shipped
 from kcodec_spark.types import all_nullable, from_arrow_type, sent_type
 from kcodec_spark.udf import (
     UNWRITTEN_FIELDS,
@@ -38,10 +39,12 @@ __all__ = [
     "computed",
     "decode_udf",
     "decoded",
+    "decoding",
     "encode_udf",
     "encoded",
     "encoded_by_shape",
     "encoded_within",
+    "encoding",
     "is_several",
     "quoted",
 ]
@@ -59,7 +62,7 @@ def decoded(
     beside: "Sequence[Column | str]" = (),
 ) -> "Column":
     """Return the column that decodes another; `beside` are further ones that the reader takes. See `decode_udf`."""
-    read, kind = _decoding(reading, rows)
+    read, kind = decoding(reading, rows)
     udf = _udf(name, read, kind, deterministic)
     column = udf(as_column(data), *(as_column(each) for each in beside))
     steps = [] if reading.marked is None else casts(kind, reading.marked)
@@ -71,14 +74,11 @@ def decoded(
 
 
 def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bool) -> Any:
-    """Make the UDF that decodes a column; if the reader takes more arrays than one, so does the UDF.
-
-    With mode PERMISSIVE all fields of the result become nullable. Plans show `name`.
-    """
-    return _udf(name, *_decoding(reading, rows), deterministic)
+    """Make the UDF by which SQL decodes a column; with mode PERMISSIVE all fields of the result become nullable."""
+    return _udf(name, *decoding(reading, rows), deterministic, for_sql=True)
 
 
-def _decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
+def decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
     """Return what the executors decode by, and Spark's type of the result."""
     column = rows.corrupt_column
     spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column))
@@ -121,20 +121,28 @@ def encoded_by_shape(data: "Sequence[Column | str]", write: Writer, name: str, r
 
 def encode_udf(write: Writer, name: str, rows: RowsOptions) -> Any:
     """Make the UDF that encodes, by a function of arrays; `name` is what plans show."""
-    from pyspark.sql.types import BinaryType
+    if not abilities().arrow_functions:
+        raise ConfigError(
+            f"{name}: before Spark 4.1 a column loses types on its way to Python: kcodec_spark.encode(df, ...) writes "
+            "whole DataFrames there"
+        )
+    function, kind, deterministic = encoding(write, rows)
+    return _udf(name, function, kind, deterministic)
 
+
+def encoding(write: Writer, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType, bool]":
+    """Return what the executors encode by, Spark's type of the result, and whether Spark may call it more than once."""
     column = rows.corrupt_column
     write = functools.partial(write_checked, write)
     if not rows.permissive:
-        return _udf(name, write, BinaryType(), True)
+        return write, from_arrow_type(pa.binary()), True
     if column is not None and column.lower() == "value":
         raise ConfigError("columnNameOfCorruptRecord: value is the field of what is written")
     kind = (
         pa.struct([("value", pa.binary()), (column, pa.struct(UNWRITTEN_FIELDS))]) if column else pa.binary()
     )
-    permissive = functools.partial(encode_permissive, write, column)
     # Spark would call a deterministic one for each of the two fields.
-    return _udf(name, permissive, from_arrow_type(kind), column is None)
+    return functools.partial(encode_permissive, write, column), from_arrow_type(kind), column is None
 
 
 def computed(
@@ -168,12 +176,14 @@ def _shown(data: Any) -> str:
 
 def as_column(data: Any) -> "Column":
     """Return a column, or the one of a name."""
-    from pyspark.sql import Column
     from pyspark.sql import functions as F
 
-    if not isinstance(data, (str, Column)):
+    if isinstance(data, str):
+        return F.col(data)
+    # Before Spark 4.0 a Connect session's columns have a class of their own.
+    if type(data).__name__ != "Column" or not type(data).__module__.startswith("pyspark."):
         raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
-    return F.col(data) if isinstance(data, str) else data
+    return data
 
 
 def quoted(*names: str) -> str:
@@ -199,19 +209,54 @@ def _columns(data: Any, name: str) -> "tuple[Column, list[Column]]":
     return F.struct(*columns), columns
 
 
-def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", deterministic: bool) -> Any:
-    import pyspark
+def _udf(
+    name: str,
+    function: Callable[..., pa.Array],
+    returns: "DataType",
+    deterministic: bool,
+    *,
+    for_sql: bool = False,
+) -> Any:
+    """Make a UDF of a function of Arrow arrays; `for_sql` where SQL calls it by its name, and takes what it returns."""
     from pyspark import cloudpickle
-
-    try:
-        from pyspark.sql.functions import arrow_udf
-    except ImportError:
-        raise ConfigError(needed_spark(pyspark.__version__)) from None
+    from pyspark.sql.types import ArrayType, StructField, StructType
 
     check_booleans(deterministic=deterministic)
     check_local_python()
-    work = loader(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level, name)
+    content = cloudpickle.dumps(function)
+    marker, level = shipped(), logging.getLogger("kcodec").level
+    form = None
+    if not abilities().arrow_functions:
+        form = "plain" if not isinstance(returns, StructType) else "frame" if for_sql else "boxed"
+    work = loader(content, marker, level, name, form)
     # What plans and unnamed columns show.
     work.__name__ = name
-    udf = arrow_udf(work, returns)
-    return udf if deterministic else udf.asNondeterministic()
+    if form is None:
+        from pyspark.sql.functions import arrow_udf
+
+        udf: Any = arrow_udf(work, returns)
+    else:
+        import pandas as pd
+        from pyspark.sql.functions import pandas_udf
+
+        # What Spark takes to be a function of columns by.
+        work.__annotations__ = {"columns": pd.Series, "return": pd.Series}
+        if form == "boxed":
+            returns = ArrayType(returns)
+        elif form == "frame":
+            # Columns of a DataFrame may be null, whatever is declared.
+            returns = StructType([StructField(field.name, field.dataType) for field in returns])
+        udf = pandas_udf(work, returns)
+    if not deterministic:
+        udf = udf.asNondeterministic()
+    return _unboxed(udf, name) if form == "boxed" else udf
+
+
+def _unboxed(udf: Any, name: str) -> "Callable[..., Column]":
+    """Return what calls a UDF of lists of one item, and takes the item."""
+
+    def call(*columns: Any) -> "Column":
+        column: Column = udf(*columns).getItem(0)
+        return column.alias(f"{name}({', '.join(map(_shown, columns))})")
+
+    return call

@@ -25,7 +25,7 @@ def importer(marker: str | None, version: str = __version__) -> Callable[[str], 
             import sys
             from pathlib import Path
 
-            from pyspark.core.files import SparkFiles
+            from pyspark import SparkFiles
 
             # In a streaming query Spark puts what was shipped into the folder of a session made for the
             # query, but has workers look in the folder above it, and what plans the query in one beside it.

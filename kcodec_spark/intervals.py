@@ -19,15 +19,15 @@ from kcodec_spark.avro_schemas import CATALYST_TYPE
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["casts", "marked_schema", "read_durations", "with_durations", "without_intervals"]
+__all__ = ["MONTHS", "casts", "marked_schema", "read_durations", "with_durations", "without_intervals"]
 
 _DAY_TIME = ("day", "hour", "minute", "second")
 _YEAR_MONTH = ("year", "month")
 _INTERVAL = re.compile(r"interval (\w+)(?: to (\w+))?")
 _TIME = re.compile(r"time\(([0-6])\)")
 
-#: Arrow's intervals of months, as Spark sends them.
-_MONTHS = pa.lib.Type_INTERVAL_MONTHS
+#: The id of Arrow's intervals of months, as Spark sends them; older pyarrow has no name for it.
+MONTHS = getattr(pa.lib, "Type_INTERVAL_MONTHS", 21)
 
 
 def marked_schema(text: str) -> Schema | None:
@@ -100,7 +100,7 @@ def _marked(kind: "DataType", schema: Schema, as_months: bool) -> "DataType":
     if isinstance(kind, spark.IntegerType):
         ends = _ends(schema, "int", _YEAR_MONTH)
         return spark.YearMonthIntervalType(*((1, 1) if as_months else ends)) if ends else kind
-    if isinstance(kind, spark.TimeType):
+    if type(kind).__name__ == "TimeType":
         found = _TIME.fullmatch(str(schema.props.get(CATALYST_TYPE)))
         return spark.TimeType(int(found[1])) if found else kind
     return kind
@@ -152,7 +152,7 @@ def without_intervals(array: pa.Array) -> pa.Array:
 def _without_intervals(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_duration(kind):
         return pa.int64()
-    if kind.id == _MONTHS:
+    if kind.id == MONTHS:
         return pa.int32()
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_without_intervals(field.type)) for field in kind])

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from kcodec.errors import ConfigError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -15,6 +17,11 @@ def register_segments(spark: "SparkSession") -> None:
     ----------
     spark : SparkSession
         Classic or Connect. kcodec must be installed where it runs Python.
+
+    Raises
+    ------
+    ConfigError
+        If this pyspark is older than 4.0.
 
     Notes
     -----
@@ -42,6 +49,11 @@ def register_segments(spark: "SparkSession") -> None:
     >>> register_segments(spark)                                                        # doctest: +SKIP
     >>> spark.read.format("kcodec_segment").load("/var/lib/kafka/orders-0/*.log")       # doctest: +SKIP
     """
-    from kcodec_spark.segment_source import SegmentDataSource
+    try:
+        from kcodec_spark.segment_source import SegmentDataSource
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark.sql.datasource":
+            raise
+        raise ConfigError("kcodec_segment needs the Python data sources of Spark 4.0") from None
 
     spark.dataSource.register(SegmentDataSource)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -21,16 +20,19 @@ from typing import TYPE_CHECKING, Any
 from kcodec import __version__
 from kcodec.errors import ConfigError
 from kcodec_spark.options import read_options
+from kcodec_spark.session import abilities, version_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_local_python", "check_server", "needed_spark", "ship", "shipped"]
+__all__ = ["ServerReport", "check_local_python", "check_server", "ship", "shipped"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
 _EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
-_OLDEST_SPARK = (4, 1)
+_OLDEST_SPARK = (3, 5)
+#: What is said where functions of Arrow arrays are missing.
+_BY_PANDAS = "ready: from_* functions run as pandas UDFs, and kcodec_spark.encode takes the place of to_*"
 _MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 #: Package -> name of the empty file that marks the latest archive of it.
@@ -109,7 +111,12 @@ def ship(spark: "SparkSession") -> None:
         raise ConfigError(reason)
     for name in _PACKAGES:
         # Unpacked below the session's folder, which is on the workers' path, under the package's name.
-        spark.addArtifacts(f"{_archive(name)}#{name}", archive=True)
+        archive = f"{_archive(name)}#{name}"
+        if hasattr(spark, "addArtifacts"):
+            spark.addArtifacts(archive, archive=True)
+        else:
+            # A classic session before Spark 4.0 has no folder of its own.
+            spark.sparkContext.addArchive(archive)
 
 
 def shipped() -> str | None:
@@ -228,8 +235,9 @@ def check_server(
     from pyspark.errors import PySparkException
 
     settings = read_options(options).registry
-    if tuple(map(int, re.findall(r"\d+", spark.version)[:2])) < _OLDEST_SPARK:
-        return ServerReport(None, None, None, needed_spark(spark.version), False, registry)
+    if version_of(spark.version) < _OLDEST_SPARK:
+        needed = f"Spark {'.'.join(map(str, _OLDEST_SPARK))} or newer is needed, this is {spark.version}"
+        return ServerReport(None, None, None, needed, False, registry)
     try:
         found = json.loads(_ask(spark, registry, settings))
     except PySparkException as error:
@@ -238,12 +246,8 @@ def check_server(
     if not advice and found["registry"]:
         advice = f"the workers cannot ask the registry: {found['registry']}"
     has = found["python"], found["pyarrow"], found["kcodec"]
-    return ServerReport(*has, advice or "ready", not advice, registry)
-
-
-def needed_spark(version: str) -> str:
-    """Return what is wrong with a version of Spark that is too old."""
-    return f"Spark {'.'.join(map(str, _OLDEST_SPARK))} or newer is needed, this is {version}"
+    ready = "ready" if abilities(spark).arrow_functions else _BY_PANDAS
+    return ServerReport(*has, advice or ready, not advice, registry)
 
 
 def _ask(

@@ -12,6 +12,8 @@ from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.plan.failure import step
 from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
+from kcodec_spark.intervals import MONTHS
+from kcodec_spark.session import abilities
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -136,9 +138,10 @@ def _simple_types() -> "dict[int, DataType]":
         ids.Type_DATE32: spark.DateType(),
         ids.Type_DATE64: spark.DateType(),
         ids.Type_TIME32: spark.IntegerType(),
-        ids.Type_TIME64: spark.TimeType(6),
+        # Below 4.1 there is no such type: the number of its units.
+        ids.Type_TIME64: spark.TimeType(6) if abilities().time_type else spark.LongType(),
         ids.Type_DURATION: spark.DayTimeIntervalType(),
-        ids.Type_INTERVAL_MONTHS: spark.YearMonthIntervalType(),
+        MONTHS: spark.YearMonthIntervalType(),
     }
 
 
@@ -186,6 +189,8 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
         return pa.int64() if kind.unit == "ns" else pa.timestamp("us", kind.tz and "UTC")
     if types.is_decimal(kind):
         return pa.decimal128(kind.precision, kind.scale)
+    if types.is_time64(kind) and not abilities().time_type:
+        return pa.int64()
     return _SENT.get(kind.id, kind)
 
 

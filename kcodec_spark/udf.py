@@ -195,12 +195,23 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
     return pa.StructArray.from_arrays(list(columns), fields=fields)
 
 
-def loader(content: bytes, marker: str | None, level: int, name: str) -> Callable[..., pa.Array]:
-    """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first."""
+def loader(
+    content: bytes, marker: str | None, level: int, name: str, form: str | None = None
+) -> Callable[..., Any]:
+    """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first.
+
+    With a `form` it is one of pandas' Series, whatever it says of itself; see `kcodec_spark.series`.
+    """
     find = importer(marker)
 
+    # Spark looks at what it takes and returns.
     def work(*columns: pa.Array) -> pa.Array:
-        result: pa.Array = find("kcodec_spark.worker").load(content, level, name)(*columns)
-        return result
+        function: Any = find("kcodec_spark.worker").load(content, level, name)
+        array: pa.Array
+        if form is None:
+            array = function(*columns)
+            return array
+        array = find("kcodec_spark.series").call(function, form, *columns)
+        return array
 
     return work

@@ -3,6 +3,8 @@
 import logging
 from typing import TYPE_CHECKING
 
+from kcodec.errors import ConfigError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -20,7 +22,7 @@ def register_kafka(spark: "SparkSession") -> None:
     Raises
     ------
     ConfigError
-        If the workers of a classic session on this machine run another Python.
+        If the workers of a classic session on this machine run another Python, or this pyspark is older than 4.0.
 
     Notes
     -----
@@ -37,8 +39,16 @@ def register_kafka(spark: "SparkSession") -> None:
     ...            "schemaRegistryAddress": "http://registry:8081", "value.format": "avro"}
     >>> spark.read.format("kcodec_kafka").options(**options).load()                     # doctest: +SKIP
     """
+    import pyspark
+
     from kcodec_spark.kafka.source import data_source
+    from kcodec_spark.session import version_of
     from kcodec_spark.ship import check_local_python, shipped
 
+    if version_of(pyspark.__version__) < (4, 0):
+        raise ConfigError(
+            f"kcodec_kafka needs the Python data sources of Spark 4.0, this is {pyspark.__version__}: read topics by "
+            "Spark's source kafka, and decode their values by from_avro and its like"
+        )
     check_local_python()
     spark.dataSource.register(data_source(shipped(), logging.getLogger("kcodec").level))

@@ -21,7 +21,6 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         DataSource,
         DataSourceArrowWriter,
         DataSourceReader,
-        DataSourceStreamArrowWriter,
         DataSourceStreamReader,
         InputPartition,
         WriterCommitMessage,
@@ -34,6 +33,14 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         streams = (DataSourceStreamReader, SupportsTriggerAvailableNow)
     except ImportError:
         # Of Spark 4.2.
+        pass
+    stream_writers: tuple[type, ...] = ()
+    try:
+        from pyspark.sql.datasource import DataSourceStreamArrowWriter
+
+        stream_writers = (DataSourceStreamArrowWriter,)
+    except ImportError:
+        # Of Spark 4.1.
         pass
     find: Callable[[str], Any] = importer(marker)
 
@@ -114,7 +121,7 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
     class KafkaWriter(Writes, DataSourceArrowWriter):  # type: ignore[misc]
         """Of a batch."""
 
-    class KafkaStreamWriter(Writes, DataSourceStreamArrowWriter):  # type: ignore[misc]
+    class KafkaStreamWriter(Writes, *stream_writers):  # type: ignore[misc]
         """Of each micro-batch."""
 
     class KafkaDataSource(DataSource):  # type: ignore[misc]
@@ -148,6 +155,10 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
             return KafkaWriter(module("sink").make(dict(self.options), schema))
 
         def streamWriter(self, schema: Any, overwrite: bool) -> KafkaStreamWriter:
+            if not stream_writers:
+                raise ValueError(
+                    "streams are written to kcodec_kafka from Spark 4.1 on: before, foreachBatch writes each batch"
+                )
             return KafkaStreamWriter(module("sink").make(dict(self.options), schema))
 
     return KafkaDataSource

@@ -24,9 +24,14 @@ HERE = Path(__file__).parent
 #: What the broker and Spark need, and what the registry needs.
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
-#: What has an environment of its own: the thin client, without Spark's Java, py4j and a client of a registry; and a
-#: program that shows topics on the terminal.
-ENVIRONMENTS = {"thin": ("pyspark-client==4.2.0",), "kaskade": ("kaskade==5.1.0",)}
+#: What has an environment of its own: the thin client, without Spark's Java, py4j and a client of a registry; a program
+#: that shows topics on the terminal; and what clusters run that have an older Spark.
+ENVIRONMENTS = {
+    "thin": ("pyspark-client==4.2.0",),
+    "kaskade": ("kaskade==5.1.0",),
+    "spark-3.5": ("pyspark[connect]==3.5.9", "numpy<2", "pandas<2.3", "pyarrow<19", "setuptools<81"),
+    "spark-4.0": ("pyspark[connect]==4.0.5", "numpy<3", "pandas<3", "pyarrow<22"),
+}
 
 _MINUTES = 15
 
@@ -185,7 +190,7 @@ def spark_jars() -> str:
 
 @functools.cache
 def python(name: str) -> str:
-    """Return the Python of an environment of its own, which has not kcodec: ``thin`` or ``kaskade``."""
+    """Return the Python of an environment of its own, which has not kcodec; see `ENVIRONMENTS`."""
     packages = ENVIRONMENTS[name]
 
     def install(folder: Path) -> None:

@@ -1,0 +1,111 @@
+"""Arrow arrays in and out of Spark's pandas UDFs: what Spark 3.5 and 4.0 have instead of functions of Arrow arrays.
+
+What a pandas UDF returns is converted value by value, and loses types on the way: digits of decimals in lists, null
+structs, dates before 1677. Two habits of Spark's serializer let an Arrow array through as it is:
+
+- a Series over an extension array that has ``__arrow_array__`` becomes what that returns;
+- before that, nested values are converted by ``Series.apply``, for which an extension array is asked to ``map`` itself.
+
+A struct would have to be a DataFrame, which knows no null row. So it comes as a list of one struct, whose item the
+query takes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pandas.api.extensions import ExtensionArray, ExtensionDtype
+
+__all__ = ["call"]
+
+
+class _ArrowDtype(ExtensionDtype):  # type: ignore[misc]
+    """The dtype of `_ArrowArray`: objects, as far as Spark is concerned."""
+
+    name = "kcodec"
+    type = object
+    kind = "O"
+    na_value = None
+
+    @classmethod
+    def construct_array_type(cls) -> Any:
+        return _ArrowArray
+
+
+class _ArrowArray(ExtensionArray):  # type: ignore[misc]
+    """An Arrow array that pandas carries and nobody looks into."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self._array = array
+
+    @property
+    def dtype(self) -> _ArrowDtype:
+        return _ArrowDtype()
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._array.nbytes)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, item: Any) -> Any:
+        # pandas looks at the first value of what `map` returns, to see whether it is a Series.
+        return None if isinstance(item, (int, np.integer)) else self
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
+        # Spark has names of its own for the items of lists and the entries of maps.
+        return self._array if type is None or type == self._array.type else self._array.cast(type)
+
+    def isna(self) -> Any:
+        return np.zeros(len(self._array), bool)
+
+    def copy(self) -> "_ArrowArray":
+        return self
+
+    def map(self, mapper: Any, na_action: Any = None) -> "_ArrowArray":
+        """Return the array, whose values need none of Spark's conversions."""
+        return self
+
+
+def call(function: Callable[..., pa.Array], form: str, *columns: "pd.Series[Any]") -> Any:
+    """Call a function of Arrow arrays with what Spark gives to a pandas UDF, and return what Spark takes from it.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns Arrow arrays.
+    form : {"plain", "boxed", "frame"}
+        Whether the result is a column; a struct, for which there is to be a list of one; or a struct as Spark's SQL
+        takes it, a DataFrame of its fields, in which null rows are rows of nulls.
+    columns : pandas.Series
+        Bytes, texts or whole numbers, or lists of structs of them, as objects where there are nulls.
+    """
+    array = function(*map(_arrow, columns))
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if form == "boxed":
+        offsets = pa.array(np.arange(len(array) + 1, dtype=np.int32))
+        array = pa.ListArray.from_arrays(offsets, array)
+    elif form == "frame":
+        names = [field.name for field in array.type]
+        return pd.DataFrame(
+            {name: _ArrowArray(part) for name, part in zip(names, array.flatten(), strict=True)}
+        )
+    return pd.Series(_ArrowArray(array))
+
+
+def _arrow(column: "pd.Series[Any]") -> pa.Array:
+    if isinstance(column, pd.DataFrame):
+        raise TypeError(
+            "structs reach a function as pandas DataFrames on this version of Spark, which lose types"
+        )
+    array = pa.array(column, from_pandas=True)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_floating(array.type):
+        # Whole numbers, among which there are nulls.
+        return array.cast(pa.int64())
+    return array.cast(pa.binary()) if pa.types.is_null(array.type) else array

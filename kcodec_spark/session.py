@@ -1,0 +1,90 @@
+"""What the Spark of a session can do: asked of what is there, as vendors give versions numbers of their own."""
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Abilities", "abilities", "version_of"]
+
+#: The first version of Apache Spark that has both.
+_FULL = (4, 1)
+
+
+class Abilities(NamedTuple):
+    """What functions of this package depend on.
+
+    Attributes
+    ----------
+    arrow_functions : bool
+        Whether functions of Arrow arrays run: `pyspark.sql.functions.arrow_udf`.
+    time_type : bool
+        Whether there is a type for times of the day.
+    """
+
+    arrow_functions: bool
+    time_type: bool
+
+
+#: What servers of Spark Connect can do, by session.
+_servers: "weakref.WeakKeyDictionary[Any, Abilities]" = weakref.WeakKeyDictionary()
+
+
+def abilities(spark: "SparkSession | None" = None) -> Abilities:
+    """Return what the session can do that functions would be run in; without one, what this pyspark can.
+
+    Parameters
+    ----------
+    spark : SparkSession, optional
+        The active one, if it is not given.
+    """
+    from pyspark.sql import functions, types
+    from pyspark.sql.utils import is_remote
+
+    here = Abilities(hasattr(functions, "arrow_udf"), hasattr(types, "TimeType"))
+    if not here.arrow_functions or not is_remote():
+        return here
+    session = spark if spark is not None else _active()
+    if session is None:
+        return here
+    if session not in _servers:
+        # A server may be older than its client, and one that calls itself older may have them all the same.
+        known = version_of(session.version) >= _FULL or _runs_arrow_functions(session)
+        _servers[session] = here if known else Abilities(False, False)
+    return _servers[session]
+
+
+def version_of(text: str) -> tuple[int, int]:
+    """Return major and minor version.
+
+    Examples
+    --------
+    >>> version_of("4.1.0-preview2")
+    (4, 1)
+    """
+    major, minor = text.split(".")[:2]
+    return int(major), int("".join(digit for digit in minor if digit.isdigit()) or 0)
+
+
+def _active() -> Any:
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.active()
+    except Exception:
+        # Without a session Spark's classes raise errors of several kinds.
+        return None
+
+
+def _runs_arrow_functions(session: Any) -> bool:
+    """Run a query of one row: servers that do not know these functions refuse it before they start a worker."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.functions import arrow_udf
+
+    same = arrow_udf(lambda column: column, "bigint")
+    try:
+        session.range(1).select(same("id")).collect()
+    except PySparkException:
+        return False
+    return True

@@ -1,0 +1,180 @@
+"""What functions do in a classic session of a Spark before 4.1; run in an environment of its own, prints JSON."""
+
+import json
+import sys
+
+import pyarrow as pa
+import pyspark
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import kcodec
+from kcodec_spark import check_server, decode, encode, from_avro, from_json, register, to_avro
+
+SCHEMA = {
+    "type": "record",
+    "name": "Odd",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "text", "type": ["null", "string"]},
+        {
+            "name": "price",
+            "type": {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 4},
+        },
+        {
+            "name": "prices",
+            "type": {
+                "type": "array",
+                "items": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}],
+            },
+        },
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "local", "type": ["null", {"type": "long", "logicalType": "local-timestamp-micros"}]},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "time", "type": ["null", {"type": "long", "logicalType": "time-micros"}]},
+        {"name": "scores", "type": {"type": "map", "values": {"type": "array", "items": "int"}}},
+        {
+            "name": "inner",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "Inner",
+                    "fields": [
+                        {"name": "x", "type": ["null", "int"]},
+                        {
+                            "name": "times",
+                            "type": {
+                                "type": "array",
+                                "items": ["null", {"type": "long", "logicalType": "timestamp-micros"}],
+                            },
+                        },
+                    ],
+                },
+            ],
+        },
+        {"name": "raw", "type": "bytes"},
+    ],
+}
+
+
+def payloads(codec: kcodec.AvroCodec) -> list[bytes]:
+    """Return what no conversion by pandas leaves as it is: dates of 1500, hours that a clock shows twice or never."""
+    year_1500, summer, winter = -14831769600000000, 1729987199999999, 1729992600000000
+    rows = [
+        {
+            "id": 2**60,
+            "text": None,
+            "price": 12345678901234567890,
+            "prices": [120, None],
+            "at": year_1500,
+            "local": None,
+            "day": -171607,
+            "time": 3723000004,
+            "scores": {"a": [1, 2], "b": []},
+            "inner": None,
+            "raw": b"\0\xff",
+        },
+        {
+            "id": -5,
+            "text": "ü€𝄞",
+            "price": -1,
+            "prices": [],
+            "at": summer,
+            "local": 1711852200000000,
+            "day": 19723,
+            "time": None,
+            "scores": {},
+            "inner": {"x": None, "times": [None, winter]},
+            "raw": b"",
+        },
+    ]
+    return codec.encode(pa.array([_exact(row) for row in rows], codec.arrow_type)).to_pylist()
+
+
+def _exact(row: dict) -> dict:
+    from datetime import datetime, timedelta, timezone
+    from decimal import Decimal
+
+    epoch = datetime(1970, 1, 1)
+
+    def moment(number: int | None) -> datetime | None:
+        return (
+            None if number is None else (epoch + timedelta(microseconds=number)).replace(tzinfo=timezone.utc)
+        )
+
+    inner = row["inner"] and {**row["inner"], "times": [moment(each) for each in row["inner"]["times"]]}
+    local, time = row["local"], row["time"]
+    return {
+        **row,
+        "price": Decimal(row["price"]).scaleb(-4),
+        "prices": [None if each is None else Decimal(each).scaleb(-2) for each in row["prices"]],
+        "at": moment(row["at"]),
+        "local": None if local is None else epoch + timedelta(microseconds=local),
+        "day": (epoch + timedelta(days=row["day"])).date(),
+        "time": None if time is None else (epoch + timedelta(microseconds=time)).time(),
+        "inner": inner,
+    }
+
+
+def main() -> None:
+    builder = SparkSession.builder.master("local[1]").config("spark.sql.session.timeZone", "Europe/Berlin")
+    for name, value in json.loads(sys.argv[1]).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    text = json.dumps(SCHEMA)
+    codec = kcodec.AvroCodec(text)
+    values = payloads(codec)
+    df = spark.createDataFrame([(value,) for value in [*values, None]], "value binary")
+    told = {
+        "spark": pyspark.__version__,
+        "ready": check_server(spark).ready,
+        "server": str(check_server(spark)),
+    }
+    told["type"] = df.select(from_avro("value", text).alias("r")).schema["r"].dataType.simpleString()
+
+    # What Spark itself writes of the column tells whether a value was changed on its way.
+    shown = df.select(F.to_json(from_avro("value", text)).alias("r")).collect()
+    told["rows"] = [row.r for row in shown]
+    told["null"] = df.select(from_avro("value", text).isNull().alias("r")).collect()[-1].r
+    kept = df.select(from_avro("value", text).alias("r")).where("r.id < 0").select("r.text").collect()
+    told["filtered"] = [row.text for row in kept]
+    some = df.select(from_avro("value", text, fields=["id", "prices"]).alias("r"))
+    told["fields"] = some.select("r.*").columns
+
+    bad = spark.createDataFrame([(values[1],), (b"\x01",), (None,)], "value binary")
+    lax = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
+    found = bad.select(from_avro("value", text, lax).alias("r")).select("r.id", "r.bad.code", "r.bad.bytes")
+    told["permissive"] = [
+        [row.id, row.code, None if row.bytes is None else bytes(row.bytes).hex()] for row in found.collect()
+    ]
+    try:
+        bad.select(from_avro("value", text)).collect()
+    except Exception as error:
+        told["failfast"] = str(error)
+
+    register(spark, {"odd_of": codec, "item": kcodec.AvroCodec('"long"')})
+    df.createOrReplaceTempView("odd")
+    rows = spark.sql("SELECT odd_of(value).id AS id, odd_of(value).at AS at FROM odd").collect()
+    told["sql"] = [row.id for row in rows]
+    told["plain"] = spark.sql("SELECT item(X'0e') AS item").collect()[0].item
+
+    documents = spark.createDataFrame([('{"a": [1.25, null]}',), (None,)], "value string")
+    listed = documents.select(F.to_json(from_json("value", "a ARRAY<DECIMAL(20,2)>")).alias("r")).collect()
+    told["text"] = [row.r for row in listed]
+
+    try:
+        to_avro("value")
+    except kcodec.ConfigError as error:
+        told["to_avro"] = str(error)
+    decoded = decode(df, {"order": ("value", codec)})
+    again = encode(decoded, {"again": ("order", codec)}, keep=["value"]).collect()
+    told["again"] = [row.again == row.value for row in again]
+    worse = decode(bad, {"order": ("value", codec)}, keep=[], options=lax).select("order.bad.code").collect()
+    told["frame"] = [row.code for row in worse]
+    spark.stop()
+    print(json.dumps(told))
+
+
+main()

@@ -1,0 +1,66 @@
+"""Spark before 4.1, which has no functions of Arrow arrays: in an environment of its own, with the same answers."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import artifacts
+import pytest
+from processes import ENDS_WITH_US, SPARK
+
+HERE = Path(__file__).parent
+ROWS = [
+    '{"id":1152921504606846976,"price":1234567890123456.7890,"prices":[1.20,null],"at":"1500-01-01T00:53:28.000+00:53",'
+    '"day":"1500-02-27","time":3723000004,"scores":{"a":[1,2],"b":[]},"raw":"AP8="}',
+    '{"id":-5,"text":"ü€𝄞","price":-0.0001,"prices":[],"at":"2024-10-27T01:59:59.999+02:00",'
+    '"local":"2024-03-31T02:30:00.000","day":"2024-01-01","scores":{},'
+    '"inner":{"times":[null,"2024-10-27T02:30:00.000+01:00"]},"raw":""}',
+    None,
+]
+
+
+@pytest.mark.parametrize("name", ["spark-3.5", "spark-4.0"])
+def test_functions(name):
+    python = artifacts.had(lambda: artifacts.python(name))
+    artifacts.had(lambda: artifacts.java(artifacts.SPARK_JAVA))
+    environment = {**os.environ, "PYSPARK_PYTHON": python, "PYTHONPATH": str(HERE.parents[1])}
+    # The archive of classes is that of the newest Spark.
+    environment.pop("JDK_JAVA_OPTIONS", None)
+    environment.pop("SPARK_CONNECT_MODE_ENABLED", None)
+    done = subprocess.run(
+        [*ENDS_WITH_US, python, str(HERE / "older_session.py"), json.dumps(SPARK)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["spark"].startswith(name.removeprefix("spark-"))
+    assert told["ready"]
+    assert told["server"].endswith(
+        "ready: from_* functions run as pandas UDFs, and kcodec_spark.encode takes the place of to_*"
+    )
+    assert told["type"] == (
+        "struct<id:bigint,text:string,price:decimal(38,4),prices:array<decimal(12,2)>,at:timestamp,"
+        "local:timestamp_ntz,day:date,time:bigint,scores:map<string,array<int>>,"
+        "inner:struct<x:int,times:array<timestamp>>,raw:binary>"
+    )
+    # Newer ones print the seconds of an offset too.
+    assert [row and row.replace("+00:53:28", "+00:53") for row in told["rows"]] == ROWS
+    assert told["null"] is True
+    assert told["filtered"] == ["ü€𝄞"]
+    assert told["fields"] == ["id", "prices"]
+    assert told["permissive"] == [[-5, None, None], [None, "truncated", "01"], [None, None, None]]
+    assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in told["failfast"]
+    assert told["sql"] == [2**60, -5, None]
+    assert told["plain"] == 7
+    assert told["text"] == ['{"a":[1.25,null]}', None]
+    assert told["to_avro"] == (
+        "to_avro: before Spark 4.1 a column loses types on its way to Python: kcodec_spark.encode(df, ...) writes "
+        "whole DataFrames there"
+    )
+    assert told["again"] == [True, True, True]
+    assert told["frame"] == [None, "truncated", None]
