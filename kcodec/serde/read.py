@@ -190,14 +190,24 @@ class ColumnReader:
         sources = {key: source for key, source in known if source is not None}
         if len(sources) < len(keys) or self._texts is None:
             with self._lock:
-                self.decoder()
-                sources = self._look_up(list(keys), errors)
+                sources = self._ready(list(keys), errors)
         decoder = None if self._texts is None else self.decoder()
         return ReadingSteps(
             framed,
             lambda part, stop: self._decode(part, sources, decoder, errors, stop),
             pa.null() if decoder is None else decoder.arrow_type,
         )
+
+    def _ready(self, keys: list[Key], errors: str) -> dict[Key, Source]:
+        """Find out how the payloads of keys are read; where nothing is, as the reader's schema is wrong, they say so."""
+        try:
+            self.decoder()
+        except SchemaError as error:
+            if errors == "raise":
+                raise
+            reason = f"the reader's schema: {error}"
+            return {key: _unread(key, "schema_error", reason) for key in keys}
+        return self._look_up(keys, errors)
 
     def _is_known(self, key: Key) -> bool:
         """Return whether payloads of a key have been read, by a decoder that checks their prefix."""
