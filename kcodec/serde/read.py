@@ -199,7 +199,7 @@ class ColumnReader:
         )
 
     def _ready(self, keys: list[Key], errors: str) -> dict[Key, Source]:
-        """Find out how the payloads of keys are read; where nothing is, as the reader's schema is wrong, they say so."""
+        """Find out how the payloads of keys are read: not at all, where the reader's schema is wrong."""
         try:
             self.decoder()
         except SchemaError as error:

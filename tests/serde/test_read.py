@@ -229,7 +229,7 @@ class TestRead:
             {
                 "row": 0,
                 "code": "schema_error",
-                "reason": "the reader's schema: $: nonsense is not defined",
+                "reason": "the reader's schema: $.type: nonsense is not defined",
                 "schema_id": 5,
             }
         ]
