@@ -351,6 +351,16 @@ class SchemaFormat(ABC):
         """
         return
 
+    def check_references(self, schema: Any) -> None:
+        """Refuse a schema whose types are in none of the texts that it was parsed with, if parsing did not.
+
+        Raises
+        ------
+        SchemaError
+            If there is one.
+        """
+        return
+
     def top_fields(self, schema: Any) -> Collection[str]:
         """Return the names of the fields at the top of a schema, which its metadata may reserve."""
         return ()
@@ -445,6 +455,13 @@ class SchemaFormat(ABC):
         """Return what one parsed schema changed of another, what breaks no reader included.
 
         Empty in a language that knows only what breaks; `differences` tells that. Messages may be empty.
+        """
+        return []
+
+    def losses(self, reader: Any, writer: Any) -> list[Difference]:
+        """Return what one parsed schema reads otherwise than it was written with the other, where `differences` passes.
+
+        Messages are the words for it. Empty in a language whose readers change no value.
         """
         return []
 
