@@ -210,6 +210,8 @@ class SchemaFormat(ABC):
         The serde's format; often the same.
     message_indexes : bool
         Whether the frame of a payload holds message indexes, as that of Protobuf does.
+    plain_indexes : bool
+        Whether these are varints without zigzag.
     settings : mapping of str to str
         Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
     policies : tuple of str
@@ -221,6 +223,7 @@ class SchemaFormat(ABC):
     type: ClassVar[str]
     name: ClassVar[str]
     message_indexes: ClassVar[bool] = False
+    plain_indexes: bool = False
     settings: ClassVar[Mapping[str, str]] = {}
     policies: ClassVar[tuple[str, ...]] = ("STRICT",)
     options_name: ClassVar[str] = ""

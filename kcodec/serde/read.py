@@ -182,7 +182,7 @@ class ColumnReader:
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
         topic = self._topic
-        indexes = topic.format.message_indexes
+        indexes = topic.index_kind
         framed = framed_chunks(chunks, headers, topic.config, topic.header, indexes, self._is_known)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
@@ -293,7 +293,7 @@ class ColumnReader:
         try:
             return self._decode_rows(framed, sources, decoder, stop)
         except OtherPrefix:
-            framed = prefixed(framed.values, self._topic.format.message_indexes)
+            framed = prefixed(framed.values, self._topic.index_kind)
             with self._lock:
                 sources = self._look_up(framed.used, errors)
             return self._decode_rows(framed, sources, decoder, stop)

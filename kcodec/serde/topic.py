@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
+from kcodec.columns.frames import Indexes
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
 from kcodec.registry.base import (
@@ -65,6 +66,13 @@ class TopicSchemas:
     def header(self) -> str:
         """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
         return "__key_schema_id" if self.is_key else "__value_schema_id"
+
+    @property
+    def index_kind(self) -> Indexes:
+        """Which message indexes frames have."""
+        if not self.format.message_indexes:
+            return Indexes.NONE
+        return Indexes.PLAIN if self.format.plain_indexes else Indexes.ZIGZAG
 
     @property
     def context(self) -> str:

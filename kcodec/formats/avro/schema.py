@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Schema",
     "canonical",
+    "is_valid_default",
     "load",
     "parse",
     "parse_all",
@@ -563,9 +564,20 @@ def _check_union(union: Schema, path: str) -> None:
 
 def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
     """Refuse a default that is no value of its field's type, as it is known while the records `open_` are read."""
-    if not _is_valid(field.type, field.default, 0, open_):
+    if not is_valid_default(field.type, field.default, open_):
         shown = _show_type(field.type)
         raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
+
+
+def is_valid_default(schema: Schema, value: object, open_: Container[str] = ()) -> bool:
+    """Return whether a default is a value of a type, of a union that of any branch, as Avro Java checks it.
+
+    Examples
+    --------
+    >>> is_valid_default(parse('["null", "int"]'), 5), is_valid_default(parse("int"), 5.0)
+    (True, False)
+    """
+    return _is_valid(schema, value, 0, open_)
 
 
 def _is_valid(schema: Schema, value: Any, depth: int, open_: Container[str]) -> bool:

@@ -61,6 +61,8 @@ class ProtobufFormat(SchemaFormat):
         Whether imports are registered under their names with dots.
     skip_known : bool
         Whether files that every registry knows are neither registered nor referred to.
+    plain_indexes : bool
+        Whether message indexes are varints without zigzag.
 
     Examples
     --------
@@ -90,6 +92,8 @@ class ProtobufFormat(SchemaFormat):
         "skip.known.types": "google/protobuf/*, google/type/* and confluent/* are not registered (default true)",
         "protobuf.any.message": "read payloads as the message that is wanted, whatever message their indexes "
         "name (default false)",
+        "use.deprecated.format": "message indexes are varints without zigzag, both ways, as confluent-kafka wrote them "
+        "up to 1.7 (default false)",
         "derive.type": "accepted: there are no Java classes here",
         "specific.protobuf.key.type": "accepted: there are no Java classes here",
         "specific.protobuf.value.type": "accepted: there are no Java classes here",
@@ -100,6 +104,7 @@ class ProtobufFormat(SchemaFormat):
     any_message: bool = False
     qualified: bool = False
     skip_known: bool = True
+    plain_indexes: bool = False
 
     def configured(self, config: Mapping[str, Any]) -> ProtobufFormat:
         """Return the format with the flags of a serde's settings."""
@@ -115,6 +120,7 @@ class ProtobufFormat(SchemaFormat):
             any_message=flag(config, "protobuf.any.message", False),
             qualified=found == _STRATEGIES[1],
             skip_known=flag(config, "skip.known.types", True),
+            plain_indexes=flag(config, "use.deprecated.format", False),
         )
 
     def of_message(self, message: object) -> ProtobufFormat:

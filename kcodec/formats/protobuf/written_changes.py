@@ -325,6 +325,7 @@ def _values(enum: Enum) -> dict[int, list[EnumValue]]:
 
 
 def _paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:
-    before, after = {each.name: each for each in old}, {each.name: each for each in new}
+    before: dict[str, _T] = {each.name: each for each in old}
+    after: dict[str, _T] = {each.name: each for each in new}
     for name in dict.fromkeys([*before, *after]):
         yield name, before.get(name), after.get(name)

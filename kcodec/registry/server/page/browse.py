@@ -444,14 +444,14 @@ def _changes(
     except KcodecError:
         return []
     broken = [(each.level, {difference.path for difference, _ in each.differences}) for each in directions]
-    lossy = [(each.level, {difference.path for difference in each.losses}) for each in directions]
+    lost = [(each.level, {difference.path for difference in each.losses}) for each in directions]
     return [
         {
             "path": change.path,
             "words": change.type.lower().replace("_", " ")
             + (f": {change.message}" if change.message else ""),
             "breaks": [level for level, paths in broken if change.path in paths],
-            "loses": [level for level, paths in lossy if change.path in paths],
+            "loses": [level for level, paths in lost if change.path in paths],
         }
         for change in changes[:MAX_CHANGES]
     ]
