@@ -35,7 +35,7 @@ def marked_schema(text: str) -> Schema | None:
     if CATALYST_TYPE not in text:
         return None
     try:
-        return parse(text)
+        return parse(text, strict=False)
     except SchemaError:
         # Of another language than Avro.
         return None

@@ -267,7 +267,7 @@ def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any,
             return None
         if latest.type != language.type:
             return None
-        return language.printer(language.parse(latest.text, named_texts(registry, latest)))
+        return language.printer(language.parse_known(latest.text, named_texts(registry, latest)))
 
 
 def _is_number(format: Any) -> bool:

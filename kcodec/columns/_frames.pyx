@@ -13,16 +13,18 @@ from kcodec.wire.frame cimport (
 )
 from kcodec.wire.status cimport OK, Status
 
-from kcodec.columns.faults import Faults
+from kcodec.columns.faults import Faults, integers
 from kcodec.errors import CODES
 from kcodec.wire._faults import encode_error
 
 __all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
-#: How rows fail: by number, as in ``wire/status.pxd``.
+#: How rows fail in their frame, and in the message indexes behind it: by number, as in ``wire/status.pxd``.
 _WAYS = (("", "", ""), *(("", code, reason) for code, reason in CODES.items()))
+_INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items()))
 
 cdef enum:
+    ZIGZAG = 1        # as message indexes are written, if any are; `Indexes` in frames.py
     NULL_ROW = -1
     BAD_FRAME = -2
     RECENT = 256      # frames whose keys are at hand, by eight bits of a hash
@@ -134,7 +136,7 @@ cdef class _Keys:
         return result
 
 
-cdef Status read_row(const Slice *value, bint indexes, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
+cdef Status read_row(const Slice *value, int indexes, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
     """Read one frame: its key, its message indexes, and how many bytes it has."""
     cdef const uint8_t *at
     cdef Status status = read_frame(value.start, value.end, size)
@@ -150,7 +152,7 @@ cdef Status read_row(const Slice *value, bint indexes, Key *key, int32_t *levels
     key.levels = 0
     if indexes:
         at = value.start + size[0]
-        status = read_indexes(&at, value.end, value.limit, levels, LEVELS, &key.levels)
+        status = read_indexes(&at, value.end, value.limit, levels, LEVELS, &key.levels, indexes == ZIGZAG)
         size[0] = <int32_t>(at - value.start)
     return status
 
@@ -183,7 +185,7 @@ cdef int64_t alike(
 
 
 cdef int64_t scan(
-    Rows rows, _Keys keys, bint indexes, int32_t *selector, int32_t *starts, int64_t row
+    Rows rows, _Keys keys, int indexes, int32_t *selector, int32_t *starts, int64_t row
 ) noexcept nogil:
     """Read frames from a row on; return the row at which there was no room for its key, or how many there are."""
     cdef Slice[BATCH] values
@@ -205,7 +207,7 @@ cdef int64_t scan(
     memset(recent, -1, sizeof(recent))
     while row < rows.length:
         if is_plain and recent[place] == bits:
-            row = alike(rows, indexes, bits, numbers[place], sizes[place], selector, starts, row)
+            row = alike(rows, indexes != 0, bits, numbers[place], sizes[place], selector, starts, row)
             if row == rows.length:
                 break
         count = rows.fill(row, values, BATCH, INT64_MAX, &bytes)
@@ -218,7 +220,7 @@ cdef int64_t scan(
                 continue
             bits = 1
             if value.limit - value.start >= 8:
-                bits = leading(value.start, indexes)
+                bits = leading(value.start, indexes != 0)
                 place = (bits * 0x9E3779B97F4A7C15ULL) >> 56
                 if recent[place] == bits and sizes[place] <= value.end - value.start:
                     selector[row + at] = numbers[place]
@@ -241,11 +243,10 @@ cdef int64_t scan(
     return row
 
 
-def decode_frames(values, indexes: bool):
+def decode_frames(values, int c_indexes):
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     cdef Rows rows = Rows(values)
-    cdef bint c_indexes = indexes
-    cdef _Keys keys = _Keys(c_indexes)
+    cdef _Keys keys = _Keys(c_indexes != 0)
     cdef Slice value
     cdef Key key
     cdef int32_t[LEVELS] levels
@@ -262,18 +263,27 @@ def decode_frames(values, indexes: bool):
             break
         keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
     found = []
+    ids = []
+    cdef Status status
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            found.append((row, 0, _WAYS[<int>read_row(&value, c_indexes, &key, levels, &size)]))
-    return chosen, places, keys.values(c_indexes), Faults.told_apart(found) if found else []
+            status = read_row(&value, c_indexes, &key, levels, &size)
+            if read_frame(value.start, value.end, &size) != OK:
+                found.append((row, 0, _WAYS[<int>status]))
+                ids.append(None)
+            else:
+                found.append((row, size, _INDEX_WAYS[<int>status]))
+                ids.append(None if key.guid else key.high)
+    faults = Faults.told_apart(found).with_ids(integers(ids)) if found else []
+    return chosen, places, keys.values(c_indexes != 0), faults
 
 
-def common_frame(values, indexes: bool):
+def common_frame(values, int indexes):
     """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
     cdef Rows rows = Rows(values)
     cdef Slice value
-    cdef _Keys keys = _Keys(indexes)
+    cdef _Keys keys = _Keys(indexes != 0)
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t size = 0
@@ -295,7 +305,7 @@ def common_frame(values, indexes: bool):
     if prefix == NULL:
         return None
     keys.number(&key, levels)
-    return prefix[:size], keys.values(indexes)[0]
+    return prefix[:size], keys.values(indexes != 0)[0]
 
 
 def framed_rows(values, const int64_t[::1] numbers) -> list:

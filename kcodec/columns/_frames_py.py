@@ -15,7 +15,7 @@ __all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 SAMPLES = 16
 
 
-def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
+def decode_frames(values: pa.Array, indexes: int) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     selector, starts = array("i"), array("i")
     keys: dict[Any, int] = {}
@@ -28,9 +28,14 @@ def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray
             levels: list[int] | None = []
             end = size
             if indexes and not code:
-                code, levels, end = read_indexes(data, size)
-            if code:
+                code, levels, end = read_indexes(data, size, zigzag=indexes == 1)
+            if code and not size:
                 faults.append(Fault(row, 0, "", code, CODES[code]))
+                number = -2
+            elif code:
+                schema_id = int.from_bytes(data[1:5], "big") if size == 5 else None
+                reason = f"message indexes: {CODES[code]}"
+                faults.append(Fault(row, size, "", code, reason, schema_id))
                 number = -2
             else:
                 key: Any = int.from_bytes(data[1:5], "big") if size == 5 else bytes(data[1:17])
@@ -41,7 +46,7 @@ def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray
     return bytearray(selector.tobytes()), bytearray(starts.tobytes()), list(keys), faults
 
 
-def common_frame(values: pa.Array, indexes: bool) -> tuple[bytes, Any] | None:
+def common_frame(values: pa.Array, indexes: int) -> tuple[bytes, Any] | None:
     """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
     rows = values.cast(pa.large_binary()).to_pylist()
     present = next((row for row, data in enumerate(rows) if data is not None), len(rows))

@@ -1,5 +1,6 @@
 """The Confluent frame of every row of a column: which schema, and where the payload starts."""
 
+import enum
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -7,8 +8,27 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import Fault
+from kcodec.wire._varint_py import write
 
-__all__ = ["KeyedFrames", "common_frame", "decode_frames", "frame_prefix", "framed_rows", "payload_start"]
+__all__ = [
+    "Indexes",
+    "KeyedFrames",
+    "common_frame",
+    "decode_frames",
+    "frame_prefix",
+    "framed_rows",
+    "payload_start",
+]
+
+
+class Indexes(enum.IntEnum):
+    """What stands between frame and payload to name a message."""
+
+    NONE = 0
+    #: Varints with zigzag, as Confluent's serializers write them.
+    ZIGZAG = 1
+    #: Varints without, as its Python serializer did up to 1.7, and with ``use.deprecated.format`` later.
+    PLAIN = 2
 
 
 class KeyedFrames(NamedTuple):
@@ -25,8 +45,8 @@ class KeyedFrames(NamedTuple):
     faults: Sequence[Fault]
 
 
-def decode_frames(values: pa.Array, indexes: bool = False) -> KeyedFrames:
-    r"""Read the frame of each row, and message indexes behind it if it has such; no payload is copied.
+def decode_frames(values: pa.Array, indexes: int = Indexes.NONE) -> KeyedFrames:
+    r"""Read the frame of each row, and message indexes behind it, which are one of `Indexes`; no payload is copied.
 
     Examples
     --------
@@ -38,7 +58,7 @@ def decode_frames(values: pa.Array, indexes: bool = False) -> KeyedFrames:
     return KeyedFrames(*kernel("columns._frames").decode_frames(values, indexes))
 
 
-def common_frame(values: pa.Array, indexes: bool = False) -> tuple[bytes, Any] | None:
+def common_frame(values: pa.Array, indexes: int = Indexes.NONE) -> tuple[bytes, Any] | None:
     r"""Return the frame of the first row and its key, if some other rows that are looked at have the same frame.
 
     Examples
@@ -78,13 +98,17 @@ def payload_start(starts: Any, row: int) -> int:
     return start
 
 
-def frame_prefix(key: int | bytes, indexes: Sequence[int] = ()) -> bytes:
+def frame_prefix(key: int | bytes, indexes: Sequence[int] = (), kind: int = Indexes.ZIGZAG) -> bytes:
     """Return what a payload stands behind: the frame of a schema id or GUID, and message indexes if there are any.
 
     Examples
     --------
     >>> frame_prefix(7).hex(), frame_prefix(7, (0,)).hex()
     ('0000000007', '000000000700')
+    >>> frame_prefix(7, (1,)).hex(), frame_prefix(7, (1,), Indexes.PLAIN).hex()
+    ('00000000070202', '00000000070101')
     """
+    if kind == Indexes.PLAIN and list(indexes) not in ([], [0]):
+        return frame_prefix(key) + b"".join(map(write, (len(indexes), *indexes)))
     prefix: bytes = kernel("columns._frames").frame_prefix(key, indexes)
     return prefix

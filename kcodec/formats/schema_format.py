@@ -199,6 +199,8 @@ class SchemaFormat(ABC):
         The serde's format; often the same.
     message_indexes : bool
         Whether the frame of a payload holds message indexes, as that of Protobuf does.
+    plain_indexes : bool
+        Whether these are varints without zigzag.
     settings : mapping of str to str
         Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
     policies : tuple of str
@@ -210,6 +212,7 @@ class SchemaFormat(ABC):
     type: ClassVar[str]
     name: ClassVar[str]
     message_indexes: ClassVar[bool] = False
+    plain_indexes: bool = False
     settings: ClassVar[Mapping[str, str]] = {}
     policies: ClassVar[tuple[str, ...]] = ("STRICT",)
     options_name: ClassVar[str] = ""
@@ -340,6 +343,16 @@ class SchemaFormat(ABC):
         """
         return
 
+    def check_references(self, schema: Any) -> None:
+        """Refuse a schema whose types are in none of the texts that it was parsed with, if parsing did not.
+
+        Raises
+        ------
+        SchemaError
+            If there is one.
+        """
+        return
+
     def top_fields(self, schema: Any) -> Collection[str]:
         """Return the names of the fields at the top of a schema, which its metadata may reserve."""
         return ()
@@ -434,6 +447,13 @@ class SchemaFormat(ABC):
         """Return what one parsed schema changed of another, what breaks no reader included.
 
         Empty in a language that knows only what breaks; `differences` tells that. Messages may be empty.
+        """
+        return []
+
+    def losses(self, reader: Any, writer: Any) -> list[Difference]:
+        """Return what one parsed schema reads otherwise than it was written with the other, where `differences` passes.
+
+        Messages are the words for it. Empty in a language whose readers change no value.
         """
         return []
 

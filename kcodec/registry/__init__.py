@@ -14,7 +14,7 @@ from kcodec.registry.base import (
     guid,
 )
 from kcodec.registry.compatibility.levels import Compatibility
-from kcodec.registry.compatibility.pair import differences
+from kcodec.registry.compatibility.pair import differences, losses
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import Resolved, resolve
 from kcodec.registry.rules import Rule, RuleSet
@@ -35,6 +35,7 @@ __all__ = [
     "SubjectVersion",
     "differences",
     "guid",
+    "losses",
     "open",
     "resolve",
 ]

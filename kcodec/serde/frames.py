@@ -87,12 +87,12 @@ def framed_chunks(
     headers: Any,
     config: SerdeConfig,
     name: str,
-    indexes: bool,
+    indexes: int,
     is_known: Callable[[Key], bool],
 ) -> list[Framed]:
     """Look for the schemas of a column's values where the settings say that they are.
 
-    `name` is that of the header, and `indexes` whether frames have message indexes. Where all prefixes seem to have one
+    `name` is that of the header, and `indexes` which message indexes frames have. Where all prefixes seem to have one
     key, and that is known, they are left to the decoder.
     """
     framing = config.framing
@@ -117,7 +117,7 @@ def framed_chunks(
     return framed
 
 
-def _of_one_key(values: pa.Array, indexes: bool, is_known: Callable[[Key], bool]) -> Framed | None:
+def _of_one_key(values: pa.Array, indexes: int, is_known: Callable[[Key], bool]) -> Framed | None:
     frame = common_frame(values, indexes)
     if frame is None or not is_known(frame[1]):
         return None
@@ -125,7 +125,7 @@ def _of_one_key(values: pa.Array, indexes: bool, is_known: Callable[[Key], bool]
     return Framed(values, [key], None, prefix, used=[key])
 
 
-def prefixed(values: pa.Array, indexes: bool) -> Framed:
+def prefixed(values: pa.Array, indexes: int) -> Framed:
     """Look for schema ids in prefixes."""
     frames = decode_frames(values, indexes)
     keys = list(frames.keys)
@@ -138,7 +138,7 @@ def one_schema(values: pa.Array, key: Key) -> Framed:
     return Framed(values, [key], selector.buffers()[1], None)
 
 
-def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: bool) -> Framed:
+def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: int) -> Framed:
     """Look for schema ids in headers and, if `is_dual`, in the prefixes of values that have no such header."""
     present = headers.is_valid()
     rows = len(values)

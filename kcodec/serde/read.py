@@ -182,7 +182,7 @@ class ColumnReader:
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
         topic = self._topic
-        indexes = topic.format.message_indexes
+        indexes = topic.index_kind
         framed = framed_chunks(chunks, headers, topic.config, topic.header, indexes, self._is_known)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
@@ -190,14 +190,24 @@ class ColumnReader:
         sources = {key: source for key, source in known if source is not None}
         if len(sources) < len(keys) or self._texts is None:
             with self._lock:
-                self.decoder()
-                sources = self._look_up(list(keys), errors)
+                sources = self._ready(list(keys), errors)
         decoder = None if self._texts is None else self.decoder()
         return ReadingSteps(
             framed,
             lambda part, stop: self._decode(part, sources, decoder, errors, stop),
             pa.null() if decoder is None else decoder.arrow_type,
         )
+
+    def _ready(self, keys: list[Key], errors: str) -> dict[Key, Source]:
+        """Find out how the payloads of keys are read: not at all, where the reader's schema is wrong."""
+        try:
+            self.decoder()
+        except SchemaError as error:
+            if errors == "raise":
+                raise
+            reason = f"the reader's schema: {error}"
+            return {key: _unread(key, "schema_error", reason) for key in keys}
+        return self._look_up(keys, errors)
 
     def _is_known(self, key: Key) -> bool:
         """Return whether payloads of a key have been read, by a decoder that checks their prefix."""
@@ -283,7 +293,7 @@ class ColumnReader:
         try:
             return self._decode_rows(framed, sources, decoder, stop)
         except OtherPrefix:
-            framed = prefixed(framed.values, self._topic.format.message_indexes)
+            framed = prefixed(framed.values, self._topic.index_kind)
             with self._lock:
                 sources = self._look_up(framed.used, errors)
             return self._decode_rows(framed, sources, decoder, stop)

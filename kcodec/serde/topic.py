@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
+from kcodec.columns.frames import Indexes
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
 from kcodec.registry.base import (
@@ -67,6 +68,13 @@ class TopicSchemas:
         return "__key_schema_id" if self.is_key else "__value_schema_id"
 
     @property
+    def index_kind(self) -> Indexes:
+        """Which message indexes frames have."""
+        if not self.format.message_indexes:
+            return Indexes.NONE
+        return Indexes.PLAIN if self.format.plain_indexes else Indexes.ZIGZAG
+
+    @property
     def context(self) -> str:
         """The context of the topic's subject; the default one while the strategy needs a schema."""
         strategy = self.config.name_strategy
@@ -99,8 +107,8 @@ class TopicSchemas:
         return self.texts(given.schema)
 
     def parsed(self, texts: SchemaTexts) -> Any:
-        """Parse a schema with what it refers to."""
-        return self.format.parse(texts.text, texts.references)
+        """Parse a schema with what it refers to; what only registries refuse is theirs to refuse."""
+        return self.format.parse_known(texts.text, texts.references)
 
 
 def latest_versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:

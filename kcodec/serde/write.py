@@ -81,9 +81,9 @@ class ColumnWriter:
         large = self._topic.format.is_large(self._options)
         prefix, header = b"", None
         if self._topic.config.header_out:
-            header = frame_prefix(uuid.UUID(target.guid).bytes, encoder.indexes)
+            header = frame_prefix(uuid.UUID(target.guid).bytes, encoder.indexes, self._topic.index_kind)
         else:
-            prefix = frame_prefix(target.schema_id or 0, encoder.indexes)
+            prefix = frame_prefix(target.schema_id or 0, encoder.indexes, self._topic.index_kind)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             chunk = chunk if encoder.checks_offsets else sound(chunk)

@@ -45,7 +45,7 @@ cdef int split_loop(
             at += prefix
             if level_ends != NULL:
                 status = read_indexes(
-                    &at, start + size, column.data + column.size, levels + used, room - used, &made
+                    &at, start + size, column.data + column.size, levels + used, room - used, &made, True
                 )
                 if status != OK:
                     return status

@@ -115,16 +115,18 @@ def read_frame(value: bytes) -> tuple[str, int]:
     return ("frame_truncated", 0) if len(value) < size else ("", size)
 
 
-def read_indexes(value: bytes, at: int, room: int = MAX_LEVELS) -> tuple[str, list[int] | None, int]:
+def read_indexes(
+    value: bytes, at: int, room: int = MAX_LEVELS, zigzag: bool = True
+) -> tuple[str, list[int] | None, int]:
     """Return the code of an error or ``""``, the levels (None for want of room), and the byte after them."""
-    code, count, at = _read_int(value, at)
+    code, count, at = _read_int(value, at, zigzag)
     if code or count < 0 or count > MAX_LEVELS:
         return code or ("negative_length" if count < 0 else "size_limit"), None, at
     if max(count, 1) > room:
         return "", None, at
     levels = []
     for _ in range(count):
-        code, level, at = _read_int(value, at)
+        code, level, at = _read_int(value, at, zigzag)
         if code or level < 0:
             return code or "out_of_range", None, at
         levels.append(level)
@@ -140,9 +142,11 @@ def written_indexes(levels: Sequence[int], row: int) -> bytes:
     return b"\0" if list(levels) in ([], [0]) else b"".join(write(2 * n) for n in (len(levels), *levels))
 
 
-def _read_int(value: bytes, at: int) -> tuple[str, int, int]:
+def _read_int(value: bytes, at: int, zigzag: bool) -> tuple[str, int, int]:
     raw, at, code = read(value, at, 32)
-    return "frame_truncated" if code == "truncated" else code, raw >> 1 ^ -(raw & 1), at
+    # As in C, a varint of 32 bits is an int32 also without zigzag.
+    number = raw >> 1 ^ -(raw & 1) if zigzag else raw - (raw >> 31 << 32)
+    return "frame_truncated" if code == "truncated" else code, number, at
 
 
 def _flags(valid: Any, rows: int) -> bytes:

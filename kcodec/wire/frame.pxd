@@ -3,6 +3,7 @@
     00  4 bytes  schema id, big-endian      payload
     01  16 bytes GUID                       payload
     and for Protobuf before the payload: zigzag varint count, that many zigzag message indexes; 00 is short for [0]
+    (confluent-kafka up to 1.7 wrote them as varints without zigzag)
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -31,7 +32,8 @@ cdef inline Status read_frame(const uint8_t *at, const uint8_t *end, int32_t *si
 
 
 cdef inline Status read_indexes(
-    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int32_t *levels, int64_t room, int32_t *made
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int32_t *levels, int64_t room, int32_t *made,
+    bint zigzag,
 ) noexcept nogil:
     """Read message indexes, at least one; `NEED_ROOM` if there are more than `room`."""
     cdef uint32_t raw = 0
@@ -40,7 +42,7 @@ cdef inline Status read_indexes(
     cdef Status status = read_varint32(at, end, limit, &raw)
     if status != OK:
         return FRAME_TRUNCATED if status == TRUNCATED else status
-    count = unzigzag32(raw)
+    count = unzigzag32(raw) if zigzag else <int32_t>raw
     if count < 0:
         return NEGATIVE_LENGTH
     if count > LEVELS:
@@ -55,7 +57,7 @@ cdef inline Status read_indexes(
         status = read_varint32(at, end, limit, &raw)
         if status != OK:
             return FRAME_TRUNCATED if status == TRUNCATED else status
-        levels[i] = unzigzag32(raw)
+        levels[i] = unzigzag32(raw) if zigzag else <int32_t>raw
         if levels[i] < 0:
             return OUT_OF_RANGE
     return OK

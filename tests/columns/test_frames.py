@@ -263,7 +263,10 @@ class TestMessageIndexes:
     @pytest.mark.parametrize("kind", LAYOUTS, ids=str)
     def test_bad_indexes(self, indexes, code, kind):
         values = pa.array([framed(1, b"\0"), framed(1, indexes), b"", framed(1, b"\2\2")], kind)
-        faults = [frame_fault(1, code), frame_fault(2, "frame_truncated")]
+        faults = [
+            Fault(1, 5, "", code, f"message indexes: {CODES[code]}", 1),
+            frame_fault(2, "frame_truncated"),
+        ]
         assert both(values, indexes=True) == ([0, -2, -2, 1], [6, 0, 0, 7], [(1, (0,)), (1, (1,))], faults)
 
     def test_long_lists_and_many_of_them(self):

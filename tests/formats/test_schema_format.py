@@ -342,7 +342,7 @@ def test_a_difference_in_a_sentence(kind, reader, writer, sentence):
 def test_a_difference_of_a_plugin_in_a_sentence():
     [difference] = ToyFormat().differences(2, 4)
     assert ToyFormat().describe(difference, "new", "old") == "4 bytes (path '' of the new schema)"
-    assert ToyFormat().changes(2, 4) == []
+    assert ToyFormat().changes(2, 4) == ToyFormat().losses(2, 4) == []
 
 
 def test_changes_of_messages_name_their_fields():
@@ -355,8 +355,9 @@ def test_changes_of_messages_name_their_fields():
     )
     found = {(each.type, each.path, each.message) for each in known.changes(old, new)}
     assert found == {
-        ("FIELD_NAME_CHANGED", "#/M/N/1", "b"),
+        ("FIELD_NAME_CHANGED", "#/M/N/1", "a → b"),
+        ("FIELD_TYPE_CHANGED", "#/M/N/1", "b: int32 → int64"),
         ("FIELD_REMOVED", "#/M/N/2", "gone"),
         ("FIELD_ADDED", "#/M/N/3", "more"),
-        ("ENUM_ADDED", "#/E", ""),
+        ("ENUM_ADDED", "#/E", "E"),
     }

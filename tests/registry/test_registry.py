@@ -392,6 +392,28 @@ def test_guids_of_the_real_registry(monkeypatch):
     assert len(lines) == 23
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize(
+    ("default", "kept"),
+    [
+        ('"NaN"', '"NaN"'),
+        ('"Infinity"', '"Infinity"'),
+        ('"-Infinity"', '"-Infinity"'),
+        ("-1e400", '"-Infinity"'),
+        ('{"a":["NaN"]}', None),
+    ],
+)
+def test_defaults_that_are_not_finite_are_normalized(kind, default, kept):
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"%s","default":%s}]}'
+    registry = MemoryRegistry()
+    if kept is None:
+        with pytest.raises(RegistryError, match="is not a value of"):
+            registry.register("s", Schema(text % (kind, default)), normalize=True)
+        return
+    found = registry.register("s", Schema(text % (kind, default)), normalize=True)
+    assert found.schema.text == text % (kind, kept)
+
+
 def _ahead(number):
     """Return records each of which names the one that is defined after it."""
     names = [f"R{each}" for each in range(number)]

@@ -404,3 +404,41 @@ def test_a_class_stands_for_its_message(impl):
     values = serde.serialize(pa.array([{"name": "a"}])).to_pylist()
     assert values == [b"\0\0\0\0\1\2\x08\x0a\1a"]
     assert type_pb2.Option.FromString(values[0][7:]).name == "a"
+
+
+OLD = (
+    'syntax = "proto3"; message A { string name = 1; message B { int32 n = 1; } } message C { int32 n = 1; }'
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "indexes"), [("A", b"\0"), ("A.B", b"\2\0\0"), ("C", b"\1\1")], ids=["A", "A.B", "C"]
+)
+def test_message_indexes_without_zigzag(message, indexes):
+    """As confluent-kafka wrote them up to 1.7, and with ``use.deprecated.format``."""
+    registry = MemoryRegistry()
+    config = {"use.deprecated.format": True}
+    value = {"name": "a"} if message == "A" else {"n": 5}
+    new = Serde("PROTOBUF", registry, topic="t", schema=OLD, message=message).serialize(
+        [value], as_list=True
+    )[0]
+    serde = Serde("PROTOBUF", registry, topic="t", schema=OLD, message=message, config=config)
+    (old,) = serde.serialize([value], as_list=True)
+    assert old == new[:5] + indexes + new[-len(value.get("name", "a")) - (2 if message == "A" else 1) :]
+    for _ in range(2):
+        # Once more with what is known of the key.
+        assert serde.deserialize([old, None, old]).to_pylist() == [value, None, value]
+
+
+@pytest.mark.parametrize(
+    ("indexes", "code"), [(b"\1\1", "negative_length"), (b"", "out_of_range"), (b"\4\0", "frame_truncated")]
+)
+def test_message_indexes_that_are_none_are_told_as_such(indexes, code):
+    registry = MemoryRegistry()
+    serde = Serde("PROTOBUF", registry, topic="t", schema=OLD, message="C")
+    new = serde.serialize([{"n": 5}], as_list=True)[0]
+    payload = b"\x0a\x03abc" if code == "out_of_range" else b"\x08\x05" if code == "negative_length" else b""
+    _, report = serde.deserialize([new, new[:5] + indexes + payload], errors="report")
+    (fault,) = report.to_pylist()
+    assert (fault["row"], fault["offset"], fault["code"], fault["schema_id"]) == (1, 5, code, 1)
+    assert fault["reason"].startswith("message indexes: ")

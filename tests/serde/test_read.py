@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from order_registry import V1, V2, V3, Counted, frame, written
 
 from kcodec import AvroCodec, Serde
-from kcodec.errors import DecodeError, RegistryError
+from kcodec.errors import DecodeError, RegistryError, SchemaError
 from kcodec.registry import Config, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde.metrics import SerdeMetrics
@@ -202,6 +202,40 @@ class TestRead:
         assert array.to_pylist() == [None, {"id": 1}, None, None]
         assert report["code"].to_pylist() == ["schema_error"] * 3
         assert report["schema_id"].to_pylist() == [77, registered.id, 78]
+
+    @pytest.mark.parametrize("reader", [None, "latest", V1])
+    def test_a_registered_schema_with_a_wrong_default_is_read(self, reader):
+        registry = MemoryRegistry()
+        registry.set_mode("IMPORT", "orders-value")
+        wrong = (
+            '{"type":"record","name":"Order","namespace":"a.B$C","fields":[{"name":"id","type":"int"},'
+            '{"name":"flag","type":["null","int"],"default":"null"}]}'
+        )
+        registry.register("orders-value", Schema(wrong), schema_id=7, version=1)
+        serde = Serde("AVRO", registry, topic="orders", reader_schema=reader)
+        array, report = serde.deserialize([frame(7, b"\x02\x02\x04")], errors="report")
+        assert array.to_pylist() == [{"id": 1} if reader is V1 else {"id": 1, "flag": 2}]
+        assert report.num_rows == 0
+
+    def test_a_latest_schema_that_is_none_costs_the_rows(self):
+        class Broken(Counted):
+            def get_version(self, subject, version="latest", *, deleted=False):
+                return RegisteredSchema(5, "", Schema('{"type":"nonsense"}'), subject, 1)
+
+        serde = Serde("AVRO", Broken(), topic="orders")
+        array, report = serde.deserialize([frame(5, b"\x02"), None], errors="report")
+        assert array.to_pylist() == [None, None]
+        assert report.select(["row", "code", "reason", "schema_id"]).to_pylist() == [
+            {
+                "row": 0,
+                "code": "schema_error",
+                "reason": "the reader's schema: $.type: nonsense is not defined",
+                "schema_id": 5,
+            }
+        ]
+        assert serde.deserialize([frame(5, b"")], errors="null").to_pylist() == [None]
+        with pytest.raises(SchemaError, match="nonsense is not defined"):
+            serde.deserialize([frame(5, b"")])
 
     def test_a_registry_that_fails_is_not_an_error_of_rows(self, mixed):
         class Down(Counted):

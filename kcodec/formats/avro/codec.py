@@ -183,9 +183,12 @@ class AvroCodec(Codec):
             "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]
-        writer = parse(self._arguments["writer_schema"], named)
+        # As Avro Java reads what others have written: a wrong default matters where it is needed.
+        writer = parse(self._arguments["writer_schema"], named, strict=False)
         self._writer = AvroWriter(writer, options=options, limits=limits)
-        reader = writer if reader_schema is None else parse(self._arguments["reader_schema"], named)
+        reader = (
+            writer if reader_schema is None else parse(self._arguments["reader_schema"], named, strict=False)
+        )
         self._reader = AvroReader(reader, options=options, limits=limits)
         self.arrow_type = self._reader.arrow_type
         self._encoded_type = pa.large_binary() if large else pa.binary()

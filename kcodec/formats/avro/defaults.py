@@ -5,7 +5,7 @@ import struct
 from typing import Any
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema, is_valid_default
 from kcodec.wire._varint_py import write
 
 __all__ = ["default_bytes", "varint"]
@@ -39,6 +39,8 @@ def default_bytes(field: Field) -> bytes:
     >>> default_bytes(parse({"type": "record", "name": "R", "fields": [field]}).fields[0]).hex()
     '020a'
     """
+    if not is_valid_default(field.type, field.default):
+        raise SchemaError(f"default of {field.name}: {field.default!r} is not a value of {field.type.name}")
     return _bytes(field.type, field.default, field.name, 0)
 
 

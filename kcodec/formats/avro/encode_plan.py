@@ -115,7 +115,12 @@ class _EncodePlan(PlanMaker):
             if field.name in below:
                 children.append(self.write(field.type, below[field.name], field.name, depth + 1))
             else:
-                data = _absent(field)
+                try:
+                    data = _absent(field)
+                except SchemaError as error:
+                    return self.mismatch(
+                        schema, column, name, f"there is no column {field.name}, and the {error}"
+                    )
                 if data is None:
                     reason = f"there is no column {field.name}, and the field has no default{near(field.name, below)}"
                     return self.mismatch(schema, column, name, reason)

@@ -153,7 +153,8 @@ def _default(value: Any, schema: Schema | None) -> Any:
 
 
 def _real(value: float, kind: str) -> float | None:
-    if kind == "double":
+    if kind == "double" or (kind == "float" and value - value != 0):
+        # Not finite, which the server writes as text that Avro Java reads as the number again.
         return float(value)
     return float(format_java_float(round_to_float(str(value)))) if kind == "float" else None
 

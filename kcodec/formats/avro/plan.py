@@ -170,10 +170,12 @@ class _DecodePlan(PlanMaker):
         columns = {self.columns[i].name: i for i in self.columns[column].children}
         fields = {field.name: field for field in reader.fields if field.name in columns}
         written = {field.name for field in writer.fields}
-        for field in fields.values():
-            if field.name not in written and not field.has_default:
+        absent = [field for field in fields.values() if field.name not in written]
+        for field in absent:
+            reason = "which has no default" if not field.has_default else self.wrong_default(field)
+            if reason:
                 return self.fail(
-                    name, f"the writer's record {writer.name} has no field {field.name}, which has no default"
+                    name, f"the writer's record {writer.name} has no field {field.name}, {reason}"
                 )
         children = [
             self.read(field.type, fields[field.name].type, columns[field.name], field.name)
@@ -181,14 +183,19 @@ class _DecodePlan(PlanMaker):
             else self.drop(field.type, field.name, 0)
             for field in writer.fields
         ]
-        children += [
-            self.default(field, columns[field.name]) for field in fields.values() if field.name not in written
-        ]
+        children += [self.default(field, columns[field.name]) for field in absent]
         return self.node(Op.RECORD, column, name, children)
 
-    def default(self, field: Field, column: int) -> Node:
+    def wrong_default(self, field: Field) -> str:
+        """Return why a field cannot be read as its default; empty if it can."""
         if id(field) not in self.defaults:
-            self.defaults[id(field)] = default_bytes(field)
+            try:
+                self.defaults[id(field)] = default_bytes(field)
+            except SchemaError as error:
+                return f"whose default is wrong: {error}"
+        return ""
+
+    def default(self, field: Field, column: int) -> Node:
         value = self.read(field.type, field.type, column, "")
         return self.node(Op.DEFAULT, column, field.name, (value,), data=self.defaults[id(field)])
 

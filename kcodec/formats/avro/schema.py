@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Schema",
     "canonical",
+    "is_valid_default",
     "load",
     "parse",
     "parse_all",
@@ -197,10 +198,10 @@ class Field:
         self.props: dict[str, Any] = {}
 
 
-def parse(schema: object, named: Iterable[object] = ()) -> Schema:
+def parse(schema: object, named: Iterable[object] = (), *, strict: bool = True) -> Schema:
     """Parse an Avro schema: JSON text or what it parses to, or the bare name of a primitive or of a type in `named`.
 
-    Errors have the JSON path of what is wrong.
+    Errors have the JSON path of what is wrong. What `strict` is tells `parse_all`.
 
     Examples
     --------
@@ -209,13 +210,14 @@ def parse(schema: object, named: Iterable[object] = ()) -> Schema:
     >>> parse("int").type
     'int'
     """
-    return parse_all([*named, schema])[-1]
+    return parse_all([*named, schema], strict=strict)[-1]
 
 
 def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]:
     """Parse schemas, each of which may use the names of those before it, and return their roots.
 
-    Unless it is strict, defaults and the names of aliases are not looked at.
+    Unless it is strict, defaults of fields, namespaces and the names of aliases are not looked at: data whose schema
+    is wrong there can be read, and registries have kept such schemas for years.
 
     Examples
     --------
@@ -403,7 +405,7 @@ class _Parser:
             own = None
         name = given if "." in given else f"{space if own is None else own}.{given}"
         before, _, simple = name.rpartition(".")
-        for part in name.split(".") if before else [simple]:
+        for part in name.split(".") if before and self.strict else [simple]:
             _check_name(part, path)
         full = f"{before}.{simple}" if before else simple
         if full in PRIMITIVES:
@@ -475,7 +477,7 @@ class _Parser:
             if "doc" in item:
                 field.doc = _text(item, "doc", where)
             if "default" in item:
-                field.default = _given_default(item["default"], field.type, where)
+                field.default = self.default(item["default"], field.type, where)
                 field.has_default = True
                 if self.strict and (self.pending or isinstance(field.default, (dict, list))):
                     _check_default(field, where, self.open)
@@ -485,6 +487,17 @@ class _Parser:
             # What is looked at again, or may be linked.
             if self.strict or self.pending:
                 self.fields.append((field, where))
+
+    def default(self, value: object, kind: Schema, path: str) -> object:
+        """Return a default with text that stands for a number of its type made one."""
+        if kind.type not in ("float", "double") or not isinstance(value, str):
+            return value
+        try:
+            return parse_java_double(value)
+        except ValueError:
+            if self.strict:
+                raise SchemaError(f"{path}.default: {_show(value)} is not a number") from None
+            return value
 
 
 def _read_symbols(result: Schema, node: Mapping[str, Any], path: str) -> None:
@@ -549,21 +562,22 @@ def _check_union(union: Schema, path: str) -> None:
         seen.add(branch.name)
 
 
-def _given_default(value: object, kind: Schema, path: str) -> object:
-    """Return a default with text that stands for a number of its type made one."""
-    if kind.type not in ("float", "double") or not isinstance(value, str):
-        return value
-    try:
-        return parse_java_double(value)
-    except ValueError:
-        raise SchemaError(f"{path}.default: {_show(value)} is not a number") from None
-
-
 def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
     """Refuse a default that is no value of its field's type, as it is known while the records `open_` are read."""
-    if not _is_valid(field.type, field.default, 0, open_):
+    if not is_valid_default(field.type, field.default, open_):
         shown = _show_type(field.type)
         raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
+
+
+def is_valid_default(schema: Schema, value: object, open_: Container[str] = ()) -> bool:
+    """Return whether a default is a value of a type, of a union that of any branch, as Avro Java checks it.
+
+    Examples
+    --------
+    >>> is_valid_default(parse('["null", "int"]'), 5), is_valid_default(parse("int"), 5.0)
+    (True, False)
+    """
+    return _is_valid(schema, value, 0, open_)
 
 
 def _is_valid(schema: Schema, value: Any, depth: int, open_: Container[str]) -> bool:

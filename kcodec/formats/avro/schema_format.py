@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
+from kcodec.formats.avro.losses import losses
 from kcodec.formats.avro.normalization import normalized
 from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, load, parse_ordered, same
 from kcodec.formats.schema_format import (
@@ -204,6 +205,10 @@ class AvroFormat(SchemaFormat):
     ) -> list[Difference]:
         """Compare two schemas as Avro Java's ``SchemaCompatibility`` does."""
         return differences(reader.root, writer.root)
+
+    def losses(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+        """Return what is rounded, or read as an enum's default, where the schemas are compatible."""
+        return losses(reader.root, writer.root)
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""

@@ -66,8 +66,8 @@ class FieldType:
         Name of the oneof that it is a member of; empty for none, and for that of a proto3 ``optional``.
     default : object
         The declared default of proto2 and editions: int, float, bool, str, bytes, for enums a name; None for none.
-    json_name : str
-        Its name in JSON.
+    json_name : str or None
+        Its name in JSON, which may be empty; None for that which it is declared with.
     utf8 : bool
         Whether a string must be valid UTF-8.
     options : dict
@@ -86,9 +86,14 @@ class FieldType:
     enum: EnumType | None = None
     oneof: str = ""
     default: Any = None
-    json_name: str = ""
+    json_name: str | None = None
     utf8: bool = True
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name_in_json(self) -> str:
+        """Its name in JSON, declared or not."""
+        return self.name if self.json_name is None else self.json_name
 
     @property
     def is_map(self) -> bool:
@@ -138,7 +143,7 @@ class MessageType:
     @cached_property
     def by_json_name(self) -> dict[str, FieldType]:
         """The fields by the names that JSON may give them: that of JSON, and the declared one."""
-        return {name: each for each in self.fields for name in (each.name, each.json_name or each.name)}
+        return {name: each for each in self.fields for name in (each.name, each.name_in_json)}
 
     def __repr__(self) -> str:
         return f"<message {self.name}>"

@@ -17,8 +17,10 @@ from kcodec.formats.protobuf.language.known import KNOWN
 from kcodec.formats.protobuf.language.normalize import check_names, normalize
 from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.text import print_file
+from kcodec.formats.protobuf.losses import losses
 from kcodec.formats.protobuf.message import read_message
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
+from kcodec.formats.protobuf.written_changes import all_changes
 from kcodec.formats.schema_format import (
     Difference,
     NamedText,
@@ -59,6 +61,8 @@ class ProtobufFormat(SchemaFormat):
         Whether imports are registered under their names with dots.
     skip_known : bool
         Whether files that every registry knows are neither registered nor referred to.
+    plain_indexes : bool
+        Whether message indexes are varints without zigzag.
 
     Examples
     --------
@@ -88,6 +92,8 @@ class ProtobufFormat(SchemaFormat):
         "skip.known.types": "google/protobuf/*, google/type/* and confluent/* are not registered (default true)",
         "protobuf.any.message": "read payloads as the message that is wanted, whatever message their indexes "
         "name (default false)",
+        "use.deprecated.format": "message indexes are varints without zigzag, both ways, as confluent-kafka wrote them "
+        "up to 1.7 (default false)",
         "derive.type": "accepted: there are no Java classes here",
         "specific.protobuf.key.type": "accepted: there are no Java classes here",
         "specific.protobuf.value.type": "accepted: there are no Java classes here",
@@ -98,6 +104,7 @@ class ProtobufFormat(SchemaFormat):
     any_message: bool = False
     qualified: bool = False
     skip_known: bool = True
+    plain_indexes: bool = False
 
     def configured(self, config: Mapping[str, Any]) -> ProtobufFormat:
         """Return the format with the flags of a serde's settings."""
@@ -113,6 +120,7 @@ class ProtobufFormat(SchemaFormat):
             any_message=flag(config, "protobuf.any.message", False),
             qualified=found == _STRATEGIES[1],
             skip_known=flag(config, "skip.known.types", True),
+            plain_indexes=flag(config, "use.deprecated.format", False),
         )
 
     def of_message(self, message: object) -> ProtobufFormat:
@@ -163,6 +171,10 @@ class ProtobufFormat(SchemaFormat):
         return {
             each.name for message in schema.main.messages for each in message.fields if each.oneof is None
         }
+
+    def check_references(self, schema: ProtobufSchema) -> None:
+        """Refuse a text with a type that neither it nor what it imports declares."""
+        check_names(schema.names, schema.path)
 
     def _check(self, schema: ProtobufSchema) -> None:
         if schema.main.refused is not None:
@@ -229,9 +241,12 @@ class ProtobufFormat(SchemaFormat):
         return found[:MAX_DIFFERENCES]
 
     def changes(self, old: ProtobufSchema, new: ProtobufSchema) -> list[Difference]:
-        """Return all changes that Confluent's registry knows, with the names of fields for words."""
-        found = changes(_side(old), _side(new))[:MAX_DIFFERENCES]
-        return [each._replace(message=_field_name(each, new) or _field_name(each, old)) for each in found]
+        """Return all changes: under the registry's names what it knows, under names of their own what it does not."""
+        return all_changes(_side(old), _side(new))[:MAX_DIFFERENCES]
+
+    def losses(self, reader: ProtobufSchema, writer: ProtobufSchema) -> list[Difference]:
+        """Return which values are cut, or of several the last, although the registry lets their types pass."""
+        return losses(reader.messages, writer.messages, reader.main.package)[:MAX_DIFFERENCES]
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
@@ -317,15 +332,6 @@ def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
 
 def _side(schema: ProtobufSchema) -> Side:
     return Side(schema.names, schema.path, schema.places)
-
-
-def _field_name(difference: Difference, schema: ProtobufSchema) -> str:
-    """Return the name of the field that a path ends with the number of; empty if it ends otherwise."""
-    *names, number = difference.path.removeprefix("#/").split("/")
-    message = schema.messages.get(".".join([schema.main.package, *names] if schema.main.package else names))
-    if message is None or not number.isdecimal():
-        return ""
-    return next((each.name for each in message.fields if each.number == int(number)), "")
 
 
 def _descriptor(text: str) -> str | bytes:

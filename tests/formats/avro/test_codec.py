@@ -41,6 +41,51 @@ def test_the_default_of_a_union_is_a_number_where_one_comes_first(impl, default,
     assert {name: member for name, member in row["a"].items() if member is not None} == value
 
 
+#: Types with a default that is none of their values, which registries took for years.
+WRONG_DEFAULTS = [
+    (["null", "int"], "null"),
+    ("int", "5"),
+    ("double", "much"),
+    ("boolean", "false"),
+    ("string", 5),
+    ({"type": "enum", "name": "E", "symbols": ["A"]}, "B"),
+    ({"type": "fixed", "name": "F", "size": 2}, "a"),
+    ({"type": "array", "items": "int"}, {}),
+    ({"type": "map", "values": "int"}, []),
+    ({"type": "record", "name": "S", "fields": [{"name": "a", "type": "int"}]}, {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "default"), WRONG_DEFAULTS)
+def test_a_wrong_default_matters_only_where_it_is_needed(impl, kind, default):
+    flag = {"name": "flag", "type": kind, "default": default}
+    wrong = {**POINT, "fields": [POINT["fields"][0], flag]}
+    right = {**POINT, "fields": POINT["fields"][:1]}
+    codec = AvroCodec(wrong)
+    value = {"array": [], "map": [], "record": {"a": 1}, "enum": "A", "fixed": b"ab"}.get(
+        kind["type"] if isinstance(kind, dict) else "", True
+    )
+    value = {"string": "yes", "double": 1.5}.get(kind if isinstance(kind, str) else "", value)
+    value = 7 if kind in ("int", ["null", "int"]) else value
+    column = pa.array([{"x": 1, "flag": value}], codec.arrow_type)
+    encoded = codec.encode(column)
+    assert codec.decode(encoded).equals(column)
+    assert AvroCodec(wrong, right).decode(encoded).to_pylist() == [{"x": 1}]
+    decoded, report = AvroCodec(right, wrong).decode([b"\x02", None], errors="report")
+    assert decoded.to_pylist() == [None, None]
+    assert (report["row"].to_pylist(), report["code"].to_pylist()) == ([0], ["unresolvable"])
+    assert "no field flag, whose default is wrong: default of flag" in report["reason"][0].as_py()
+    with pytest.raises(EncodeError, match="there is no column flag, and the default of flag"):
+        codec.encode(pa.array([{"x": 1}]))
+
+
+def test_names_that_java_reads_without_a_look_at_them(impl):
+    schema = {**POINT, "name": "Job", "namespace": "org.Test$Reflect", "aliases": ["1z"]}
+    assert AvroCodec(schema).decode(ROWS).to_pylist() == VALUES
+    with pytest.raises(SchemaError, match="is not a name"):
+        AvroCodec({**POINT, "name": "Job$"})
+
+
 def test_fixed_size_binary_and_chunks(impl):
     codec = AvroCodec(POINT)
     rows = pa.array([b"\x02\x00", b"\x06\x00"], pa.binary(2))

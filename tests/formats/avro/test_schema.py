@@ -363,8 +363,19 @@ def test_what_avro_java_takes_too(schema, text):
 def test_text_that_stands_for_a_number_is_one_also_where_defaults_are_not_looked_at():
     (schema,) = parse_all([record(field("a", "double", default="1.5"))], strict=False)
     assert schema.fields[0].default == 1.5
+    (schema,) = parse_all([record(field("a", "float", default="x"))], strict=False)
+    assert schema.fields[0].default == "x"
     with pytest.raises(SchemaError, match="is not a number"):
-        parse_all([record(field("a", "float", default="x"))], strict=False)
+        parse_all([record(field("a", "float", default="x"))])
+
+
+def test_namespaces_are_looked_at_only_where_it_is_strict():
+    text = record(field("a", "int"), name="n.Test$Job.R")
+    assert parse(text, strict=False).name == "n.Test$Job.R"
+    with pytest.raises(SchemaError, match=r"\$: \"Test\$Job\" is not a name"):
+        parse(text)
+    with pytest.raises(SchemaError, match="is not a name"):
+        parse(record(field("a", "int"), name="n.R$"), strict=False)
 
 
 @pytest.mark.parametrize("text", ["*/ " + "/*" * 300_000, '"' + '\\"' * 300_000, '{"' + '"' * 300_000])

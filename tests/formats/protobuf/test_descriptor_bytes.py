@@ -159,3 +159,24 @@ def test_a_pool_makes_classes():
     message = made(leaf={"a": 7})
     assert ProtobufSchema.parse(made).message("M").by_name["leaf"].message.name == "x.Leaf"
     assert message.SerializeToString().hex() == "0a020807"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        'option (o) = { any { [type.googleapis.com/M] { s: "a" n: { s: "b" } } } };',
+        'option (o).any = { [type.googleapis.com/M] { s: "a" n { s: "b" } } };',
+        'option (any) = { [type.googleapis.com/M]: { s: "a" n { s: "b" } } };',
+    ],
+)
+def test_an_any_that_is_written_out_in_an_option(option):
+    head = (
+        'syntax = "proto3"; import "google/protobuf/descriptor.proto"; import "google/protobuf/any.proto"; '
+        "message M { string s = 1; M n = 2; } message O { google.protobuf.Any any = 1; } extend "
+        "google.protobuf.FileOptions { O o = 50000; google.protobuf.Any any = 50001; } "
+    )
+    data = write_descriptor_set(ProtobufSchema.parse(head + option))
+    options = descriptor_pb2.FileDescriptorSet.FromString(data).file[-1].options.SerializeToString()
+    assert b"\n\x15type.googleapis.com/M\x12\x08\n\x01a\x12\x03\n\x01b" in options
+    with pytest.raises(SchemaError, match="a message of the type Nope, which is not known"):
+        write_descriptor_set(ProtobufSchema.parse(head + option.replace("com/M", "com/Nope")))

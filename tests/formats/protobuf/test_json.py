@@ -446,3 +446,9 @@ def test_codec():
     assert (caught.value.offset, caught.value.path, caught.value.code) == (1, "int_32", "truncated")
     with pytest.raises(ConfigError):
         codec.to_json(b"", defaults="some")
+
+
+def test_a_name_in_json_may_be_empty():
+    codec = ProtobufCodec('syntax = "proto3"; message M { int32 a = 1 [json_name = ""]; int32 b = 2; }')
+    assert codec.to_json(b"\x08\x05\x10\x06") == '{"":5,"b":6}'
+    assert codec.from_json('{"":5,"b":6}') == codec.from_json('{"a":5,"b":6}') == b"\x08\x05\x10\x06"

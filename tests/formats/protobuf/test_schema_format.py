@@ -531,3 +531,51 @@ class TestDerivedTexts:
 def test_comments_are_kept_by_place():
     text = '// one\nsyntax = "proto3"; /* two */ message M { }'
     assert [text[start:end] for start, end in parse(text).comments] == ["// one", "/* two */"]
+
+
+def test_letters_that_are_no_escapes_to_the_registry():
+    text = r'syntax = "proto2"; message M { optional string s = 1 [default = "\u00e9\U0001F600\x41\101\q"]; }'
+    schema = PROTOBUF.parse(text)
+    assert '[default = "u00e9U0001F600AAq"]' in PROTOBUF.canonical(schema)
+    # As protoc has it, which made the messages.
+    assert schema.message("M").by_name["s"].default == "\u00e9\U0001f600AAq"
+    name = schema.parse(r'syntax = "proto3"; message M { int32 a = 1 [json_name = "\u00e9"]; }')
+    assert name.message("M").by_name["a"].json_name == "\u00e9"
+
+
+def test_an_empty_list_is_dropped_from_a_normalized_option():
+    text = (
+        'syntax = "proto3"; import "google/protobuf/descriptor.proto"; message O { repeated int32 n = 1; string s = 2; '
+        "O o = 3; } extend google.protobuf.MessageOptions { O o = 50000; } "
+        'message M { option (o) = { n: [] s: "z" o { n: [] } }; }'
+    )
+    schema = PROTOBUF.parse(text)
+    assert "n: [\n    ]" in PROTOBUF.canonical(schema)
+    assert '{\n    o: {\n    },\n    s: "z"\n  }' in PROTOBUF.normalized(schema)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "message A-B {\n}",
+        "message A {\n  A-B b = 1;\n\n  message A-B {}\n}",
+        "message A {\n  int32 a-b-1 = 1;\n}",
+        "message A {\n  oneof x-y {\n    int32 a = 1;\n  }\n}",
+        "enum E {\n  A-B = 0;\n}",
+        "enum E-F {\n  A = 0;\n}",
+        "message M {}\n\nservice S-T {\n  rpc a-b (M) returns (M);\n}",
+    ],
+)
+def test_names_with_dashes_are_kept_but_have_no_descriptor(text):
+    schema = PROTOBUF.parse(f'syntax = "proto3";\n\n{text}\n')
+    assert PROTOBUF.canonical(schema) == f'syntax = "proto3";\n\n{text}\n'.replace("{\n}", "{}")
+    for use in (PROTOBUF.check_fields, lambda schema: schema.messages):
+        with pytest.raises(SchemaError, match=r"line 3|line 4|line 5|line 6") as caught:
+            use(schema)
+        assert "is not a name: it has a dash" in str(caught.value)
+
+
+def test_dashes_that_are_in_no_name():
+    for text in ("message A -B {}", "message A- B {}", "message -A {}", "message 1-A {}"):
+        with pytest.raises(SchemaError, match="expected"):
+            PROTOBUF.canonical(PROTOBUF.parse(f'syntax = "proto3"; {text}'))

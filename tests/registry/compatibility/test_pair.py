@@ -4,7 +4,7 @@ import pytest
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.registry import Config, Difference, Reference, Schema, differences
+from kcodec.registry import Config, Difference, Reference, Schema, differences, losses
 from kcodec.registry.memory import MemoryRegistry
 
 CLOSED = Schema('{"type":"object","properties":{"a":{}},"additionalProperties":false}', "JSON")
@@ -35,6 +35,43 @@ def test_each_type(old, new, types):
     registry.register("s", old)
     assert list(registry.check_compatibility("s", new, "BACKWARD").differences) == found
     assert list(registry.check_compatibility("s", new, "FORWARD").differences) == differences(new, old)
+
+
+def test_an_import_that_is_missing():
+    text = 'syntax = "proto3"; import "n.proto"; message M { %s a = 1; %s b = 2; }'
+    unused = [Schema(text % (kind, "int32"), "PROTOBUF") for kind in ("int64", "int32")]
+    assert differences(*unused) == []
+    assert [each.message for each in losses(*unused)] == ["a: of more than 32 bits, int64 is cut to int32"]
+    used = [Schema(text % (kind, "n.N"), "PROTOBUF") for kind in ("int64", "int32")]
+    for compare in (differences, losses):
+        with pytest.raises(SchemaError, match=r"unknown type n\.N"):
+            compare(*used)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "types"),
+    [
+        ('"long"', '"double"', [("VALUE_ROUNDED", "/")]),
+        ('"int"', '"double"', []),
+        ('["null","int"]', '["null","float"]', [("VALUE_ROUNDED", "/1")]),
+        (
+            '{"type":"array","items":"bytes"}',
+            '{"type":"array","items":"string"}',
+            [("TEXT_EXPECTED", "/items")],
+        ),
+        (
+            '{"type":"record","name":"R","fields":[{"name":"e","type":{"type":"enum","name":"E","symbols":["A","B"]}},'
+            '{"name":"r","type":["null","R"]}]}',
+            '{"type":"record","name":"R","fields":[{"name":"e","type":{"type":"enum","name":"E","symbols":["A"],'
+            '"default":"A"}},{"name":"r","type":["null","R"]}]}',
+            [("SYMBOL_UNKNOWN", "/fields/0/type/symbols")],
+        ),
+    ],
+)
+def test_losses_of_avro(old, new, types):
+    pair = Schema(old), Schema(new)
+    assert differences(*pair) == []
+    assert [(each.type, each.path) for each in losses(*pair)] == types
 
 
 def test_a_policy():

@@ -101,7 +101,7 @@ class _Writer:
                     found[field.number] = field, empty
         for number in sorted(found):
             field, value = found[number]
-            name = field.name if self.how.proto_names else field.json_name or field.name
+            name = field.name if self.how.proto_names else field.name_in_json
             if number not in message.type.by_number:
                 name = f"[{field.name}]"
             try:

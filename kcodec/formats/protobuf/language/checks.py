@@ -18,6 +18,8 @@ def check_descriptors(names: Names, path: str) -> None:
         With line and column of what is wrong.
     """
     file = names.files[path]
+    if file.misnamed is not None:
+        names.fail(path, *file.misnamed)
     waiting: list[tuple[str, Message | Enum]] = []
     waiting += [(file.package, each) for each in file.messages]
     waiting += [(file.package, each) for each in file.enums]

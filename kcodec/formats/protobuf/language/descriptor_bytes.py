@@ -12,7 +12,7 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types, escape_bytes, float_text
 from kcodec.formats.protobuf.language.link import json_name
 from kcodec.formats.protobuf.language.names import Extension, entry_of, full_name
-from kcodec.formats.protobuf.language.options import Fields, OptionReader
+from kcodec.formats.protobuf.language.options import Fields, OptionReader, Packed
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Enum,
@@ -115,7 +115,7 @@ class _File:
         self.schema = schema
         self.tree: File = schema.files[path]
         self.syntax = self.tree.syntax or "proto2"
-        self.reader = OptionReader(schema.names, schema.extensions)
+        self.reader = OptionReader(schema.names, schema.extensions, schema.messages)
 
     def file(self, name: str) -> Encoded:
         tree, scope = self.tree, self.tree.package
@@ -216,7 +216,7 @@ class _File:
         }
         field = made("FieldDescriptorProto", **proto)
         # It is set even where it is empty.
-        name = kind.json_name if extendee is None else json_name(node.name)
+        name = kind.name_in_json if extendee is None else json_name(node.name)
         field.values[field.type.by_name["json_name"].number] = name
         if kind.default is not None:
             field.values[field.type.by_name["default_value"].number] = _default(kind)
@@ -316,6 +316,11 @@ class _File:
         return Encoded(field.message) if field.message is not None else default_of(field)
 
     def one(self, field: FieldType, value: Any) -> Any:
+        if isinstance(value, Packed):
+            message = self.schema.messages.get(value.type)
+            if message is None:
+                raise SchemaError(f"an option holds a message of the type {value.type}, which is not known")
+            return write_message(self.encoded(value.fields, message))
         if field.message is not None and isinstance(value, Fields):
             return self.encoded(value, field.message)
         if field.enum is not None and isinstance(value, str):

@@ -77,7 +77,7 @@ class _Checker:
         self.linked = linked
         self.path = path
         self.edition = f"EDITION_{names.files[path].syntax}"
-        self.reader = OptionReader(names, linked.extensions)
+        self.reader = OptionReader(names, linked.extensions, linked.messages)
 
     def fail(self, at: int, message: str) -> NoReturn:
         self.names.fail(self.path, at, message)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of, full_name
 from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
-from kcodec.formats.protobuf.language.parse import unquote, unquote_bytes
+from kcodec.formats.protobuf.language.parse import unquote_bytes
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
@@ -103,7 +103,7 @@ class _Linker:
         # It grows: a name that is looked for may be that of a known file.
         for path in self.made:
             self._fill_types(path)
-        reader = OptionReader(self.names, self.linked.extensions)
+        reader = OptionReader(self.names, self.linked.extensions, self.linked.messages)
         root = self.linked.messages.get("google.protobuf.FieldOptions")
         for scope, owner, options in self.field_options:
             owner.options.update(flattened(reader.read(scope, root, options)))
@@ -125,6 +125,8 @@ class _Linker:
         self.made.append(path)
         self.path = path
         file = self.names.files[path]
+        if file.misnamed is not None:
+            self.fail(*file.misnamed)
         features = self._features(_FEATURES.get(file.syntax or "proto2", _EDITION), file.options)
         self.features[path] = features
         self._make_messages(file.package, file.messages, features)
@@ -270,7 +272,7 @@ class _Linker:
             if option.name == ("default",):
                 field.default = self._default(field, option)
             elif option.name == ("json_name",) and isinstance(option.value, Quoted):
-                field.json_name = unquote(option.value)
+                field.json_name = unquote_bytes(option.value).decode("utf-8", "replace")
         options = [each for each in node.options if each.name[0] not in _ATTRIBUTES]
         if options:
             self.field_options.append((scope, field, options))

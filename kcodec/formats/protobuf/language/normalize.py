@@ -241,9 +241,9 @@ def _wrapped(option: Option) -> Value:
 def _normal(value: Value) -> Value:
     """Return a value with sorted names, lists of one element as that element, and numbers as the registry has them."""
     if isinstance(value, Aggregate):
-        return Aggregate(
-            sorted(((name, _normal(each)) for name, each in value.entries), key=lambda each: each[0])
-        )
+        # Lists without an element are dropped.
+        entries = [(name, _normal(each)) for name, each in value.entries if each != []]
+        return Aggregate(sorted(entries, key=lambda each: each[0]))
     if isinstance(value, list):
         values = [_normal(each) for each in value]
         return values[0] if len(values) == 1 else values

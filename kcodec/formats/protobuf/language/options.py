@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import SCALARS, FieldType, MessageType
@@ -12,7 +12,7 @@ from kcodec.formats.protobuf.language.names import Names
 from kcodec.formats.protobuf.language.parse import integer, unquote_bytes
 from kcodec.formats.protobuf.language.syntax import Aggregate, Option, Quoted, Value
 
-__all__ = ["Fields", "OptionReader", "flattened", "number"]
+__all__ = ["Fields", "OptionReader", "Packed", "flattened", "number"]
 
 #: What stands for a bool in protobuf's text format, beside true and false.
 _BOOLEANS = {"True": True, "t": True, "1": True, "False": False, "f": False, "0": False}
@@ -22,12 +22,22 @@ class Fields(dict[str, Any]):
     """Fields of a message by name, extensions in parentheses; what is a plain dict is a map."""
 
 
+class Packed(NamedTuple):
+    """What an Any holds that is written out, ``[host/type] { ... }``: the name of its type, and its fields."""
+
+    type: str
+    fields: Fields
+
+
 class OptionReader:
     """Reads options by the types of their fields, where those are known, or as they look."""
 
-    def __init__(self, names: Names, extensions: Mapping[str, FieldType]) -> None:
+    def __init__(
+        self, names: Names, extensions: Mapping[str, FieldType], messages: Mapping[str, MessageType]
+    ) -> None:
         self.names = names
         self.extensions = extensions
+        self.messages = messages
 
     def read(self, scope: str, root: MessageType | None, options: Sequence[Option]) -> Fields:
         """Return all options that were given in one place as one message of the type `root`."""
@@ -68,6 +78,12 @@ class OptionReader:
         in_text: bool = False,
     ) -> None:
         """Put a value into fields; `in_text` if it stands in an aggregate, which is of protobuf's text format."""
+        if name[0] == "[" and "/" in name and isinstance(value, Aggregate):
+            url = name[1:-1]
+            known = url.rpartition("/")[2]
+            content = self._filled(Fields(), scope, self.messages.get(known), value)
+            fields.update(type_url=url, value=Packed(known, content))
+            return
         key, kind = self._member(scope, message, name)
         if kind is not None and kind.repeated:
             values = [
@@ -87,8 +103,11 @@ class OptionReader:
             fields[key] = self._value(scope, kind, value, in_text)
 
     def _fill(self, fields: Fields, scope: str, kind: FieldType | None, value: Aggregate) -> Fields:
+        return self._filled(fields, scope, None if kind is None else kind.message, value)
+
+    def _filled(self, fields: Fields, scope: str, message: MessageType | None, value: Aggregate) -> Fields:
         for name, each in value.entries:
-            self._put(fields, scope, None if kind is None else kind.message, name, each, in_text=True)
+            self._put(fields, scope, message, name, each, in_text=True)
         return fields
 
     def _value(self, scope: str, kind: FieldType | None, value: Value, in_text: bool) -> Any:
@@ -134,6 +153,8 @@ def _entry_key(kind: FieldType, entry: dict[str, Any]) -> Any:
 def flattened(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of fields and of messages in them under dotted names."""
     for name, value in fields.items():
+        if isinstance(value, Packed):
+            value = value.fields
         if isinstance(value, Fields):
             yield from flattened(value, f"{prefix}{name}.")
         else:

@@ -73,6 +73,7 @@ _ESCAPE = re.compile(
     r"|U([0-9A-Fa-f]{8})|(.))",
     re.DOTALL,
 )
+_REGISTRY_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})|()()(.))", re.DOTALL)
 _PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -112,8 +113,11 @@ def integer(word: str) -> int | None:
 
 
 def unquote(value: Quoted) -> str:
-    """Return a text with its escapes read as characters, each on its own."""
-    return "".join(_ESCAPE.sub(_character, each) for each in value.pieces)
+    """Return a text with its escapes read as the registry has it: each a character of its own.
+
+    Letters that are no escape there stand for themselves, ``u`` and ``U`` too, which protoc reads as code points.
+    """
+    return "".join(_REGISTRY_ESCAPE.sub(_character, each) for each in value.pieces)
 
 
 def unquote_bytes(value: Quoted) -> bytes:
@@ -170,6 +174,7 @@ class _Parser:
         self.syntax = ""
         self.ends: list[int] = []
         self.refused: tuple[int, str] | None = None
+        self.misnamed: tuple[int, str] | None = None
 
     def _odd_character(self, match: re.Match[str]) -> None:
         at, char = match.start(5), match[5]
@@ -202,14 +207,37 @@ class _Parser:
 
     def name(self) -> str:
         word = self.words[self.next]
-        if _NAME.fullmatch(word) is None:
+        if self.words[self.next + 1][:1] == "-":
+            word = self.dashed()
+        elif _NAME.fullmatch(word) is None:
             self.unexpected("a name")
         self.next += 1
+        return word
+
+    def dashed(self) -> str:
+        """Return the next token with what follows it behind dashes: a name to the registry, though not to protoc."""
+        first = self.next
+        word = self.words[first]
+        end = self.places[first] + len(word)
+        if not _TYPE.fullmatch(word):
+            self.unexpected("a name")
+        while self.words[self.next + 1][:1] == "-" and self.places[self.next + 1] == end:
+            self.next += 1
+            end += len(self.words[self.next])
+            word += self.words[self.next]
+        if self.next > first and self.misnamed is None:
+            self.misnamed = self.places[first], f"{word!r} is not a name: it has a dash"
         return word
 
     def type_name(self) -> str:
         """Return a name with dots, around which there may be blanks."""
         first = self.next
+        if self.words[first + 1][:1] == "-" and self.places[first + 1] == self.places[first] + len(
+            self.words[first]
+        ):
+            found = self.dashed()
+            self.next += 1
+            return found
         parts = [self.words[first]]
         self.next += 1
         while (word := self.words[self.next]) and (word[0] == "." or parts[-1].endswith(".")):
@@ -307,7 +335,7 @@ class _Parser:
                 self.unexpected("a message, an enum, an option, an import, an extension or a service")
             visibility = ""
         self._check_comments()
-        file.refused = self.refused
+        file.refused, file.misnamed = self.refused, self.misnamed
         return file
 
     def visibility(self, word: str, at: int) -> str:

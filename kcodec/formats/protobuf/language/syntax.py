@@ -212,6 +212,8 @@ class File:
         What was read, to find lines and columns in; empty if it was a descriptor.
     refused : tuple of (int, str) or None
         Where and why Confluent's registry does not take the text, although protoc does.
+    misnamed : tuple of (int, str) or None
+        Where a name is none to protoc, although Confluent's registry keeps the text.
     """
 
     syntax: str = ""
@@ -225,6 +227,7 @@ class File:
     comments: list[tuple[int, int]] = field(default_factory=list, repr=False)
     text: str = field(default="", repr=False)
     refused: tuple[int, str] | None = None
+    misnamed: tuple[int, str] | None = None
 
 
 def find_option(options: list[Option], *name: str) -> Value | None:

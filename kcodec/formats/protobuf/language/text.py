@@ -25,7 +25,7 @@ from kcodec.formats.protobuf.language.syntax import (
     members_of,
 )
 
-__all__ = ["CONFLUENT", "escape", "print_file"]
+__all__ = ["CONFLUENT", "escape", "option_text", "print_file"]
 
 _ESCAPES = {
     "\\": "\\\\",
@@ -67,6 +67,11 @@ def print_file(file: File, *, extensions: bool = True, normalized: bool = False)
         out. What separated these from other members stays.
     """
     return "\n".join([*_Printer(extensions, normalized).file(file), ""])
+
+
+def option_text(option: Option) -> str:
+    """Return the value of an option on one line."""
+    return " ".join(_Printer(extensions=True, normalized=False).value(option.value).split())
 
 
 def escape(text: str) -> str:

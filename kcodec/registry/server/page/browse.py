@@ -350,6 +350,8 @@ class Direction(NamedTuple):
         Why it cannot be read, each with a sentence.
     problem : str
         Why they cannot be compared; empty if they can.
+    losses : list of Difference
+        What is read otherwise than it was written, if all can be read.
     """
 
     level: str
@@ -357,10 +359,18 @@ class Direction(NamedTuple):
     writer: RegisteredSchema
     differences: list[tuple[Difference, str]]
     problem: str
+    losses: list[Difference]
 
     def places(self) -> list[tuple[str, ...]]:
         """Return where in the reader's schema the first differences are."""
-        paths = [difference.path for difference, _ in self.differences[:_MAX_PLACES]]
+        return self._steps([difference for difference, _ in self.differences])
+
+    def lossy_places(self) -> list[tuple[str, ...]]:
+        """Return where in the reader's schema the first losses are."""
+        return self._steps(self.losses)
+
+    def _steps(self, differences: list[Difference]) -> list[tuple[str, ...]]:
+        paths = [difference.path for difference in differences[:_MAX_PLACES]]
         return named_steps(self.reader.schema.text, paths)
 
 
@@ -376,7 +386,7 @@ def _directions(
     found = []
     for level, reader, writer in (("BACKWARD", new, old), ("FORWARD", old, new)):
         differences: list[tuple[Difference, str]] = []
-        problem = ""
+        problem, lost = "", []
         if old.schema.type != new.schema.type:
             problem = f"One is {old.schema.type}, the other {new.schema.type}."
         else:
@@ -389,26 +399,42 @@ def _directions(
                     (each, known.describe(each, f"version {reader.version}", f"version {writer.version}"))
                     for each in verdict.differences
                 ]
+                if not differences:
+                    lost = _losses(visit, reader, writer, context)
             except KcodecError as error:
                 problem = f"{one_line(error)}."
-        found.append(Direction(level, reader, writer, differences, problem))
+        found.append(Direction(level, reader, writer, differences, problem, lost))
     return found
+
+
+def _losses(
+    visit: Visit, reader: RegisteredSchema, writer: RegisteredSchema, context: str
+) -> list[Difference]:
+    known = schema_format(reader.schema.type)
+    try:
+        found = known.losses(_parsed(visit, reader, context), _parsed(visit, writer, context))
+    except KcodecError:
+        # The levels do not ask whether all types are known.
+        return []
+    return found[:MAX_CHANGES]
 
 
 def _changes(
     visit: Visit, old: RegisteredSchema, new: RegisteredSchema, context: str, directions: list[Direction]
 ) -> list[dict[str, Any]]:
-    """Return what changed, in words, and which levels each change breaks."""
+    """Return what changed, in words, and at which levels each change breaks readers, or loses something."""
     if old.schema.type != new.schema.type:
         return []
     found = document_changes(old.schema.text, new.schema.text)
     if found:
         places = [(each.level, each.places()) for each in directions]
+        lossy = [(each.level, each.lossy_places()) for each in directions]
         return [
             {
                 "path": change.path,
                 "words": change.words,
                 "breaks": [level for level, steps in places if any(map(change.concerns, steps))],
+                "loses": [level for level, steps in lossy if any(map(change.concerns, steps))],
             }
             for change in found
         ]
@@ -418,12 +444,14 @@ def _changes(
     except KcodecError:
         return []
     broken = [(each.level, {difference.path for difference, _ in each.differences}) for each in directions]
+    lost = [(each.level, {difference.path for difference in each.losses}) for each in directions]
     return [
         {
             "path": change.path,
             "words": change.type.lower().replace("_", " ")
             + (f": {change.message}" if change.message else ""),
             "breaks": [level for level, paths in broken if change.path in paths],
+            "loses": [level for level, paths in lost if change.path in paths],
         }
         for change in changes[:MAX_CHANGES]
     ]

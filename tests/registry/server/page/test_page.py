@@ -183,8 +183,29 @@ def test_messages_are_compared_in_words(registry, browser):
         ),
     )
     text = browser.get("compare?subject=shop%2Faddress.proto").text
-    assert "field scalar kind changed: city BACKWARD breaks FORWARD breaks #/Address/1" in text
+    assert (
+        "field scalar kind changed: city: string → int32 BACKWARD breaks FORWARD breaks #/Address/1" in text
+    )
     assert "field added: new #/Address/2" in text
+
+
+def test_what_is_read_otherwise_is_told_beside_the_rules(registry, browser):
+    for subject, kind, text in (
+        ("a", "PROTOBUF", 'syntax = "proto3"; message M { int32 n = 1; }'),
+        ("b", "AVRO", '{"type":"record","name":"M","fields":[{"name":"n","type":"long"}]}'),
+    ):
+        registry.set_config(Config("NONE"), subject)
+        registry.register(subject, Schema(text, kind))
+        changed = text.replace("int32", "int64").replace('"long"', '"double"')
+        registry.register(subject, Schema(changed, kind))
+    text = browser.get("compare?subject=a").text
+    assert "The rules of FORWARD let who reads with version 1 read what was written with version 2." in text
+    assert "Not all is read as it was written: n: of more than 32 bits, int64 is cut to int32 #/M/1" in text
+    assert "field type changed: n: int32 → int64 FORWARD loses #/M/1" in text
+    assert text.count("Not all is read") == 1
+    text = browser.get("compare?subject=b").text
+    assert "of more than 53 bits, long is rounded to double /fields/0/type" in text
+    assert "type of n changed: long → double FORWARD breaks BACKWARD loses" in text
 
 
 def test_versions_of_different_types_are_compared(registry, browser):
