@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
+from kcodec.cli.terminal import Terminal
 from kcodec.errors import ConfigError, EncodeError, RegistryError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class _Progress:
     """What was read so far, on a terminal."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+        self._terminal = sys.stderr if isinstance(sys.stderr, Terminal) else None
         self._start = self._last = time.monotonic()
         self._records = self._bytes = 0
 
@@ -89,17 +90,18 @@ class _Progress:
         self._records += len(batch)
         self._bytes += batch.get_total_buffer_size()
         now = time.monotonic()
-        if self._shown and now - self._last > 0.5:
+        if self._terminal is not None and now - self._last > 0.5:
             self._last = now
             rate = self._records / max(now - self._start, 0.001)
             behind = "" if lag is None else f", lag {lag:,}"
-            text = f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self._terminal.show_line(
+                f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
+            )
 
-    def end(self) -> None:
+    def clear(self) -> None:
         """Leave the line, for others to write there."""
-        if self._shown and self._last > self._start:
-            print("\r\x1b[K", end="", file=sys.stderr)
+        if self._terminal is not None:
+            self._terminal.clear_line()
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -161,7 +163,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         else:
             _read(topics, start or "earliest", _where(given.end, "--to") or "latest", place, writer)
     finally:
-        writer.progress.end()
+        writer.progress.clear()
     return writer.has_told
 
 
@@ -298,7 +300,7 @@ class _Writer:
         self._where = given.where
         self._condition: Any = None
         self._left = given.max
-        #: Of each partition, the offset of the last record that counts; until all have been read.
+        #: Of each partition, the offset of the last record so far that counts.
         self._ends: dict[tuple[str, int], int] = {}
         self._begun = False
         self.has_told = False
@@ -329,7 +331,6 @@ class _Writer:
 
     def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:
         """Write what is wanted of a batch; return the last record that is, if no more are wanted behind it."""
-        self.progress.add(batch, lag)
         parts = [self._bare(batch)]
         if self._condition is not None:
             import pyarrow as pa
@@ -346,6 +347,7 @@ class _Writer:
         end = batch.slice(len(batch) - 1) if self.wants_more or last is None else last
         topic, partition, offset = _place(end)
         self._ends[topic, partition] = offset
+        self.progress.add(batch, lag)
         return None if self.wants_more else last
 
     def _bare(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -362,6 +364,8 @@ class _Writer:
         return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
 
     def _show(self, part: pa.RecordBatch) -> None:
+        if self._output.is_shown:
+            self.progress.clear()
         try:
             self._output.write(part.select(range(part.num_columns - self._hidden)))
         except EncodeError as error:
@@ -407,7 +411,6 @@ class _Writer:
     def _tell(self, faults: list[RecordFault]) -> None:
         if faults:
             self.has_told = True
-            self.progress.end()
         for fault in faults:
             where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
             path = f"{fault.path}: " if fault.path else ""
