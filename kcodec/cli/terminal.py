@@ -3,7 +3,7 @@
 import io
 import re
 from codecs import getincrementaldecoder
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 __all__ = ["Terminal", "byte_stream", "guarded", "json_stream", "plain_text", "take_all_text"]
 
@@ -94,10 +94,9 @@ def json_stream(stream: Any) -> Any:
     return stream.of_json() if isinstance(stream, Terminal) else stream
 
 
-def byte_stream(stream: Any) -> BinaryIO:
+def byte_stream(stream: Any) -> Any:
     """Return what takes the bytes of text for a stream that `guarded` or `json_stream` has returned."""
-    found: Any = _Bytes(stream) if isinstance(stream, Terminal) else stream.buffer
-    return found  # type: ignore[no-any-return]
+    return _Bytes(stream) if isinstance(stream, Terminal) else stream.buffer
 
 
 def plain_text(data: bytes) -> str:
