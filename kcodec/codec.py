@@ -266,9 +266,9 @@ class Codec:
         Returns
         -------
         pyarrow.Array or pyarrow.ChunkedArray
-            Of `arrow_type`, in chunks if the values were or with `use_threads`. With ``errors="report"`` a pair
-            of it and a `pyarrow.Table` with the columns ``row``, ``offset`` (byte in the row's value),
-            ``path``, ``code``, ``reason`` and ``schema_id``.
+            Of `arrow_type`, in chunks if the values were, with `use_threads`, or of a list of more than 2 GiB. With
+            ``errors="report"`` a pair of it and a `pyarrow.Table` with the columns ``row``, ``offset`` (byte in the
+            row's value), ``path``, ``code``, ``reason`` and ``schema_id``.
 
         Raises
         ------

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
+from kcodec.cli.terminal import Terminal
 from kcodec.errors import ConfigError, EncodeError, RegistryError
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
-#: Columns that tell where a record stands.
-_PLACE = ("topic", "partition", "offset")
+#: Columns that tell where a record stands, under names that no field has: they are read with all others, and not
+#: written.
+_PLACE = {f"kcodec.place.{name}": name for name in ("topic", "partition", "offset")}
 #: What files are by their names, where nothing else is said.
 _OF_FILES = {".parquet": "parquet", ".csv": "csv"}
 
@@ -80,7 +82,7 @@ class _Progress:
     """What was read so far, on a terminal."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
+        self._terminal = sys.stderr if isinstance(sys.stderr, Terminal) else None
         self._start = self._last = time.monotonic()
         self._records = self._bytes = 0
 
@@ -88,17 +90,18 @@ class _Progress:
         self._records += len(batch)
         self._bytes += batch.get_total_buffer_size()
         now = time.monotonic()
-        if self._shown and now - self._last > 0.5:
+        if self._terminal is not None and now - self._last > 0.5:
             self._last = now
             rate = self._records / max(now - self._start, 0.001)
             behind = "" if lag is None else f", lag {lag:,}"
-            text = f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self._terminal.show_line(
+                f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
+            )
 
-    def end(self) -> None:
+    def clear(self) -> None:
         """Leave the line, for others to write there."""
-        if self._shown and self._last > self._start:
-            print("\r\x1b[K", end="", file=sys.stderr)
+        if self._terminal is not None:
+            self._terminal.clear_line()
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -119,26 +122,22 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     """Write the records that are asked for; return whether some could not be decoded."""
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = [name.strip() for name in given.columns.split(",")] if given.columns else _columns(format)
-    # With a number of records, the last batch may be written in part: then its records have to tell what to commit, and
-    # which faults are of those behind; the latter not if fields may have their names.
     fields = {name.rpartition(".")[2] for name in columns if "." in name}
-    is_clear = fields.isdisjoint(("*", *_PLACE))
-    places = _PLACE if given.max is not None and (given.group is not None or is_clear) else ()
-    hidden = [name for name in places if name not in columns]
+    hidden: list[str] = []
     if given.where is not None:
         from kcodec.cli.where import named_columns
 
         # What has only fields of it among the columns is read as a whole, to look at.
         named = named_columns(given.where)
-        hidden += [
-            name for name in _columns("json") if name in named and name not in (*columns, *hidden, *fields)
+        hidden = [
+            name for name in _columns("json") if name in named and name not in (*columns, *fields)
             and (named[name] or "*" not in fields)
         ]  # fmt: skip
     place: dict[str, Any] = {
         "config": options.config,
         "key": options.payload("key", given.key),
         "value": with_message(options.payload("value", given.value), given.message),
-        "columns": [*columns, *hidden],
+        "columns": _named([*columns, *hidden]),
         "isolation": given.isolation,
         "errors": "report",
     }
@@ -151,8 +150,8 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             for name in ("key", "value")
             if (text := _console_text(given, options, place[name], name)) is not None
         }
-    numbers = {name for name in ("key", "value") if name in place["columns"] and _is_number(place[name])}
-    writer = _Writer(given, output, len(hidden), numbers)
+    numbers = {name for name in ("key", "value") if name in (*columns, *hidden) and _is_number(place[name])}
+    writer = _Writer(given, output, len(hidden) + len(_PLACE), numbers)
     start = _where(given.start, "--from")
     try:
         if given.follow and given.end is not None:
@@ -164,7 +163,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         else:
             _read(topics, start or "earliest", _where(given.end, "--to") or "latest", place, writer)
     finally:
-        writer.progress.end()
+        writer.progress.clear()
     return writer.has_told
 
 
@@ -173,12 +172,10 @@ def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Wri
 
     reader, report = read(topics, start=start, end=end, **place)
     writer.begin(reader.schema)
-    for batch in reader:
-        last = writer.write(batch)
-        writer.tell(report.faults, last)
-        if not writer.wants_more:
-            return
-    writer.tell(report.faults)
+    while writer.wants_more and (batch := next(reader, None)) is not None:
+        writer.write(batch)
+        writer.tell(report.faults)
+    writer.tell_rest(report.faults)
 
 
 def _follow(
@@ -209,10 +206,10 @@ def _follow(
                         _move(positions, last, 1)
                     follower.commit(positions)
                 held.clear()
-            writer.tell(follower.report.faults, last)
+            writer.tell(follower.report.faults)
     if held:
         writer.write_held(held, follower.schema or held[-1].schema)
-    writer.tell(follower.report.faults)
+    writer.tell_rest(follower.report.faults)
 
 
 @contextmanager
@@ -236,6 +233,13 @@ def _move(positions: dict[str, dict[int, int]], record: pa.RecordBatch, behind: 
     topic, partition, offset = _place(record)
     if partition in positions.get(topic, ()):
         positions[topic][partition] = offset + behind
+
+
+def _named(columns: list[str]) -> list[str] | dict[str, str]:
+    """Return the columns that are read, by the names that they have: those asked for, and the place of a record."""
+    named = {name if name.endswith(".*") else name.rpartition(".")[2]: name for name in columns}
+    # Two of a name are an error, which only a list can tell.
+    return {**named, **_PLACE} if len(named) == len(columns) else columns
 
 
 def _place(record: pa.RecordBatch) -> tuple[str, int, int]:
@@ -296,6 +300,8 @@ class _Writer:
         self._where = given.where
         self._condition: Any = None
         self._left = given.max
+        #: Of each partition, the offset of the last record so far that counts.
+        self._ends: dict[tuple[str, int], int] = {}
         self._begun = False
         self.has_told = False
         self.progress = _Progress()
@@ -324,23 +330,25 @@ class _Writer:
         return self._left is None or self._left > 0
 
     def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:
-        """Write what is wanted of a batch; return the last record that is, if others of the batch are left."""
-        self.progress.add(batch, lag)
+        """Write what is wanted of a batch; return the last record that is, if no more are wanted behind it."""
         parts = [self._bare(batch)]
         if self._condition is not None:
             import pyarrow as pa
 
             parts = pa.Table.from_batches(parts).filter(self._condition).to_batches()
-        last, is_cut = None, False
+        last = None
         for part in parts:
             if self._left is not None:
-                is_cut |= len(part) > self._left
                 part = part.slice(0, min(self._left, len(part)))
                 self._left -= len(part)
             if len(part):
                 self._show(part)
-                last = part
-        return last.slice(len(last) - 1) if is_cut and last is not None else None
+                last = part.slice(len(part) - 1)
+        end = batch.slice(len(batch) - 1) if self.wants_more or last is None else last
+        topic, partition, offset = _place(end)
+        self._ends[topic, partition] = offset
+        self.progress.add(batch, lag)
+        return None if self.wants_more else last
 
     def _bare(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self._numbers:
@@ -356,11 +364,11 @@ class _Writer:
         return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
 
     def _show(self, part: pa.RecordBatch) -> None:
+        if self._output.is_shown:
+            self.progress.clear()
         try:
             self._output.write(part.select(range(part.num_columns - self._hidden)))
         except EncodeError as error:
-            if not set(_PLACE) <= set(part.schema.names):
-                raise
             topic, partition, offset = _place(part.slice(error.row))
             what = f"{error.code}: {error.path}: {error.reason}"
             raise ConfigError(
@@ -379,18 +387,31 @@ class _Writer:
             last = self.write(completed(held.pop(0), schema), lag)
         return last
 
-    def tell(self, faults: list[RecordFault], last: pa.RecordBatch | None = None) -> None:
-        """Say what could not be read, but behind the last record that is wanted, and forget it."""
-        if last is not None and set(_PLACE) <= set(last.schema.names):
-            topic, partition, end = _place(last)
-            wanted = [each for each in faults if each[:2] != (topic, partition) or each.offset <= end]
-        else:
-            wanted = list(faults)
-        faults.clear()
-        if wanted:
+    def tell(self, faults: list[RecordFault]) -> None:
+        """Say what could not be read, and forget it, but behind the last record that counts: of that, others wait."""
+        wanted = [each for each in faults if self._counts(each)]
+        faults[:] = [each for each in faults if not self._counts(each)]
+        self._tell(wanted)
+
+    def tell_rest(self, faults: list[RecordFault]) -> None:
+        """Say what could not be read where no record is left; with as many as were wanted, others do not matter."""
+        if self.wants_more:
+            self._tell(faults)
+
+    def _counts(self, fault: RecordFault) -> bool:
+        """Return whether a fault is none of a record, or batch, that is behind the last one that is wanted."""
+        if self._left is None:
+            return True
+        end = self._ends.get(fault[:2])
+        if end is not None and fault.offset <= end:
+            return True
+        # Nobody knows whether records come behind a batch that cannot be read.
+        return fault.column is None and (self.wants_more or end is None)
+
+    def _tell(self, faults: list[RecordFault]) -> None:
+        if faults:
             self.has_told = True
-            self.progress.end()
-        for fault in wanted:
+        for fault in faults:
             where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
             path = f"{fault.path}: " if fault.path else ""
             print(f"{where}: {fault.code}: {path}{fault.reason}", file=sys.stderr)

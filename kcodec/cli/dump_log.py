@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kcodec._files import check_apart, check_end
+from kcodec.cli.terminal import json_stream
 from kcodec.errors import ConfigError, DecodeError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _write(given: argparse.Namespace, path: Path, dump: "Dump", out: TextIO) -> 
         if given.format == "parquet":
             dump.parquet(given.out)
         elif given.format == "json":
-            dump.json(out)
+            dump.json(json_stream(out))
         else:
             dump.text(out)
     except DecodeError as error:

@@ -49,7 +49,9 @@ def _main(given: argparse.Namespace) -> int:
     if given.command == "demo":
         return _run(given)
     take_all_text(sys.stdout)
-    with redirect_stdout(guarded(sys.stdout)), redirect_stderr(guarded(sys.stderr)):
+    # Errors quote foreign text as Python does, with escapes of its own.
+    errors = guarded(sys.stderr, tells_backslashes=False)
+    with redirect_stdout(guarded(sys.stdout)), redirect_stderr(errors):
         return _run(given)
 
 

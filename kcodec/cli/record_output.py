@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.cli.terminal import byte_stream, json_stream, plain_text
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
@@ -32,8 +33,8 @@ class RecordOutput:
     """Where batches go: to a file or to the standard output; to be closed.
 
     `console` are the properties of console consumers, for ``text``, where `texts` print columns otherwise than as JSON.
-    `raw` are the columns of keys, values and headers that no format decodes: their bytes are text, with escapes for
-    what is none. Others are Base64, as in values.
+    `raw` are the columns of keys, values and headers that no format decodes: their bytes are text, as `plain_text` has
+    it; in ``text``, but on a terminal, they are the bytes themselves. Others are Base64, as in values.
     """
 
     def __init__(self, format: str, file: Path | None, console: dict[str, str]) -> None:
@@ -46,7 +47,10 @@ class RecordOutput:
         self._writer: Any = None
         self._schema: pa.Schema | None = None
         self._writing: Future[None] | None = None
-        self._out: BinaryIO = sys.stdout.buffer
+        shown = json_stream(sys.stdout) if format == "json" else sys.stdout
+        self._out: BinaryIO = byte_stream(shown)
+        #: Whether there is a terminal that the records are shown on, and others may write to as well.
+        self.is_shown = file is None and sys.stdout.isatty()
         self._is_open = file is None or format == "parquet"
         if file is None and format == "parquet":
             raise ConfigError("-o parquet needs --output FILE")
@@ -105,8 +109,8 @@ class RecordOutput:
             assert self._schema is not None
             arrays = [self._cells(batch, name) for name in batch.schema.names]
             self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-            return
-        {"table": self._table, "json": self._json, "text": self._text}[self._format](batch)
+        else:
+            {"table": self._table, "json": self._json, "text": self._text}[self._format](batch)
         if self._file is None:
             self._out.flush()
 
@@ -171,11 +175,9 @@ class RecordOutput:
         separator = console.get("key.separator", "\t")
         parts = []
         cells = {
-            name: self.texts[name](batch.column(name))
-            if name in self.texts
-            else self._cells(batch, name).to_pylist()
+            name: self._printed(batch, name)
             for name in batch.schema.names
-            if self._prints(_PRINTED.get(name, name))
+            if name != "headers" and self._prints(_PRINTED.get(name, name))
         }
         null = console.get("null.literal", "null")
 
@@ -198,21 +200,32 @@ class RecordOutput:
         add("offset", lambda cell: f"Offset:{cell}")
         if self._prints("headers"):
             between = console.get("headers.separator", ",")
-            parts.append([_headers(row, between, null) for row in batch.column("headers").to_pylist()])
+            parts.append([self._headers(row, between, null) for row in batch.column("headers").to_pylist()])
         add("key", lambda cell: null if cell is None else str(cell))
         add("value", lambda cell: null if cell is None else str(cell))
         end = console.get("line.separator", "\n")
         text = "".join(separator.join(row) + end for row in zip(*parts, strict=True))
-        self._out.write(text.encode("utf-8", "backslashreplace"))
+        self._out.write(text.encode("utf-8", "surrogateescape"))
 
+    def _printed(self, batch: pa.RecordBatch, name: str) -> list[Any]:
+        array = batch.column(name)
+        if name in self.texts:
+            return self.texts[name](array)
+        if name in self.raw and _is_binary(array.type):
+            return [None if each is None else self._bytes(each) for each in array.to_pylist()]
+        cells: list[Any] = self._cells(batch, name).to_pylist()
+        return cells
 
-def _headers(row: list[dict[str, Any]], between: str, null: str) -> str:
-    if not row:
-        return "NO_HEADERS"
-    return between.join(
-        f"{pair['key']}:{null if pair['value'] is None else pair['value'].decode('utf-8', 'backslashreplace')}"
-        for pair in row
-    )
+    def _headers(self, row: list[dict[str, Any]], between: str, null: str) -> str:
+        if not row:
+            return "NO_HEADERS"
+        return between.join(
+            f"{pair['key']}:{null if pair['value'] is None else self._bytes(pair['value'])}" for pair in row
+        )
+
+    def _bytes(self, data: bytes) -> str:
+        """Return bytes as the text that is printed: on a terminal what can be read, else what is encoded to them."""
+        return plain_text(data) if self.is_shown else data.decode("utf-8", "surrogateescape")
 
 
 def _short(cell: Any) -> str:
@@ -231,14 +244,14 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """Return bytes as text, with escapes for what is none."""
+    """Return bytes as `plain_text`, which most often are text as they are."""
     try:
-        return array.cast(pa.string())
+        texts = array.cast(pa.string())
+        if not pc.any(pc.match_substring_regex(texts, r"\\x[0-9a-f]{2}")).as_py():
+            return texts
     except pa.ArrowException:
-        texts = [
-            None if each is None else each.decode("utf-8", "backslashreplace") for each in array.to_pylist()
-        ]
-        return pa.array(texts, pa.string())
+        pass
+    return pa.array([None if each is None else plain_text(each) for each in array.to_pylist()], pa.string())
 
 
 def _is_wide(array: pa.Array) -> bool:
@@ -280,7 +293,7 @@ def _header_texts(headers: pa.Array) -> pa.Array:
         [
             {
                 "key": pair["key"],
-                "value": None if pair["value"] is None else pair["value"].decode("utf-8", "backslashreplace"),
+                "value": None if pair["value"] is None else plain_text(pair["value"]),
             }
             for pair in row
         ]

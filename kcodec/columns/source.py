@@ -51,12 +51,14 @@ def arrays(
     """Return a column of any type as checked Arrow arrays that share its memory, and whether it came in chunks.
 
     A batch or table counts as a struct of its columns, a list or tuple as values of `kind` (by default bytes, or None).
-    With `fold`, keys of a list's values may be the upper case of which is a name; they stay as they are.
+    A list of more than 2 GiB comes in chunks. With `fold`, keys of a list's values may be the upper case of which is a
+    name; they stay as they are.
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
     duckdb, and arrays and series of NumPy and pandas. Extension types become their storage.
     """
     if isinstance(values, (list, tuple)):
-        return [_listed(values, kind, fold)], False
+        found = _listed(values, kind, fold)
+        return (found.chunks, True) if isinstance(found, pa.ChunkedArray) else ([found], False)
     if not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
@@ -83,8 +85,11 @@ def _stored(array: pa.Array) -> pa.Array:
     return array.storage if isinstance(array.type, pa.BaseExtensionType) else array
 
 
-def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array:
-    """Make an array of Python values: of the columns of a type that they have, or of what they are."""
+def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.ChunkedArray:
+    """Make an array of Python values: of the columns of a type that they have, or of what they are.
+
+    More than an array holds comes in chunks.
+    """
     try:
         found = kernel("columns._binary").binary_array(values, others=kind == BYTES)
         if found is not None:

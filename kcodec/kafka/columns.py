@@ -60,8 +60,10 @@ def _chosen(columns: Any) -> list[_Column]:
             raise ConfigError(f"column {text!r} is none of {known}, or a field such as value.id")
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"columns: {name!r} is no name, of {text!r}")
-        if "*" in path and (len(path) > 1 or name is not None):
-            raise ConfigError(f"column {text!r}: {source}.* stands for all fields, by their own names")
+        if "*" in path and (len(path) > 1 or name not in (None, text)):
+            raise ConfigError(
+                f"column {text!r}: {source}.* stands for all fields, by their own names, in a mapping as well"
+            )
         found.append(_Column((path[-1] if path else source) if name is None else name, source, tuple(path)))
     if not found:
         raise ConfigError("columns= is empty")

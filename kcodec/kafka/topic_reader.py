@@ -126,8 +126,8 @@ def read(
         `kcodec.Serde`, `KsqlCodec` or `ConnectJsonCodec`; None for the bytes as they are.
     columns : list of str, or mapping of new names to them, optional
         ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``;
-        ``value.id`` for a field, ``value.*`` for all of them. By default all but the headers, as Spark's Kafka source
-        has them. Nothing else is made.
+        ``value.id`` for a field, ``value.*`` for all of them, in a mapping under that name. By default all but the
+        headers, as Spark's Kafka source has them. Nothing else is made.
     isolation : {"read_committed", "read_uncommitted"}, optional
         Whether records of aborted and open transactions are left out; by default ``isolation.level`` of `config`, else
         they are.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kcodec._files import check_end
-from kcodec.errors import ConfigError, RegistryError, check_kind
+from kcodec.errors import ConfigError, RegistryError, check_kind, is_whole, one_line
 from kcodec.registry.base import (
     RegisteredSchema,
     Schema,
@@ -25,6 +25,11 @@ from kcodec.registry.settings import Config
 from kcodec.registry.stored import StoredSchemas
 
 __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
+
+#: The greatest number of a version, or id.
+_MOST = (1 << 31) - 1
+#: Bytes of a file's name, which file systems take at most.
+_LONGEST_NAME = 255
 
 
 class Entry(NamedTuple):
@@ -251,7 +256,7 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
     Raises
     ------
     ConfigError
-        If the folder is not empty.
+        If the folder is not empty, or a subject's name too long for a folder.
     """
     place = Path(path)
     count = 0
@@ -266,9 +271,10 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
     place.mkdir(parents=True, exist_ok=True)
     if any(place.iterdir()):
         raise ConfigError(f"the folder {place} is not empty")
-    for number, each in enumerate(found):
+    # Before anything is written.
+    folders = [place if each.subject is None else place / _folder(each.subject) for each in found]
+    for number, (each, folder) in enumerate(zip(found, folders, strict=True)):
         name = "settings" if isinstance(each, Settings) else str(each.version)
-        folder = place if each.subject is None else place / _folder(each.subject)
         folder.mkdir(exist_ok=True)
         body = {"order": number, **each.json}
         (folder / f"{name}.json").write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", "utf-8")
@@ -279,6 +285,11 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
 def _folder(subject: str) -> str:
     """Return the name of the folder of a subject; dots alone would be another folder."""
     name = quote(subject, safe=" ,=@+!()-_~")
+    if len(name) > _LONGEST_NAME:
+        raise ConfigError(
+            f"the subject {one_line(subject, 50)} has a name of {len(name)} bytes as a folder, which may have "
+            f"{_LONGEST_NAME}: copy to a file .jsonl"
+        )
     return name if name.strip(".") else name.replace(".", "%2E")
 
 
@@ -311,7 +322,7 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
     for where, text in bodies:
         try:
             body = json.loads(text)
-            parsed.append((body.get("order", 0), _entry(body)))
+            parsed.append((_number(body, "order", 0), _entry(body)))
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{where}: not an entry of a registry: {error}") from None
         except KeyError as error:
@@ -325,9 +336,29 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
 
 def _entry(body: Mapping[str, Any]) -> Entry | Settings:
     if "config" in body:
-        return Settings(body["subject"], Config.of(body["config"]), body.get("mode"))
+        place = None if body["subject"] is None else _subject(body)
+        return Settings(place, Config.of(body["config"]), body.get("mode"))
     schema = Schema.of({**body, "schema": body["schema"]})
-    return Entry(body["subject"], int(body["version"]), int(body["id"]), schema, bool(body.get("deleted")))
+    return Entry(
+        _subject(body), _number(body, "version"), _number(body, "id"), schema, bool(body.get("deleted"))
+    )
+
+
+def _subject(body: Mapping[str, Any]) -> str:
+    subject = body["subject"]
+    if not isinstance(subject, str):
+        raise ValueError(f"subject is {one_line(repr(subject), 50)}, not text")
+    # Half of a surrogate pair, which JSON can escape, is no text: a UnicodeEncodeError, which is a ValueError.
+    subject.encode()
+    return subject
+
+
+def _number(body: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """Return a number of an entry; versions and ids are those of Java's int."""
+    number = body[name] if default is None else body.get(name, default)
+    if not is_whole(number) or not 0 <= number <= _MOST:
+        raise ValueError(f"{name} is {one_line(repr(number), 50)}, not a whole number from 0 to {_MOST}")
+    return int(number)
 
 
 def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> int:

@@ -231,9 +231,9 @@ class Serde:
         Returns
         -------
         pyarrow.Array or pyarrow.ChunkedArray
-            In chunks if the values were or with `use_threads`; of type null if no value ever named a schema. With
-            ``errors="report"`` a pair of it and a `pyarrow.Table` with the columns ``row``, ``offset`` (byte
-            in the row's value), ``path``, ``code``, ``reason`` and ``schema_id``.
+            In chunks if the values were, with `use_threads`, or of a list of more than 2 GiB; of type null if no value
+            ever named a schema. With ``errors="report"`` a pair of it and a `pyarrow.Table` with the columns ``row``,
+            ``offset`` (byte in the row's value), ``path``, ``code``, ``reason`` and ``schema_id``.
 
         Raises
         ------

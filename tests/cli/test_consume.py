@@ -278,6 +278,60 @@ def test_faults_behind_the_last_record(run, filled, cluster):
     assert errors.startswith("orders-0, offset 0, value: ")
 
 
+@pytest.mark.parametrize("columns", ["value", "value.*", "value.id", "offset, value.topic"])
+@pytest.mark.parametrize("more", [(), ("--follow",), ("--follow", "--group", "g")], ids=" ".join)
+def test_a_number_of_records_is_that_whatever_the_columns(run, cluster, tmp_path, columns, more):
+    """What is behind the last record neither counts nor fails, and is read next; fields may be called as places are."""
+    fields = [{"name": name, "type": "long"} for name in ("id", "offset", "topic")]
+    place = json.dumps({"type": "record", "name": "Place", "fields": fields})
+    serde = kcodec.Serde("AVRO", f"sqlite:///{tmp_path}/place.db", topic="orders", schema=place)
+    rows = [{"id": number, "offset": -1, "topic": -2} for number in range(3)]
+    values = [*serde.serialize(rows, as_list=True), b"bad", b"bad", *serde.serialize(rows[:1], as_list=True)]
+    cluster.put(("orders", 0), write_batches(pa.table({"value": pa.array(values, pa.binary())})))
+    consume = ("consume", "orders", "--value", "avro", "--registry", f"sqlite:///{tmp_path}/place.db")
+    consume += ("--from", "earliest", "--columns", columns, *more, "-n")
+    status, out, errors = run(*consume, "2")
+    assert (status, errors, len(out.splitlines())) == (0, "", 2)
+    if more[1:]:
+        assert cluster.committed["g", "orders", 0] == 2
+        assert run(*consume, "1")[::2] == (0, "")
+        assert cluster.committed["g", "orders", 0] == 3
+        return
+    # The last record that is wanted is the last that a condition takes, too: none of those behind it is looked at.
+    if columns != "value":
+        field = "topic" if "topic" in columns else "id"
+        assert run(*consume, "3", "--where", f"{field} >= -2 and offset != 5")[::2] == (0, "")
+    assert run(*consume, "3")[::2] == (0, "")
+    status, out, errors = run(*consume, "4")
+    assert (status, len(out.splitlines())) == (1, 4)
+    assert errors == "orders-0, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
+
+
+def test_records_that_were_read_ahead(run, cluster, registry):
+    """It takes all partitions to know the columns where the first has nulls: bad records of others are behind it."""
+    cluster.put(("orders", 0), write_batches(pa.table({"value": pa.nulls(2, pa.binary())})))
+    cluster.put(("orders", 1), write_batches(pa.table({"value": [b"bad", b"bad"]})))
+    kcodec.registry.open(registry).delete_subject("orders-value")
+    avro = (
+        "consume",
+        "orders",
+        "--value",
+        "avro",
+        "--registry",
+        registry,
+        "--columns",
+        "value,partition",
+        "-n",
+    )
+    assert run(*avro, "0")[::2] == (0, "")
+    status, out, errors = run(*avro, "2")
+    assert (status, errors, out.count("null")) == (0, "", 2)
+    status, out, errors = run(*avro, "3")
+    assert (status, out.count("null"), errors.count("\n")) == (1, 3, 1)
+    status, out, errors = run(*avro, "5")
+    assert (status, out.count("null"), errors.count("\n")) == (1, 4, 2)
+
+
 @pytest.mark.parametrize(
     ("format", "number"), [("json", signal.SIGINT), ("csv", signal.SIGTERM), ("parquet", signal.SIGTERM)]
 )

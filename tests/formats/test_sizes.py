@@ -4,6 +4,7 @@ import json
 import mmap
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,9 @@ from kcodec import (
     KsqlCodec,
     MessageCodec,
     ProtobufCodec,
+    Serde,
 )
+from kcodec.columns import source
 from kcodec.protocol import load
 
 SIZE = 20_000_000
@@ -156,3 +159,47 @@ def test_columns_beyond_2_gib(format):
     assert encoded[299].as_py() == column[299].as_py()
     with pytest.raises(CapacityError, match="2 GiB"):
         narrow.encode(decoded)
+
+
+def test_a_list_that_no_array_holds(impl, monkeypatch):
+    """Arrow gives it in chunks, and so does whoever reads or writes it."""
+
+    def in_chunks(values, kind=None, **options):
+        whole = pa.array(values, kind, **options)
+        return (
+            pa.chunked_array([whole[:2], whole[2:]])
+            if isinstance(values, list) and len(values) > 2
+            else whole
+        )
+
+    module = SimpleNamespace(**vars(pa))
+    module.array = in_chunks
+    monkeypatch.setattr(source, "pa", module)
+    monkeypatch.setattr(source, "kernel", lambda _: SimpleNamespace(binary_array=lambda *_, **__: None))
+    codec = AvroCodec('"string"')
+    serde = Serde("AVRO", "memory://long-lists", topic="t", schema='"string"')
+    for encode, decode in ((codec.encode, codec.decode), (serde.serialize, serde.deserialize)):
+        encoded = encode(["a", "b", None, "d"])
+        assert encoded.num_chunks == 2
+        assert encode(["a", "b", None, "d"], as_list=True) == encoded.to_pylist()
+        decoded = decode([*encoded.to_pylist(), b"\2"], errors="report")
+        assert (decoded[0].num_chunks, decoded[0].to_pylist()) == (2, ["a", "b", None, "d", None])
+        assert decoded[1]["row"].to_pylist() == [4]
+    with pytest.raises(TypeError, match="row 3 of the list does not fit"):
+        codec.encode(["a", "b", None, 5])
+    document = ["{}", None, "[1]", "5"]
+    assert JsonCodec(pa.int64()).decode(document, errors="null").to_pylist() == [None, None, None, 5]
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+def test_lists_beyond_2_gib(impl):
+    """The list holds one object several times."""
+    codec = AvroCodec('"bytes"')
+    payload = codec.encode([b"x" * 300_000_000], as_list=True)[0]
+    decoded = codec.decode([payload] * 8)
+    assert decoded.nbytes > 1 << 31
+    assert [len(decoded[row].as_buffer()) for row in range(8)] == [300_000_000] * 8
+    text = "x" * 300_000_000
+    encoded = AvroCodec(record("string", "long")).encode([{"a": text, "b": [1]}] * 8)
+    assert (len(encoded), encoded.nbytes > 1 << 31) == (8, True)

@@ -38,6 +38,11 @@ def test_columns(fast):
                 "b": ["x", "y"],
             }
             assert columns({"z": "value.a"}, value=value) == {"z": [1, 2]}
+            assert columns({"value.*": "value.*", "a of": "offset"}, value=value) == {
+                "a": [1, 2],
+                "b": ["x", "y"],
+                "a of": [0, 1],
+            }
             assert columns(["value"], value=value) == {"value": rows.to_pylist()}
         assert columns(["key"]) == {"key": table["key"].to_pylist()}
         for chosen, message in (

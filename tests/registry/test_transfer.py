@@ -128,6 +128,49 @@ def test_other_files_are_refused(tmp_path, text):
     assert "Error" not in str(info.value)
 
 
+ENTRY = {"subject": "s", "version": 1, "id": 1, "schema": '"int"'}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            (name, value)
+            for name in ("version", "id", "order")
+            for value in ("1e400", "Infinity", "NaN", "1.5")
+        ),
+        *(
+            (name, value)
+            for name in ("version", "id", "order")
+            for value in ("true", '"x"', "-1", "2147483648")
+        ),
+        *(("subject", value) for value in ("5", '["s"]', "null", r'"\ud800"')),
+    ],
+)
+def test_entries_whose_values_are_none(tmp_path, capfd, name, value):
+    text = json.dumps(ENTRY | {name: "here"}).replace('"here"', value)
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.jsonl, line 1: not an entry of a registry: "):
+        list(read_entries(tmp_path / "x.jsonl"))
+    for target in (f"sqlite:///{tmp_path}/x.db", str(tmp_path / "folder")):
+        assert main(["registry", "copy", str(tmp_path / "x.jsonl"), target]) == 2
+        assert "Traceback" not in capfd.readouterr().err
+    assert not (tmp_path / "folder").exists()
+
+
+def test_names_that_are_too_long_for_a_folder(tmp_path):
+    """Nothing is written then; a file takes them."""
+    source = MemoryRegistry(uuid.uuid4().hex)
+    source.register("a", Schema('"int"'))
+    source.register("ü" * 43, Schema('"int"'))
+    with pytest.raises(
+        ConfigError, match=r"has a name of 258 bytes as a folder, which may have 255: .*\.jsonl"
+    ):
+        write_entries(entries(source), tmp_path / "folder")
+    assert not list((tmp_path / "folder").iterdir())
+    assert write_entries(entries(source), tmp_path / "x.jsonl") == 2
+
+
 def test_an_alias_of_itself_is_asked_for(tmp_path):
     source = MemoryRegistry()
     source.register("self", Schema('"int"'))

@@ -64,6 +64,36 @@ def test_blocks(seed):
     same_decode([plan, plan], rows, **options)
 
 
+def test_a_fault_behind_a_required_field_that_lacks():
+    """Of a row that has nothing of what is due, the first byte that is wrong is told, not one behind it."""
+    message = ProtobufSchema.parse(
+        'syntax = "proto2"; message M { required fixed32 a = 1; required N n = 2; optional int32 i = 3; }'
+        "message N { optional string t = 1; }"
+    ).message("M")
+    good = bytes.fromhex("0d010000001200")
+    plan = plan_of(message, {})
+    for row in ("12010000000d00", "12020a050000", "1802ff", "0d0100000018020a"):
+        same_decode([plan], [bytes.fromhex(row)] + [good] * 20)
+    module = kernel("formats.protobuf._kernel", "native")
+    column = pa.array([good] * 9 + [bytes.fromhex("12010000000d00")] + [good] * 20, pa.binary())
+    (fault,) = module.decode(column, [module.Program(plan, Limits())])[1]
+    assert fault[:4] == (9, 2, "n", "invalid_tag")
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=30)
+def test_blocks_of_bad_rows(seed):
+    """Each row has faults in several places, of which the first is told."""
+    rnd = random.Random(seed)
+    message = ProtobufSchema.parse(schema_text(rnd, (1, 6))).message("p.M0")
+    good = [payload(rnd, message, rnd.choice((0.2, 0.7, 0.95))) for _ in range(6)]
+    rows = rnd.choices(good, k=rnd.choice((8, 12, 40)))
+    for at in range(len(rows)):
+        for _ in range(rnd.choice((0, 1, 1, 2, 3))):
+            rows[at] = damaged(rnd, rows[at], good)
+    same_decode([plan_of(message, rnd.choice(OPTIONS))], rows)
+
+
 @given(st.integers(0, 1 << 32))
 @settings(max_examples=40)
 def test_blocks_are_written(seed):

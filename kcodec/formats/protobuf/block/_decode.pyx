@@ -130,7 +130,9 @@ cdef inline void reject_rest(Block *block, const Message *message, const Lane *l
     """Leave a row to the row loop for what a message has where it is read: not the field that is due."""
     cdef int32_t field = block.root
     if message.number == 0:
-        block.rest[lane.row] = lane.at
+        # What is behind the first place that is odd has been read for nothing.
+        if not block.odd[lane.row]:
+            block.rest[lane.row] = lane.at
         block.root = message.count
     reject(block, lane)
     block.root = field
