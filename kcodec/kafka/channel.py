@@ -5,6 +5,9 @@
     int32 size | int16 api key | int16 version | int32 correlation id | int16 length, client id | request
     int32 size | int32 correlation id | response
 
+In versions with compact forms there are tags, of which none is known, behind the client id and behind the second
+correlation id.
+
 The content of a response is received into one buffer of Arrow's memory pool, from which record batches are read without
 a copy. (A client library would copy it several times: see `docs/kafka.md`.)
 """
@@ -26,6 +29,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
+from kcodec.kafka.fetch_response import skip_tags
 from kcodec.kafka.messages import definitions
 from kcodec.kafka.sasl import exchange
 from kcodec.kafka.settings import Settings
@@ -44,6 +48,7 @@ _SMALL = 1 << 12
 #: Errors of TLS that are those of a connection.
 _CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _NEVER = float("inf")
+_ANY = 0x7FFF
 #: Seconds in which a broker that is well answers.
 _LEAST = 1.0
 
@@ -54,10 +59,11 @@ _CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
 class Sent:
     """A request that has no response yet."""
 
-    def __init__(self, number: int, name: str, version: int) -> None:
+    def __init__(self, number: int, name: str, version: int, is_flexible: bool) -> None:
         self.number = number
         self.name = name
         self.version = version
+        self.is_flexible = is_flexible
 
 
 class Channel:
@@ -151,26 +157,36 @@ class Channel:
             # A connection is not used until the broker ends it, but replaced before.
             self._expires = time.monotonic() + 0.85 * lifetime / 1000
 
-    def version(self, name: str) -> int:
-        """Return the highest version of a request that both sides know."""
+    def version(self, name: str, most: int = _ANY) -> int:
+        """Return the highest version of a request that both sides know, up to `most`."""
         spec = definitions()[name]
         assert spec.api_key is not None
         if spec.api_key == _API_VERSIONS:
             return 0
         low, high = self._versions.get(spec.api_key, (0, -1))
         valid = spec.valid_versions
-        version = min(high, valid.highest)
+        version = min(high, valid.highest, most)
         if version < max(low, valid.lowest):
             known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
             raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
 
-    def send(self, name: str, body: dict[str, Any] | None = None, *parts: Any, answered: bool = True) -> Sent:
-        """Send a request: its fields, or its content in parts."""
-        version = self.version(name)
-        sent = Sent(next(self._numbers), name, version)
+    def send(
+        self,
+        name: str,
+        body: dict[str, Any] | None = None,
+        *parts: Any,
+        answered: bool = True,
+        most: int = _ANY,
+    ) -> Sent:
+        """Send a request, of a version up to `most`: its fields, or its content in parts."""
+        version = self.version(name, most)
+        spec = definitions()[name]
+        sent = Sent(next(self._numbers), name, version, version in spec.flexible_versions)
         client = self._settings.client_id.encode()
-        start = _HEADER.pack(definitions()[name].api_key, version, sent.number, len(client)) + client
+        start = _HEADER.pack(spec.api_key, version, sent.number, len(client)) + client
+        if sent.is_flexible:
+            start += b"\0"
         if body is not None:
             start += _codec(name, version).encode_one(body)
         size = len(start) + sum(map(len, parts))
@@ -199,7 +215,7 @@ class Channel:
             raise self._failed("cannot send", error) from None
 
     def receive(self, timeout: float | None = None) -> tuple[Sent, pa.Buffer]:
-        """Receive the response to the oldest request: its content behind the correlation id."""
+        """Receive the response to the oldest request: its content behind the header."""
         sent = self._waiting.popleft()
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         size, number = _RESPONSE.unpack(self._read(8, deadline))
@@ -212,7 +228,13 @@ class Channel:
         if number != sent.number:
             self.close()
             raise KafkaError(f"{self._place}: the response to another request")
-        return sent, self._read(size, deadline)
+        content = self._read(size, deadline)
+        if sent.is_flexible:
+            try:
+                content = skip_tags(content)
+            except DecodeError as error:
+                raise self._garbled(sent, error) from error
+        return sent, content
 
     def _read(self, size: int, deadline: float) -> pa.Buffer:
         # Resizable buffers come from the memory pool, whose pages are used again.
@@ -237,15 +259,18 @@ class Channel:
 
     def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
         """Read the fields of a response."""
-        name = sent.name.removesuffix("Request") + "Response"
         try:
-            found = _codec(name, sent.version).decode_one(content.to_pybytes())
+            found = _codec(_response(sent), sent.version).decode_one(content.to_pybytes())
         except DecodeError as error:
-            self.close()
-            raise KafkaError(f"{self._place}: {name}: {error}") from error
+            raise self._garbled(sent, error) from error
         if "throttleTimeMs" in found:
             self.throttle(found["throttleTimeMs"])
         return found
+
+    def _garbled(self, sent: Sent, error: DecodeError) -> KafkaError:
+        """Close the connection, and return the error of a response that cannot be read."""
+        self.close()
+        return KafkaError(f"{self._place}: {_response(sent)}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
         """Keep that the broker does not want to be asked again for some time."""
@@ -274,6 +299,10 @@ class Channel:
         )
         name = SSL_AUTHENTICATION_FAILED if is_refused else None
         return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}", None, name)
+
+
+def _response(sent: Sent) -> str:
+    return sent.name.removesuffix("Request") + "Response"
 
 
 def _seconds(most: float, end: float) -> float:

@@ -4,7 +4,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
@@ -14,17 +14,31 @@ from kcodec.kafka.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
+    recreated,
     timed_out,
 )
 from kcodec.kafka.settings import Settings
 
-__all__ = ["EARLIEST", "LATEST", "Answer", "Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "UNKNOWN_TRIES",
+    "Answer",
+    "Cluster",
+    "Deadline",
+    "Leader",
+    "TopicPartition",
+    "by_topic",
+]
 
 logger = logging.getLogger(__name__)
 
 #: What stands for offsets where brokers are asked for them by a time.
 EARLIEST, LATEST = -2, -1
 _GROUP, _TRANSACTION = 0, 1
+#: Metadata that must say that a topic is not there, or another one, before it is taken for deleted: for a while, some
+#: brokers know what others do not.
+UNKNOWN_TRIES = 5
 
 #: Seconds of tries after which it is logged what they wait for.
 _LONG = 3
@@ -114,6 +128,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._brokers: dict[int, tuple[str, int]] = {}
         self._leaders: dict[TopicPartition, Leader] = {}
+        self._ids: dict[str, bytes] = {}
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
         self._any_lock = threading.RLock()
@@ -141,6 +156,21 @@ class Cluster:
     def leader(self, partition: TopicPartition) -> Leader:
         """Return the leader of a partition as last known."""
         return self._leaders.get(partition, Leader(-1, -1))
+
+    def topic_id(self, topic: str) -> bytes | None:
+        """Return the id that a topic has, and no other one of its name, as last known; None before Kafka 2.8."""
+        return self._ids.get(topic)
+
+    def check_ids(self, ids: Mapping[str, bytes | None]) -> None:
+        """Raise if a topic has another id than it had: it was deleted and made anew."""
+
+        def attempt(end: float) -> None:
+            self.refresh(ids, end)
+            for topic, topic_id in ids.items():
+                if topic_id is not None and self.topic_id(topic) != topic_id:
+                    raise recreated(topic)
+
+        self.retry(attempt, unknown_topic_tries=3)
 
     def channel(self, broker: int, purpose: object = None, end: float = _NEVER) -> Channel:
         """Return the connection to a broker for a purpose; if there is none it is made, by a time."""
@@ -243,6 +273,9 @@ class Cluster:
             for each in topic["partitions"]:
                 partition = TopicPartition(topic["name"], each["partitionIndex"])
                 self._leaders[partition] = Leader(each["leaderId"], each.get("leaderEpoch", -1))
+            # Brokers that do not have ids answer with zeros, or in versions without them.
+            if any(topic.get("topicId", b"")):
+                self._ids[topic["name"]] = topic["topicId"]
             found[topic["name"]] = sorted(each["partitionIndex"] for each in topic["partitions"])
         for each in names or ():
             if each["name"] not in found:
