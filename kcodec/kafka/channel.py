@@ -22,7 +22,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -31,7 +31,7 @@ from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
 from kcodec.kafka.fetch_response import skip_tags
 from kcodec.kafka.messages import definitions
-from kcodec.kafka.sasl import exchange
+from kcodec.kafka.sasl import Steps, exchange
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.message.codec import MessageCodec
 
@@ -45,6 +45,8 @@ _MOST_PARTS = 64
 #: Bytes of a part that are sooner copied than sent as a part of its own.
 _SMALL = 1 << 12
 
+#: How a broker with TLS begins its answer to what is none: an alert of some version 3.
+_ALERT = b"\x15\x03"
 #: Errors of TLS that are those of a connection.
 _CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _NEVER = float("inf")
@@ -141,21 +143,28 @@ class Channel:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
-        token, lifetime = next(steps), 0
-        while True:
+        token, lifetime = self._step(steps, None), 0
+        while token is not None:
             answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
                 raise broker_error(
                     answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
                 )
             lifetime = answer.get("sessionLifetimeMs", 0)
-            try:
-                token = steps.send(answer["authBytes"])
-            except StopIteration:
-                break
+            token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
             # A connection is not used until the broker ends it, but replaced before.
             self._expires = time.monotonic() + 0.85 * lifetime / 1000
+
+    def _step(self, steps: Steps, answer: bytes | None) -> bytes | None:
+        """Return what a mechanism sends next, None behind its end; its errors name the broker."""
+        try:
+            # What is sent in first is None.
+            return steps.send(cast(bytes, answer))
+        except StopIteration:
+            return None
+        except KafkaError as error:
+            raise KafkaError(f"{self._place}, {error}", error.code, error.name) from error
 
     def version(self, name: str, most: int = _ANY) -> int:
         """Return the highest version of a request that both sides know, up to `most`."""
@@ -249,6 +258,9 @@ class Channel:
                 at += count
         except (OSError, ssl.SSLError, ValueError) as error:
             self.close()
+            if not self._versions and view[: min(at, 2)] == _ALERT:
+                text = f"{self._place}: it speaks TLS, security.protocol is {self._settings.protocol}"
+                raise KafkaError(text, None, SSL_AUTHENTICATION_FAILED) from None
             raise self._failed("no response", error) from None
         return buffer
 
@@ -293,6 +305,13 @@ class Channel:
         if isinstance(error, TimeoutError):
             return KafkaTimeoutError(f"{self._place}: {what}: timed out")
         text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
+        if (
+            not self._versions
+            and isinstance(error, (*_CUT_OFF, ConnectionResetError))
+            and self._settings.is_encrypted
+        ):
+            # A broker without TLS takes the beginning of TLS for the size of a request that is far too large.
+            text = f"{text} (does this port speak TLS? security.protocol is {self._settings.protocol})"
         # As in Java's clients, sides that do not agree on TLS at first never will.
         is_refused = (
             not self._versions and isinstance(error, ssl.SSLError) and not isinstance(error, _CUT_OFF)

@@ -7,6 +7,7 @@ __all__ = [
     "DUPLICATE_SEQUENCE",
     "LEADER_NOT_AVAILABLE",
     "OFFSET_OUT_OF_RANGE",
+    "SASL_AUTHENTICATION_FAILED",
     "SSL_AUTHENTICATION_FAILED",
     "TOPIC_RECREATED",
     "UNKNOWN_TOPIC_ID",
@@ -15,6 +16,7 @@ __all__ = [
     "UNSUPPORTED_VERSION",
     "broker_error",
     "is_retriable",
+    "login_failed",
     "recreated",
     "timed_out",
 ]
@@ -25,6 +27,7 @@ UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 UNSUPPORTED_VERSION = 35
 DUPLICATE_SEQUENCE = 46
+SASL_AUTHENTICATION_FAILED = 58
 UNSUPPORTED_COMPRESSION_TYPE = 76
 UNKNOWN_TOPIC_ID = 100
 _TIMED_OUT = 7
@@ -113,6 +116,15 @@ def broker_error(code: int, what: str, message: str | None = None) -> KafkaError
     name = _NAMES.get(code, f"ERROR_{code}")
     kind = KafkaTimeoutError if code == _TIMED_OUT else KafkaError
     return kind(f"{what}: {name}" + (f": {message}" if message else ""), code, name)
+
+
+def login_failed(reason: str) -> KafkaError:
+    """Return the error of a login that fails on the client's side, and would fail again.
+
+    >>> is_retriable(login_failed("SCRAM: the server does not know the password"))
+    False
+    """
+    return KafkaError(reason, SASL_AUTHENTICATION_FAILED, _NAMES[SASL_AUTHENTICATION_FAILED])
 
 
 def recreated(topic: str) -> KafkaError:
