@@ -22,6 +22,7 @@ from kcodec.kafka.settings import Settings
 __all__ = [
     "EARLIEST",
     "LATEST",
+    "MAX_OFFSET",
     "UNKNOWN_TRIES",
     "Answer",
     "Cluster",
@@ -35,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 #: What stands for offsets where brokers are asked for them by a time.
 EARLIEST, LATEST = -2, -1
+#: Behind it there is no other.
+MAX_OFFSET = (1 << 63) - 1
 _GROUP, _TRANSACTION = 0, 1
 #: Metadata that must say that a topic is not there, or another one, before it is taken for deleted: for a while, some
 #: brokers know what others do not.
@@ -357,6 +360,10 @@ class Cluster:
                     raise KafkaError(f"broker {broker} answers for {partition}, which it was not asked for")
                 if each["errorCode"]:
                     raise broker_error(each["errorCode"], str(partition))
+                if each["offset"] < -1:
+                    raise KafkaError(
+                        f"broker {broker} answers for {partition} with the offset {each['offset']}"
+                    )
                 found[partition] = each["offset"], each["timestamp"]
         for partition in wanted:
             if partition not in found:

@@ -18,7 +18,15 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.cluster import EARLIEST, LATEST, UNKNOWN_TRIES, Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import (
+    EARLIEST,
+    LATEST,
+    MAX_OFFSET,
+    UNKNOWN_TRIES,
+    Cluster,
+    TopicPartition,
+    by_topic,
+)
 from kcodec.kafka.error_codes import (
     LEADER_NOT_AVAILABLE,
     OFFSET_OUT_OF_RANGE,
@@ -517,6 +525,13 @@ class _Broker:
 def _in_order(headers: Any, cursor: _Cursor) -> int:
     """Return the offset behind batches, which are none of a log if one begins before the end of another."""
     first, last = headers["offset"], headers["offset"] + headers["last_delta"]
+    # The sum may have no room, or the offset behind it.
+    none = np.flatnonzero((last < first) | (last == MAX_OFFSET))
+    if len(none):
+        row = int(none[0])
+        raise KafkaError(
+            f"{cursor.place}: the batch at offset {first[row]} is to end {headers['last_delta'][row]} behind it"
+        )
     behind = np.flatnonzero((first[1:] <= first[:-1]) | (first[1:] <= last[:-1]))
     if len(behind):
         row = int(behind[0])

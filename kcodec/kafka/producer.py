@@ -16,7 +16,7 @@ from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.cluster import UNKNOWN_TRIES, Answer, Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import MAX_OFFSET, UNKNOWN_TRIES, Answer, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE,
@@ -518,6 +518,11 @@ class _Sender:
                 result = results.get(log.place)
                 if result is None:
                     producer.returned(log, batch, KafkaError(f"{channel!r} does not answer for {log.place}"))
+                elif result["baseOffset"] > MAX_OFFSET - batch.records:
+                    text = f"{channel!r} answers for {log.place} with the offset {result['baseOffset']}"
+                    producer.fail(
+                        KafkaError(f"{text}, behind which there is no room for {batch.records} records")
+                    )
                 elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
                     producer.acknowledged(log, batch, result["baseOffset"])
                 else:

@@ -87,6 +87,46 @@ def test_any_answer_ends_in_offsets_or_an_error(name, data):
         assert time.monotonic() - start < 6
 
 
+@pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 5])
+def test_offsets_of_what_is_written_that_are_none(offset):
+    with FakeCluster({"t": 1}) as cluster:
+
+        def lies(body):
+            answer = cluster.brokers[0]._Produce(body)
+            answer["responses"][0]["partitionResponses"][0]["baseOffset"] = offset
+            return answer
+
+        cluster.brokers[0].hooks["Produce"] = lies
+        with pytest.raises(KafkaError, match=f"answers for t-0 with the offset {offset}, behind which"):
+            write(pa.table({"value": [b"1"] * 5}), "t", servers=cluster.address, config=QUICK)
+
+
+@pytest.mark.parametrize("offset", [-2, -(1 << 63)])
+def test_offsets_of_partitions_that_are_none(offset):
+    with filled() as cluster:
+
+        def lies(body):
+            answer = cluster.brokers[0]._ListOffsets(body)
+            answer["topics"][0]["partitions"][0]["offset"] = offset
+            return answer
+
+        cluster.brokers[0].hooks["ListOffsets"] = lies
+        with pytest.raises(KafkaError, match=f"broker 0 answers for t-0 with the offset {offset}"):
+            read("t", servers=cluster.address, config=QUICK)
+
+
+@pytest.mark.parametrize(
+    ("base", "delta"), [((1 << 63) - 1, 0), ((1 << 63) - 2, 1), ((1 << 63) - 2, 5), (7, -1)]
+)
+def test_offsets_of_batches_that_are_none(base, delta):
+    with filled(counts=(5,)) as cluster:
+        _, _, data = cluster.logs["t", 0][0]
+        data = base.to_bytes(8, "big") + data[8:23] + delta.to_bytes(4, "big", signed=True) + data[27:]
+        cluster.logs["t", 0] = [(0, 4, data)]
+        with pytest.raises(KafkaError, match=f"t-0: the batch at offset {base} is to end {delta} behind it"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
+
+
 @pytest.mark.parametrize("port", [1, -1, 70_000])
 @pytest.mark.parametrize("host", ["", ".", "a..b", "x" * 70, "a\0b", "\ud7ff" * 30, HOST])
 def test_places_that_are_none(host, port):
