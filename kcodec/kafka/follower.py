@@ -42,8 +42,9 @@ def follow(
     ----------
     topics, servers, key, value, columns, isolation, errors, config
         As for `read`, but for ranges. Partitions that are added later, and topics that a pattern finds later, are read
-        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). A topic that is deleted
-        is an error, unless a pattern has found it: then it leaves the positions, and the others are read on.
+        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). A topic that is deleted,
+        or made anew under its name, is an error, unless a pattern has found it: then it leaves the positions, and the
+        others are read on.
         Partitions of a group's other members are read, too: to share partitions among members is what
         confluent-kafka's consumer is for.
     start : str, datetime, int or mapping
