@@ -269,6 +269,17 @@ class Channel:
         self.send(name, body)
         return self.decode(*self.receive(_seconds(self._timeout, end)))
 
+    def request_columns(self, name: str, body: dict[str, Any], end: float = _NEVER) -> pa.StructArray:
+        """Send a request as `request` does; its response is a column of one row, without an object for each item."""
+        self.send(name, body)
+        sent, content = self.receive(_seconds(self._timeout, end))
+        try:
+            found = _codec(_response(sent), sent.version).decode([content.to_pybytes()])
+        except DecodeError as error:
+            raise self._garbled(sent, error) from error
+        self.throttle(found.field("throttleTimeMs")[0].as_py())
+        return found
+
     def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
         """Read the fields of a response."""
         try:

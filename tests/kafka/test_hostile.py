@@ -1,18 +1,22 @@
 """Answers that no broker gives end in values or in an error, and in time."""
 
 import socket
+import struct
 import threading
 import time
+import tracemalloc
 from contextlib import suppress
 
 import pyarrow as pa
 import pytest
-from fake_broker import HOST, FakeCluster, filled
+from fake_broker import HOST, FakeCluster, filled, knows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcodec.errors import KafkaError, KcodecError
 from kcodec.kafka import read, write
+from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.settings import Settings
 
 HOSTILE = settings(max_examples=25, deadline=None)
 QUICK = {
@@ -186,3 +190,49 @@ def test_frames_that_are_none(fast, head):
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(KafkaError):
             read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=fast)
+
+
+def test_metadata_of_very_many_partitions():
+    """As many as stand in 52 MB are columns, not objects: of a topic that was asked for, and of those that were not."""
+    partition = bytes(2) + struct.pack(">iii", 0, 0, 0) + bytes(12)
+    count = 300_000
+    topic = b"\0\0\0\1t\0"
+    partitions = b"".join(
+        partition[:2] + struct.pack(">i", number) + partition[6:] for number in range(count)
+    )
+    data = bytes(4) + bytes(4) + b"\xff\xff" + bytes(4)
+    one = data + struct.pack(">i", 1) + topic + struct.pack(">i", count) + partitions
+    many = data + struct.pack(">i", 300_000) + b"\0\0\0\1u\0\0\0\0\0" * 300_000
+    with FakeCluster({"t": 1}) as cluster:
+        knows(cluster.brokers[0], Metadata=7)
+        broker = cluster.brokers[0]
+        broker.hooks["Metadata"] = lambda body: one
+        with Cluster(Settings.of(QUICK, cluster.address)) as asked:
+            before = tracemalloc_of(lambda: asked.refresh(["t"]))
+            assert asked.leader(TopicPartition("t", count - 1)) == (0, 0)
+            assert asked.leader(TopicPartition("t", count)) == (-1, -1)
+        # The list of their numbers, and what is left of the response.
+        assert before < 120 * count
+        broker.hooks["Metadata"] = lambda body: many
+        with pytest.raises(KafkaError, match="a broker answers for 300000 topics, and was asked for 1"):
+            read("t", servers=cluster.address, config=QUICK)
+
+
+def tracemalloc_of(call):
+    """Return the most bytes of Python's that a call has at a time."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_fetches_of_topics_that_nobody_asked_for():
+    with filled() as cluster:
+        knows(cluster.brokers[0], Fetch=11)
+        cluster.brokers[0].hooks["Fetch"] = lambda body: (
+            bytes(10) + struct.pack(">i", 1_000_000) + bytes(6_000_000)
+        )
+        with pytest.raises(KafkaError, match="FetchResponse: block_count"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
