@@ -4,9 +4,13 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kcodec._files import check_apart
-from kcodec.errors import ConfigError, near
+from kcodec.errors import ConfigError, KcodecError, near
+
+if TYPE_CHECKING:
+    from kcodec.protocol.spec.definitions import Definitions
 
 __all__ = ["add"]
 
@@ -73,10 +77,18 @@ def _check_evolution(given: argparse.Namespace) -> int:
     old, new = load(given.old), load(given.new)
     is_single = len(old) == len(new) == 1
     found = check_evolution(*old.values(), *new.values()) if is_single else check_all(old, new)
+    faults = [*old.faults.values(), *new.faults.values()]
     for violation in found:
         print(violation)
+    _warn(faults)
     print(f"{len(old)} messages checked, {len(found)} violations", file=sys.stderr)
-    return int(bool(found))
+    return 2 if faults else int(bool(found))
+
+
+def _warn(faults: Iterable[Exception]) -> None:
+    """Say which files are left out, and why."""
+    for fault in faults:
+        print(f"left out: {fault}", file=sys.stderr)
 
 
 def _describe(given: argparse.Namespace) -> int:
@@ -90,7 +102,9 @@ def _describe(given: argparse.Namespace) -> int:
     return 0
 
 
-def _unknown(name: str, known: Iterable[str], place: Path) -> ConfigError:
+def _unknown(name: str, known: "Definitions", place: Path) -> KcodecError:
+    if name in known.faults:
+        return known.faults[name]
     return ConfigError(f"there is no message {name} in {place}{near(name, known)}")
 
 
@@ -103,6 +117,7 @@ def _generate(given: argparse.Namespace) -> int:
             if name not in definitions:
                 raise _unknown(name, definitions, given.definitions)
         definitions = Definitions(definitions[name] for name in set(given.message))
+    _warn(definitions.faults.values())
     if given.format == "python":
         from kcodec.protocol.generate.modules import write_package
 

@@ -5,6 +5,9 @@
     int32 size | int16 api key | int16 version | int32 correlation id | int16 length, client id | request
     int32 size | int32 correlation id | response
 
+In versions with compact forms there are tags, of which none is known, behind the client id and behind the second
+correlation id.
+
 The content of a response is received into one buffer of Arrow's memory pool, from which record batches are read without
 a copy. (A client library would copy it several times: see `docs/kafka.md`.)
 """
@@ -19,15 +22,16 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
+from kcodec.kafka.fetch_response import skip_tags
 from kcodec.kafka.messages import definitions
-from kcodec.kafka.sasl import exchange
+from kcodec.kafka.sasl import Steps, exchange
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.message.codec import MessageCodec
 
@@ -41,9 +45,12 @@ _MOST_PARTS = 64
 #: Bytes of a part that are sooner copied than sent as a part of its own.
 _SMALL = 1 << 12
 
+#: How a broker with TLS begins its answer to what is none: an alert of some version 3.
+_ALERT = b"\x15\x03"
 #: Errors of TLS that are those of a connection.
 _CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _NEVER = float("inf")
+_ANY = 0x7FFF
 #: Seconds in which a broker that is well answers.
 _LEAST = 1.0
 
@@ -54,10 +61,11 @@ _CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
 class Sent:
     """A request that has no response yet."""
 
-    def __init__(self, number: int, name: str, version: int) -> None:
+    def __init__(self, number: int, name: str, version: int, is_flexible: bool) -> None:
         self.number = number
         self.name = name
         self.version = version
+        self.is_flexible = is_flexible
 
 
 class Channel:
@@ -135,42 +143,59 @@ class Channel:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
-        token, lifetime = next(steps), 0
-        while True:
+        token, lifetime = self._step(steps, None), 0
+        while token is not None:
             answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
                 raise broker_error(
                     answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
                 )
             lifetime = answer.get("sessionLifetimeMs", 0)
-            try:
-                token = steps.send(answer["authBytes"])
-            except StopIteration:
-                break
+            token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
             # A connection is not used until the broker ends it, but replaced before.
             self._expires = time.monotonic() + 0.85 * lifetime / 1000
 
-    def version(self, name: str) -> int:
-        """Return the highest version of a request that both sides know."""
+    def _step(self, steps: Steps, answer: bytes | None) -> bytes | None:
+        """Return what a mechanism sends next, None behind its end; its errors name the broker."""
+        try:
+            # What is sent in first is None.
+            return steps.send(cast(bytes, answer))
+        except StopIteration:
+            return None
+        except KafkaError as error:
+            raise KafkaError(f"{self._place}, {error}", error.code, error.name) from error
+
+    def version(self, name: str, most: int = _ANY) -> int:
+        """Return the highest version of a request that both sides know, up to `most`."""
         spec = definitions()[name]
         assert spec.api_key is not None
         if spec.api_key == _API_VERSIONS:
             return 0
         low, high = self._versions.get(spec.api_key, (0, -1))
         valid = spec.valid_versions
-        version = min(high, valid.highest)
+        version = min(high, valid.highest, most)
         if version < max(low, valid.lowest):
             known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
             raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
 
-    def send(self, name: str, body: dict[str, Any] | None = None, *parts: Any, answered: bool = True) -> Sent:
-        """Send a request: its fields, or its content in parts."""
-        version = self.version(name)
-        sent = Sent(next(self._numbers), name, version)
+    def send(
+        self,
+        name: str,
+        body: dict[str, Any] | None = None,
+        *parts: Any,
+        answered: bool = True,
+        most: int = _ANY,
+    ) -> Sent:
+        """Send a request, of a version up to `most`: its fields, or its content in parts."""
+        version = self.version(name, most)
+        spec = definitions()[name]
+        sent = Sent(next(self._numbers), name, version, version in spec.flexible_versions)
         client = self._settings.client_id.encode()
-        start = _HEADER.pack(definitions()[name].api_key, version, sent.number, len(client)) + client
+        start = _HEADER.pack(spec.api_key, version, sent.number, len(client)) + client
+        if sent.is_flexible:
+            start += b"\0"
         if body is not None:
             start += _codec(name, version).encode_one(body)
         size = len(start) + sum(map(len, parts))
@@ -199,7 +224,7 @@ class Channel:
             raise self._failed("cannot send", error) from None
 
     def receive(self, timeout: float | None = None) -> tuple[Sent, pa.Buffer]:
-        """Receive the response to the oldest request: its content behind the correlation id."""
+        """Receive the response to the oldest request: its content behind the header."""
         sent = self._waiting.popleft()
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         size, number = _RESPONSE.unpack(self._read(8, deadline))
@@ -212,7 +237,13 @@ class Channel:
         if number != sent.number:
             self.close()
             raise KafkaError(f"{self._place}: the response to another request")
-        return sent, self._read(size, deadline)
+        content = self._read(size, deadline)
+        if sent.is_flexible:
+            try:
+                content = skip_tags(content)
+            except DecodeError as error:
+                raise self._garbled(sent, error) from error
+        return sent, content
 
     def _read(self, size: int, deadline: float) -> pa.Buffer:
         # Resizable buffers come from the memory pool, whose pages are used again.
@@ -227,6 +258,9 @@ class Channel:
                 at += count
         except (OSError, ssl.SSLError, ValueError) as error:
             self.close()
+            if not self._versions and view[: min(at, 2)] == _ALERT:
+                text = f"{self._place}: it speaks TLS, security.protocol is {self._settings.protocol}"
+                raise KafkaError(text, None, SSL_AUTHENTICATION_FAILED) from None
             raise self._failed("no response", error) from None
         return buffer
 
@@ -235,17 +269,31 @@ class Channel:
         self.send(name, body)
         return self.decode(*self.receive(_seconds(self._timeout, end)))
 
+    def request_columns(self, name: str, body: dict[str, Any], end: float = _NEVER) -> pa.StructArray:
+        """Send a request as `request` does; its response is a column of one row, without an object for each item."""
+        self.send(name, body)
+        sent, content = self.receive(_seconds(self._timeout, end))
+        try:
+            found = _codec(_response(sent), sent.version).decode([content.to_pybytes()])
+        except DecodeError as error:
+            raise self._garbled(sent, error) from error
+        self.throttle(found.field("throttleTimeMs")[0].as_py())
+        return found
+
     def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
         """Read the fields of a response."""
-        name = sent.name.removesuffix("Request") + "Response"
         try:
-            found = _codec(name, sent.version).decode_one(content.to_pybytes())
+            found = _codec(_response(sent), sent.version).decode_one(content.to_pybytes())
         except DecodeError as error:
-            self.close()
-            raise KafkaError(f"{self._place}: {name}: {error}") from error
+            raise self._garbled(sent, error) from error
         if "throttleTimeMs" in found:
             self.throttle(found["throttleTimeMs"])
         return found
+
+    def _garbled(self, sent: Sent, error: DecodeError) -> KafkaError:
+        """Close the connection, and return the error of a response that cannot be read."""
+        self.close()
+        return KafkaError(f"{self._place}: {_response(sent)}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
         """Keep that the broker does not want to be asked again for some time."""
@@ -268,12 +316,23 @@ class Channel:
         if isinstance(error, TimeoutError):
             return KafkaTimeoutError(f"{self._place}: {what}: timed out")
         text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
+        if (
+            not self._versions
+            and isinstance(error, (*_CUT_OFF, ConnectionResetError))
+            and self._settings.is_encrypted
+        ):
+            # A broker without TLS takes the beginning of TLS for the size of a request that is far too large.
+            text = f"{text} (does this port speak TLS? security.protocol is {self._settings.protocol})"
         # As in Java's clients, sides that do not agree on TLS at first never will.
         is_refused = (
             not self._versions and isinstance(error, ssl.SSLError) and not isinstance(error, _CUT_OFF)
         )
         name = SSL_AUTHENTICATION_FAILED if is_refused else None
         return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}", None, name)
+
+
+def _response(sent: Sent) -> str:
+    return sent.name.removesuffix("Request") + "Response"
 
 
 def _seconds(most: float, end: float) -> float:

@@ -4,7 +4,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
@@ -14,17 +14,35 @@ from kcodec.kafka.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
+    recreated,
     timed_out,
 )
+from kcodec.kafka.metadata import Topic, read_brokers, read_topics
 from kcodec.kafka.settings import Settings
 
-__all__ = ["EARLIEST", "LATEST", "Answer", "Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MAX_OFFSET",
+    "UNKNOWN_TRIES",
+    "Answer",
+    "Cluster",
+    "Deadline",
+    "Leader",
+    "TopicPartition",
+    "by_topic",
+]
 
 logger = logging.getLogger(__name__)
 
 #: What stands for offsets where brokers are asked for them by a time.
 EARLIEST, LATEST = -2, -1
+#: Behind it there is no other.
+MAX_OFFSET = (1 << 63) - 1
 _GROUP, _TRANSACTION = 0, 1
+#: Metadata that must say that a topic is not there, or another one, before it is taken for deleted: for a while, some
+#: brokers know what others do not.
+UNKNOWN_TRIES = 5
 
 #: Seconds of tries after which it is logged what they wait for.
 _LONG = 3
@@ -51,6 +69,9 @@ class Leader(NamedTuple):
 
     broker: int
     epoch: int
+
+
+_UNKNOWN = Leader(-1, -1)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -113,7 +134,10 @@ class Cluster:
         self.settings = settings
         self._lock = threading.Lock()
         self._brokers: dict[int, tuple[str, int]] = {}
-        self._leaders: dict[TopicPartition, Leader] = {}
+        self._topics: dict[str, Topic] = {}
+        #: By topic and partition, those that were looked up, or are unknown until metadata are asked for again.
+        self._leaders: dict[str, dict[int, Leader]] = {}
+        self._ids: dict[str, bytes] = {}
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
         self._any_lock = threading.RLock()
@@ -140,7 +164,29 @@ class Cluster:
 
     def leader(self, partition: TopicPartition) -> Leader:
         """Return the leader of a partition as last known."""
-        return self._leaders.get(partition, Leader(-1, -1))
+        name, number = partition
+        known = self._leaders.get(name)
+        if known is None:
+            return _UNKNOWN
+        found = known.get(number)
+        if found is None:
+            found = known[number] = Leader(*self._topics[name].leader(number))
+        return found
+
+    def topic_id(self, topic: str) -> bytes | None:
+        """Return the id that a topic has, and no other one of its name, as last known; None before Kafka 2.8."""
+        return self._ids.get(topic)
+
+    def check_ids(self, ids: Mapping[str, bytes | None]) -> None:
+        """Raise if a topic has another id than it had: it was deleted and made anew."""
+
+        def attempt(end: float) -> None:
+            self.refresh(ids, end)
+            for topic, topic_id in ids.items():
+                if topic_id is not None and self.topic_id(topic) != topic_id:
+                    raise recreated(topic)
+
+        self.retry(attempt, unknown_topic_tries=3)
 
     def channel(self, broker: int, purpose: object = None, end: float = _NEVER) -> Channel:
         """Return the connection to a broker for a purpose; if there is none it is made, by a time."""
@@ -196,9 +242,12 @@ class Cluster:
 
     def ask(self, name: str, body: dict[str, Any], end: float = _NEVER) -> dict[str, Any]:
         """Ask any broker, which is to answer by a time."""
+        return self._on_any(end, lambda channel, end: channel.request(name, body, end))
+
+    def _on_any(self, end: float, ask: Callable[[Channel, float], Answer]) -> Answer:
         end = min(end, time.monotonic() + self.settings.timeout_ms / 1000)
         with self._any_lock:
-            return self._some_channel(end).request(name, body, end)
+            return ask(self._some_channel(end), end)
 
     def retry(self, attempt: Callable[[float], Answer], unknown_topic_tries: int | None = None) -> Answer:
         """Return what an attempt does, tried again while its error lets hope and there is time.
@@ -223,27 +272,20 @@ class Cluster:
         Raise the error of a topic that is asked for, such as UNKNOWN_TOPIC_OR_PARTITION.
         """
         names = None if topics is None else [{"name": name} for name in dict.fromkeys(topics)]
-        answer = self.ask("MetadataRequest", {"topics": names, "allowAutoTopicCreation": False}, end)
+        body = {"topics": names, "allowAutoTopicCreation": False}
+        answer = self._on_any(end, lambda channel, end: channel.request_columns("MetadataRequest", body, end))
         with self._lock:
-            self._brokers.update(
-                (each["nodeId"], (each["host"], each["port"]))
-                for each in answer["brokers"]
-                if 0 < each["port"] < 65536
-            )
+            self._brokers.update(read_brokers(answer))
         found: dict[str, list[int]] = {}
-        for topic in answer["topics"]:
-            # Every topic has partitions.
-            code = topic["errorCode"] or (0 if topic["partitions"] else LEADER_NOT_AVAILABLE)
-            if code:
-                if names is None:
-                    continue
-                raise broker_error(code, f"topic {topic['name']!r}")
-            if names is None and topic["isInternal"]:
-                continue
-            for each in topic["partitions"]:
-                partition = TopicPartition(topic["name"], each["partitionIndex"])
-                self._leaders[partition] = Leader(each["leaderId"], each.get("leaderEpoch", -1))
-            found[topic["name"]] = sorted(each["partitionIndex"] for each in topic["partitions"])
+        for topic in read_topics(answer, None if names is None else len(names)):
+            if topic.code:
+                raise broker_error(topic.code, f"topic {topic.name!r}")
+            if topic.topic_id is not None:
+                self._ids[topic.name] = topic.topic_id
+            self._topics[topic.name] = topic
+            # Behind the topic: who finds these looks them up in it.
+            self._leaders[topic.name] = {}
+            found[topic.name] = topic.partitions.tolist()
         for each in names or ():
             if each["name"] not in found:
                 raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, f"topic {each['name']!r}")
@@ -292,7 +334,9 @@ class Cluster:
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget who leads partitions: it is asked for when it is next needed."""
         for each in partitions:
-            self._leaders.pop(each, None)
+            known = self._leaders.get(each.topic)
+            if known is not None:
+                known[each.partition] = _UNKNOWN
 
     def _list(
         self,
@@ -324,6 +368,10 @@ class Cluster:
                     raise KafkaError(f"broker {broker} answers for {partition}, which it was not asked for")
                 if each["errorCode"]:
                     raise broker_error(each["errorCode"], str(partition))
+                if each["offset"] < -1:
+                    raise KafkaError(
+                        f"broker {broker} answers for {partition} with the offset {each['offset']}"
+                    )
                 found[partition] = each["offset"], each["timestamp"]
         for partition in wanted:
             if partition not in found:

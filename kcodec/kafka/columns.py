@@ -178,7 +178,7 @@ class Columns:
     def read(self, piece: Piece) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Return the wanted records of a piece, and for each batch the offset of the record behind it."""
         keep = None
-        if self._committed and piece.aborted:
+        if self._committed and len(piece.aborted):
             committed = CommittedBatches(piece)
             keep = committed.keep
             for offset in committed.unread:

@@ -1,7 +1,6 @@
 """Which batches of a fetch response a consumer that reads committed records sees."""
 
 from bisect import bisect_left, bisect_right
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ class CommittedBatches:
         #: First offsets of aborted transactions by producer, and the last ones, both in order.
         self._aborted: dict[int, tuple[list[int], list[int]]] = {}
         self.unread: list[int] = []
-        for producer, first in sorted(piece.aborted, key=itemgetter(1)):
+        for producer, first in _ordered(piece.aborted):
             ends = markers.get(producer, [])
             at = bisect_left(ends, first)
             last = ends[at] if at < len(ends) else (1 << 63) - 1
@@ -49,6 +48,12 @@ class CommittedBatches:
             number = bisect_right(firsts, offset) - 1
             keep[row] = number < 0 or offset > lasts[number]
         return keep.tobytes()
+
+
+def _ordered(aborted: Any) -> list[list[int]]:
+    """Return transactions by their first offsets, each once, however often a broker tells of it."""
+    found: list[list[int]] = np.unique(aborted[:, ::-1], axis=0)[:, ::-1].tolist()
+    return found
 
 
 def _abort_markers(records: pa.Buffer) -> tuple[dict[int, list[int]], set[int]]:

@@ -7,12 +7,17 @@ __all__ = [
     "DUPLICATE_SEQUENCE",
     "LEADER_NOT_AVAILABLE",
     "OFFSET_OUT_OF_RANGE",
+    "SASL_AUTHENTICATION_FAILED",
     "SSL_AUTHENTICATION_FAILED",
+    "TOPIC_RECREATED",
+    "UNKNOWN_TOPIC_ID",
     "UNKNOWN_TOPIC_OR_PARTITION",
     "UNSUPPORTED_COMPRESSION_TYPE",
     "UNSUPPORTED_VERSION",
     "broker_error",
     "is_retriable",
+    "login_failed",
+    "recreated",
     "timed_out",
 ]
 
@@ -22,10 +27,13 @@ UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 UNSUPPORTED_VERSION = 35
 DUPLICATE_SEQUENCE = 46
+SASL_AUTHENTICATION_FAILED = 58
 UNSUPPORTED_COMPRESSION_TYPE = 76
+UNKNOWN_TOPIC_ID = 100
 _TIMED_OUT = 7
-#: The name of what no broker answers, and so has no number.
+#: The names of what no broker answers, and so has no number.
 SSL_AUTHENTICATION_FAILED = "SSL_AUTHENTICATION_FAILED"
+TOPIC_RECREATED = "TOPIC_RECREATED"
 
 _NAMES = {
     -1: "UNKNOWN_SERVER_ERROR",
@@ -108,6 +116,25 @@ def broker_error(code: int, what: str, message: str | None = None) -> KafkaError
     name = _NAMES.get(code, f"ERROR_{code}")
     kind = KafkaTimeoutError if code == _TIMED_OUT else KafkaError
     return kind(f"{what}: {name}" + (f": {message}" if message else ""), code, name)
+
+
+def login_failed(reason: str) -> KafkaError:
+    """Return the error of a login that fails on the client's side, and would fail again.
+
+    >>> is_retriable(login_failed("SCRAM: the server does not know the password"))
+    False
+    """
+    return KafkaError(reason, SASL_AUTHENTICATION_FAILED, _NAMES[SASL_AUTHENTICATION_FAILED])
+
+
+def recreated(topic: str) -> KafkaError:
+    """Return the error of a topic that was deleted and made anew: offsets of the one are none of the other.
+
+    >>> recreated("orders").name
+    'TOPIC_RECREATED'
+    """
+    text = f"topic {topic!r} was deleted and made anew: its offsets are others"
+    return KafkaError(f"{text} ({TOPIC_RECREATED})", None, TOPIC_RECREATED)
 
 
 def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:

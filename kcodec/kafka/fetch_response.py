@@ -2,29 +2,47 @@
 
 The fields are those of `messages.definitions`, in order::
 
-    int32 throttle | v7+: int16 error, int32 session | topics: int16 length, name | partitions:
+    int32 throttle | v7+: int16 error, int32 session | topics: int16 length, name; v13+: uuid | partitions:
     int32 index | int16 error | int64 high watermark | int64 last stable offset | v5+: int64 log start
     | aborted transactions: (int64 producer id, int64 first offset) | v11+: int32 preferred replica
     | int32 size, records
+
+From version 12 on lengths and counts are uvarints, one more than they are, and tags end the message, each topic, each
+partition and each aborted transaction: uvarint count | (uvarint tag | uvarint size | value)*.
 """
 
 import struct
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec.errors import CODES, DecodeError
+from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["Fetched", "read_fetch_response"]
+__all__ = ["FLEXIBLE", "WITH_IDS", "Fetched", "read_fetch_response", "skip_tags"]
+
+#: The first versions of fetches with compact forms, and with ids of topics in the place of their names.
+FLEXIBLE, WITH_IDS = 12, 13
 
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _PARTITION = struct.Struct(">ihqq")
-_ABORTED = struct.Struct(">qq")
 _INT64 = struct.Struct(">q")
+_ABORTED = np.dtype([("producer", ">i8"), ("first", ">i8")])
+_PAIR = struct.Struct(">qq")
+_TAGGED_ABORTED = np.dtype([("producer", ">i8"), ("first", ">i8"), ("tags", "u1")])
+#: Bytes that a topic, and a partition, have at least: without and with compact forms.
+_TOPIC, _LEAST = (6, 3), (30, 37)
+_MAX_TEXT, _MAX_COUNT = 0x7FFF, 0x7FFFFFFF
 
 
 class Fetched(NamedTuple):
-    """What a response holds of one partition; `aborted` are producers and the first offsets of their transactions."""
+    """What a response holds of one partition.
+
+    `aborted` are producers and the first offsets of their aborted transactions, as an array of two columns.
+    """
 
     topic: str
     partition: int
@@ -32,82 +50,145 @@ class Fetched(NamedTuple):
     high_watermark: int
     stable: int
     log_start: int
-    aborted: list[tuple[int, int]]
+    aborted: Any
     records: pa.Buffer
 
 
 class _Reader:
-    def __init__(self, buffer: pa.Buffer) -> None:
+    def __init__(self, buffer: pa.Buffer, is_flexible: bool) -> None:
         self.buffer = buffer
-        self.view = memoryview(buffer)
+        self.view = memoryview(buffer).cast("B")
         self.at = 0
+        self.is_flexible = is_flexible
 
     def unpack(self, kind: struct.Struct) -> tuple[int, ...]:
-        at = self.at
-        if kind.size > len(self.view) - at:
-            raise self.error("truncated")
-        self.at = at + kind.size
-        return kind.unpack_from(self.view, at)
+        return kind.unpack(self.take(kind.size))
 
-    def count(self, least: int, nullable: bool = False) -> int:
-        """Read the count of an array whose items have so many bytes at least."""
-        (count,) = self.unpack(_INT32)
-        if count == -1 and nullable:
+    def take(self, size: int) -> memoryview:
+        if size > len(self.view) - self.at:
+            raise self.error("truncated")
+        self.at += size
+        return self.view[self.at - size : self.at]
+
+    def uvarint(self) -> int:
+        value, after, code = read_varint(self.view, self.at, 32)
+        if code:
+            raise self.error(code)
+        self.at = after
+        return value
+
+    def length(self, kind: struct.Struct, nullable: bool = False) -> int:
+        """Read a length or count; 0 for null."""
+        length = self.uvarint() - 1 if self.is_flexible else self.unpack(kind)[0]
+        if length == -1 and nullable:
             return 0
-        if count < 0:
+        if length < 0:
             raise self.error("negative_length")
-        if count * least > len(self.view) - self.at:
+        return length
+
+    def count(self, least: int, most: int, nullable: bool = False) -> int:
+        """Read the count of an array whose items have so many bytes at least, and which has so many items at most."""
+        count = self.length(_INT32, nullable)
+        if count * least > len(self.view) - self.at or count > most:
             raise self.error("block_count")
         return count
 
     def text(self) -> str:
-        (size,) = self.unpack(_INT16)
-        if size < 0:
-            raise self.error("negative_length")
-        if size > len(self.view) - self.at:
-            raise self.error("truncated")
-        self.at += size
+        size = self.length(_INT16)
+        if size > _MAX_TEXT:
+            raise self.error("string_length")
         try:
-            return bytes(self.view[self.at - size : self.at]).decode()
+            return bytes(self.take(size)).decode()
         except UnicodeDecodeError:
             raise self.error("invalid_utf8") from None
 
+    def aborted(self) -> Any:
+        kind = _TAGGED_ABORTED if self.is_flexible else _ABORTED
+        count = self.count(kind.itemsize, _MAX_COUNT, nullable=True)
+        found = np.frombuffer(self.view, kind, count, self.at)
+        if self.is_flexible and found["tags"].any():
+            # Of a broker that has more to say of transactions than is known here.
+            pairs = np.empty((count, 2), np.int64)
+            for row in range(count):
+                pairs[row] = self.unpack(_PAIR)
+                self.tags()
+            return pairs
+        self.at += found.nbytes
+        return np.stack([found["producer"], found["first"]], axis=1).astype(np.int64)
+
+    def tags(self) -> None:
+        """Pass over tags, where there may be some; none is known."""
+        if not self.is_flexible:
+            return
+        last = -1
+        count = self.uvarint()
+        if 2 * count > len(self.view) - self.at:
+            raise self.error("truncated")
+        for _ in range(count):
+            tag = self.uvarint()
+            if tag <= last:
+                raise self.error("tag_order")
+            last = tag
+            self.take(self.uvarint())
+
     def slice(self) -> pa.Buffer:
-        size = self.count(1, nullable=True)
-        self.at += size
+        size = self.length(_INT32, nullable=True)
+        self.take(size)
         return self.buffer.slice(self.at - size, size)
 
     def error(self, code: str) -> DecodeError:
         return DecodeError(0, self.at, "", code, CODES[code])
 
 
-def read_fetch_response(buffer: pa.Buffer, version: int) -> tuple[int, int, list[Fetched]]:
+def skip_tags(buffer: pa.Buffer) -> pa.Buffer:
+    r"""Return what stands behind the tags with which the header of a response ends; raise `DecodeError` if it is none.
+
+    >>> skip_tags(pa.py_buffer(bytes.fromhex("01000161ff"))).to_pybytes()
+    b'\xff'
+    """
+    reader = _Reader(buffer, True)
+    reader.tags()
+    return buffer.slice(reader.at)
+
+
+def _name(topic_id: bytes, names: Mapping[bytes, str]) -> str:
+    return names.get(topic_id) or topic_id.hex()
+
+
+def read_fetch_response(
+    buffer: pa.Buffer, version: int, most: int = _MAX_COUNT, names: Mapping[bytes, str] = MappingProxyType({})
+) -> tuple[int, int, list[Fetched]]:
     """Return the throttle time, the error and the partitions of a response.
+
+    Neither topics nor partitions may be more than `most`: as many as were asked for. `names` are those of topics by
+    their ids; any other is called by its id.
 
     Raises
     ------
     DecodeError
         If it is none.
     """
-    reader = _Reader(buffer)
+    is_flexible, has_ids = version >= FLEXIBLE, version >= WITH_IDS
+    reader = _Reader(buffer, is_flexible)
     (throttle,) = reader.unpack(_INT32)
     error = 0
     if version >= 7:
         (error,) = reader.unpack(_INT16)
         reader.unpack(_INT32)
-    found = []
-    for _ in range(reader.count(6)):
-        topic = reader.text()
-        for _ in range(reader.count(30)):
+    found: list[Fetched] = []
+    for _ in range(reader.count(_TOPIC[is_flexible], most)):
+        topic = _name(bytes(reader.take(16)), names) if has_ids else reader.text()
+        for _ in range(reader.count(_LEAST[is_flexible], most - len(found))):
             partition, code, high_watermark, stable = reader.unpack(_PARTITION)
             log_start = reader.unpack(_INT64)[0] if version >= 5 else -1
-            aborted = [reader.unpack(_ABORTED) for _ in range(reader.count(16, nullable=True))]
+            aborted = reader.aborted()
             if version >= 11:
                 reader.unpack(_INT32)
-            pairs = [(pair[0], pair[1]) for pair in aborted]
-            found.append(
-                Fetched(topic, partition, code, high_watermark, stable, log_start, pairs, reader.slice())
-            )
+            records = reader.slice()
+            reader.tags()
+            found.append(Fetched(topic, partition, code, high_watermark, stable, log_start, aborted, records))
+        reader.tags()
+    reader.tags()
     if reader.at != len(reader.view):
         raise reader.error("trailing_bytes")
     return throttle, error, found

@@ -18,29 +18,38 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import (
+    EARLIEST,
+    LATEST,
+    MAX_OFFSET,
+    UNKNOWN_TRIES,
+    Cluster,
+    TopicPartition,
+    by_topic,
+)
 from kcodec.kafka.error_codes import (
     LEADER_NOT_AVAILABLE,
     OFFSET_OUT_OF_RANGE,
+    TOPIC_RECREATED,
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
+    recreated,
 )
-from kcodec.kafka.fetch_response import Fetched, read_fetch_response
+from kcodec.kafka.fetch_response import WITH_IDS, Fetched, read_fetch_response
 from kcodec.kafka.offsets import Lost, Range
 from kcodec.kafka.report import RecordError, RecordFault
 
 __all__ = ["Fetcher", "Piece"]
 
-#: Metadata that must say that a topic is not there before it is taken for deleted.
-_UNKNOWN_TRIES = 5
 _HELD = 2
 
 
 class Piece(NamedTuple):
     """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
 
-    `aborted` are producers and where their aborted transactions start, `top` is the offset behind all that can be read.
+    `aborted` are producers and where their aborted transactions start, an array of two columns; `top` is the
+    offset behind all that can be read.
     """
 
     place: TopicPartition
@@ -48,7 +57,7 @@ class Piece(NamedTuple):
     start: int
     end: int | None
     next: int
-    aborted: list[tuple[int, int]]
+    aborted: Any
     top: int
 
 
@@ -57,6 +66,8 @@ class _Cursor:
 
     def __init__(self, cluster: Cluster, given: Range) -> None:
         self.place = given.place
+        #: Of the topic whose offsets these are.
+        self.topic_id = cluster.topic_id(given.topic)
         self.next = given.start
         self.end = given.end
         self.max_bytes = min(cluster.settings.partition_bytes, cluster.settings.fetch_bytes)
@@ -70,7 +81,7 @@ class _Cursor:
 
     @property
     def is_deleted(self) -> bool:
-        return self.unknown >= _UNKNOWN_TRIES
+        return self.unknown >= UNKNOWN_TRIES
 
     @property
     def is_done(self) -> bool:
@@ -78,7 +89,7 @@ class _Cursor:
 
     def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
         """Keep an error that may pass; raise it if there is no time left, or if it says what must not be."""
-        self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
+        self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION or error.name == TOPIC_RECREATED
         if self.is_deleted:
             if may_be_deleted:
                 return
@@ -279,12 +290,14 @@ class _Broker:
             self._find(due)
             self._drop_done()
             return
-        ready = [each for each in self.cursors if each.error is None]
+        # Metadata that others have asked for may say so first.
+        ready = [each for each in self.cursors if each.error is None and not self._is_recreated(each)]
         if ready and self.number < 0:
             self._fail(ready, broker_error(LEADER_NOT_AVAILABLE, str(ready[0].place)))
             return
         if not ready:
-            self.woken.wait(max(min(each.not_before for each in waiting) - now, 0))
+            times = [each.not_before for each in self.cursors if each.error is not None]
+            self.woken.wait(max(min(times) - now, 0))
             return
         self.permits.acquire()
         if self.fetcher.stopped.is_set():
@@ -340,6 +353,8 @@ class _Broker:
             return
         moved = []
         for each in cursors:
+            if self._is_recreated(each):
+                continue
             leader = self.cluster.leader(each.place).broker
             if leader < 0:
                 self._fail([each], broker_error(LEADER_NOT_AVAILABLE, str(each.place)))
@@ -349,6 +364,17 @@ class _Broker:
                 self.cursors.remove(each)
                 moved.append(each)
         self.fetcher.place(moved)
+
+    def _is_recreated(self, cursor: _Cursor) -> bool:
+        """Return whether another topic has the name of a cursor's, which then fails."""
+        known = self.cluster.topic_id(cursor.place.topic)
+        if cursor.topic_id is None:
+            # Brokers that had no ids were replaced.
+            cursor.topic_id = known
+        if known == cursor.topic_id:
+            return False
+        self._fail([cursor], recreated(cursor.place.topic))
+        return True
 
     def _fetch(self, cursors: list[_Cursor]) -> list[Piece]:
         settings = self.cluster.settings
@@ -366,9 +392,11 @@ class _Broker:
             "topics": _topics(self.cluster, cursors),
         }
         asked = time.monotonic()
-        channel.send("FetchRequest", body)
+        # Without the id of one of them, all are asked for by name: then only metadata tell of another topic.
+        with_ids = all(each.topic_id is not None for each in cursors)
+        channel.send("FetchRequest", body, most=WITH_IDS if with_ids else WITH_IDS - 1)
         sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
-        found = self._read(channel, content, sent.version)
+        found = self._read(channel, content, sent.version, cursors)
         by_place = {each.place: each for each in cursors}
         answers = [(by_place.pop(TopicPartition(each.topic, each.partition), None), each) for each in found]
         for cursor, each in answers:
@@ -401,9 +429,13 @@ class _Broker:
             self._check_progress(cursors, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
 
-    def _read(self, channel: Channel, content: pa.Buffer, version: int) -> list[Fetched]:
+    def _read(
+        self, channel: Channel, content: pa.Buffer, version: int, cursors: list[_Cursor]
+    ) -> list[Fetched]:
+        """Return what a response holds, and raise its error."""
         try:
-            throttle, code, found = read_fetch_response(content, version)
+            names = {each.topic_id: each.place.topic for each in cursors if each.topic_id is not None}
+            throttle, code, found = read_fetch_response(content, version, len(cursors), names)
         except DecodeError as error:
             channel.close()
             raise KafkaError(f"{channel!r}: FetchResponse: {error}") from error
@@ -493,6 +525,13 @@ class _Broker:
 def _in_order(headers: Any, cursor: _Cursor) -> int:
     """Return the offset behind batches, which are none of a log if one begins before the end of another."""
     first, last = headers["offset"], headers["offset"] + headers["last_delta"]
+    # The sum may have no room, or the offset behind it.
+    none = np.flatnonzero((last < first) | (last == MAX_OFFSET))
+    if len(none):
+        row = int(none[0])
+        raise KafkaError(
+            f"{cursor.place}: the batch at offset {first[row]} is to end {headers['last_delta'][row]} behind it"
+        )
     behind = np.flatnonzero((first[1:] <= first[:-1]) | (first[1:] <= last[:-1]))
     if len(behind):
         row = int(behind[0])
@@ -503,9 +542,9 @@ def _in_order(headers: Any, cursor: _Cursor) -> int:
 
 
 def _topics(cluster: Cluster, cursors: list[_Cursor]) -> list[dict[str, Any]]:
-    topics: dict[str, list[dict[str, Any]]] = {}
+    topics: dict[tuple[str, bytes], list[dict[str, Any]]] = {}
     for each in cursors:
-        topics.setdefault(each.place.topic, []).append(
+        topics.setdefault((each.place.topic, each.topic_id or bytes(16)), []).append(
             {
                 "partition": each.place.partition,
                 "currentLeaderEpoch": cluster.leader(each.place).epoch,
@@ -513,4 +552,7 @@ def _topics(cluster: Cluster, cursors: list[_Cursor]) -> list[dict[str, Any]]:
                 "partitionMaxBytes": each.max_bytes,
             }
         )
-    return [{"topic": topic, "partitions": partitions} for topic, partitions in topics.items()]
+    return [
+        {"topic": topic, "topicId": topic_id, "partitions": partitions}
+        for (topic, topic_id), partitions in topics.items()
+    ]

@@ -42,8 +42,9 @@ def follow(
     ----------
     topics, servers, key, value, columns, isolation, errors, config
         As for `read`, but for ranges. Partitions that are added later, and topics that a pattern finds later, are read
-        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). A topic that is deleted
-        is an error, unless a pattern has found it: then it leaves the positions, and the others are read on.
+        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). A topic that is deleted,
+        or made anew under its name, is an error, unless a pattern has found it: then it leaves the positions, and the
+        others are read on.
         Partitions of a group's other members are read, too: to share partitions among members is what
         confluent-kafka's consumer is for.
     start : str, datetime, int or mapping
@@ -109,6 +110,8 @@ class Follower:
             names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
         )
         self._positions = positions_of(ranges)
+        #: Of the topics whose positions these are.
+        self._ids = {name: cluster.topic_id(name) for name in names}
         self._is_closed = False
         self._tops: dict[TopicPartition, int] = {}
         # As those of Java's clients, a pattern means the topics that there are.
@@ -139,6 +142,7 @@ class Follower:
             ranges = self._ranges(added, "earliest")
             for topic, by in positions_of(ranges).items():
                 self._positions.setdefault(topic, {}).update(by)
+                self._ids.setdefault(topic, self._cluster.topic_id(topic))
             self._fetcher.add(ranges)
 
     @property
@@ -225,6 +229,7 @@ class Follower:
         del self._positions[place.topic][place.partition]
         if not self._positions[place.topic]:
             del self._positions[place.topic]
+            self._ids.pop(place.topic, None)
         self._tops.pop(place, None)
 
     def commit(self, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
@@ -235,11 +240,13 @@ class Follower:
         ConfigError
             If there is no group, or the positions are none.
         KafkaError
-            If the broker refuses, as it does while the group has members.
+            If the broker refuses, as it does while the group has members; or if a topic was deleted and made anew: its
+            positions are none of the new one.
         """
         if self._group is None:
             raise ConfigError("commit() needs a group: follow(..., group='name')")
         given = self._positions if positions is None else read_positions(positions)
+        self._cluster.check_ids({topic: self._ids.get(topic) for topic in given})
         commit_offsets(self._cluster, self._group, given)
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """The requests that are made of brokers, and their responses, in the versions that are spoken.
 
-They are those without compact forms, which every broker from 1.0 to 4.x understands. Fetch responses and produce
-requests, which hold record sets, are not read and written by these definitions, but in `fetch_response` and `producer`.
+They are those that every broker from 1.0 to 4.x understands, without compact forms, and further ones of metadata and
+fetches, which name topics by their ids. Fetch responses and produce requests, which hold record sets, are not read and
+written by these definitions, but in `fetch_response` and `producer`.
 """
 
 import functools
@@ -18,6 +19,8 @@ __all__ = ["definitions"]
 def _field(name: str, kind: str, *fields: FieldSpec, versions: str = "0+", **more: Any) -> FieldSpec:
     if "nullable" in more:
         more["nullable_versions"] = Versions.parse(more.pop("nullable"))
+    if "tag" in more:
+        more["tagged_versions"] = Versions.parse(versions)
     return FieldSpec(name, FieldType.parse(kind), Versions.parse(versions), fields=fields, **more)
 
 
@@ -27,11 +30,12 @@ def _pair(
     versions: str,
     request: tuple[FieldSpec, ...],
     response: tuple[FieldSpec, ...],
+    flexible: str = "none",
 ) -> tuple[MessageSpec, MessageSpec]:
     def message(kind: str, fields: tuple[FieldSpec, ...]) -> MessageSpec:
         full = name + kind.capitalize()
         struct = StructSpec(full, Versions.parse(versions), fields)
-        return MessageSpec(full, kind, struct, Versions.parse("none"), api_key=api_key, file="kcodec")
+        return MessageSpec(full, kind, struct, Versions.parse(flexible), api_key=api_key, file="kcodec")
 
     return message("request", request), message("response", response)
 
@@ -41,6 +45,12 @@ _MESSAGE = _field("errorMessage", "string", nullable="0+")
 _THROTTLE = _field("throttleTimeMs", "int32")
 _INDEX = _field("partitionIndex", "int32")
 _NAME = _field("name", "string")
+_TOPIC_ID_10 = _field("topicId", "uuid", versions="10+", ignorable=True)
+# Of fetches, which name topics by the one or the other.
+_TOPIC = (
+    _field("topic", "string", versions="0-12", ignorable=True),
+    _field("topicId", "uuid", versions="13+", ignorable=True),
+)
 
 
 @functools.cache
@@ -71,10 +81,18 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
     metadata = _pair(
         "Metadata",
         3,
-        "4-7",
+        "4-10",
         (
-            _field("topics", "[]MetadataRequestTopic", _NAME, nullable="1+"),
+            _field(
+                "topics",
+                "[]MetadataRequestTopic",
+                _TOPIC_ID_10,
+                _field("name", "string", nullable="10+"),
+                nullable="1+",
+            ),
             _field("allowAutoTopicCreation", "bool", default="true"),
+            _field("includeClusterAuthorizedOperations", "bool", versions="8-10"),
+            _field("includeTopicAuthorizedOperations", "bool", versions="8+"),
         ),
         (
             _THROTTLE,
@@ -93,6 +111,7 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
                 "[]MetadataResponseTopic",
                 _ERROR,
                 _NAME,
+                _TOPIC_ID_10,
                 _field("isInternal", "bool", default="false"),
                 _field(
                     "partitions",
@@ -105,8 +124,11 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
                     _field("isrNodes", "[]int32"),
                     _field("offlineReplicas", "[]int32", versions="5+"),
                 ),
+                _field("topicAuthorizedOperations", "int32", versions="8+", default="-2147483648"),
             ),
+            _field("clusterAuthorizedOperations", "int32", versions="8-10", default="-2147483648"),
         ),
+        "9+",
     )
     list_offsets = _pair(
         "ListOffsets",
@@ -149,8 +171,11 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
     fetch = _pair(
         "Fetch",
         1,
-        "4-11",
+        "4-13",
         (
+            _field(
+                "clusterId", "string", versions="12+", nullable="12+", default="null", tag=0, ignorable=True
+            ),
             _field("replicaId", "int32", default="-1"),
             _field("maxWaitMs", "int32"),
             _field("minBytes", "int32"),
@@ -161,13 +186,14 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
             _field(
                 "topics",
                 "[]FetchTopic",
-                _field("topic", "string"),
+                *_TOPIC,
                 _field(
                     "partitions",
                     "[]FetchPartition",
                     _field("partition", "int32"),
                     _field("currentLeaderEpoch", "int32", versions="9+", default="-1", ignorable=True),
                     _field("fetchOffset", "int64"),
+                    _field("lastFetchedEpoch", "int32", versions="12+", default="-1"),
                     _field("logStartOffset", "int64", versions="5+", default="-1"),
                     _field("partitionMaxBytes", "int32"),
                 ),
@@ -175,7 +201,7 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
             _field(
                 "forgottenTopicsData",
                 "[]ForgottenTopic",
-                _field("topic", "string"),
+                *_TOPIC,
                 _field("partitions", "[]int32"),
                 versions="7+",
             ),
@@ -188,7 +214,7 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
             _field(
                 "responses",
                 "[]FetchableTopicResponse",
-                _field("topic", "string"),
+                *_TOPIC,
                 _field(
                     "partitions",
                     "[]PartitionData",
@@ -197,6 +223,30 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
                     _field("highWatermark", "int64"),
                     _field("lastStableOffset", "int64", default="-1"),
                     _field("logStartOffset", "int64", versions="5+", default="-1"),
+                    _field(
+                        "divergingEpoch",
+                        "EpochEndOffset",
+                        _field("epoch", "int32", default="-1"),
+                        _field("endOffset", "int64", default="-1"),
+                        versions="12+",
+                        tag=0,
+                    ),
+                    _field(
+                        "currentLeader",
+                        "LeaderIdAndEpoch",
+                        _field("leaderId", "int32", default="-1"),
+                        _field("leaderEpoch", "int32", default="-1"),
+                        versions="12+",
+                        tag=1,
+                    ),
+                    _field(
+                        "snapshotId",
+                        "SnapshotId",
+                        _field("endOffset", "int64", default="-1"),
+                        _field("epoch", "int32", default="-1"),
+                        versions="12+",
+                        tag=2,
+                    ),
                     _field(
                         "abortedTransactions",
                         "[]AbortedTransaction",
@@ -209,6 +259,7 @@ def _about_topics() -> tuple[tuple[MessageSpec, MessageSpec], ...]:
                 ),
             ),
         ),
+        "12+",
     )
     log_dirs = _pair(
         "DescribeLogDirs",

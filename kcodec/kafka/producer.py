@@ -2,7 +2,8 @@
 
 A batch is sent again until its broker has it, or its time is over. While one of a partition has failed, those behind it
 are not sent; all that were under way are sent again in their order. With an idempotent producer their sequences let the
-broker recognise those that it has already.
+broker recognise those that it has already. A batch that its broker finds too large is sent
+again as several smaller ones.
 """
 
 import itertools
@@ -15,22 +16,27 @@ from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import MAX_OFFSET, UNKNOWN_TRIES, Answer, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE,
     LEADER_NOT_AVAILABLE,
+    UNKNOWN_TOPIC_ID,
     UNSUPPORTED_COMPRESSION_TYPE,
     broker_error,
     is_retriable,
+    recreated,
     timed_out,
 )
+from kcodec.kafka.split import split_batch
 
 __all__ = ["Batch", "Producer"]
 
 _OUT_OF_ORDER = 45
 _FENCED = (47, 90)
 _NOT_ATTEMPTED = 55
+#: For a topic, and for a segment of its log.
+_TOO_LARGE = (10, 18)
 #: The version of produce requests that may have batches of zstd.
 _WITH_ZSTD = 7
 _HEADER = struct.Struct(">hi")
@@ -40,6 +46,7 @@ _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _CONNECTIONS = 2
 #: Bytes of batches that wait for their brokers, before who writes has to wait.
 _MOST_WAITING = 32 << 20
+_NEVER = float("inf")
 
 
 class Batch:
@@ -56,8 +63,11 @@ class Batch:
 class _Log:
     """The batches of a partition: those that wait, those under way, and those that came back, each in order."""
 
-    def __init__(self, place: TopicPartition) -> None:
+    def __init__(self, place: TopicPartition, topic_id: bytes | None) -> None:
         self.place = place
+        #: Of the topic that is written, and how often metadata had another one since.
+        self.topic_id = topic_id
+        self.others = 0
         self.waiting: deque[Batch] = deque()
         self.flying: deque[Batch] = deque()
         self.returned: list[Batch] = []
@@ -66,6 +76,8 @@ class _Log:
         #: Whether the broker has taken the last batch. As it would take any as a producer's first one, and out of order
         #: after a failure, the next one is sent alone until it has.
         self.is_settled = False
+        #: Whether it is for its size that a batch came back: there is nothing to wait for.
+        self.is_split = False
         self.sender: _Sender | None = None
         self.first: int | None = None
         self.next: int | None = None
@@ -88,6 +100,10 @@ class Producer:
         self.error: BaseException | None = None
         self.stopped = False
         self._logs: dict[TopicPartition, _Log] = {}
+        #: By topic, where one has found a batch too large: bytes of the smallest such, and of batches since, the latter
+        #: before compression.
+        self._refused: dict[str, int] = {}
+        self._largest: dict[str, int] = {}
         self._senders: dict[int, list[_Sender]] = {}
         self._waiting_bytes = 0
         self._in_transaction: set[TopicPartition] = set()
@@ -194,7 +210,7 @@ class Producer:
             for place, parts, records in batches:
                 log = self._logs.get(place)
                 if log is None:
-                    log = self._logs[place] = _Log(place)
+                    log = self._logs[place] = _Log(place, self.cluster.topic_id(place.topic))
                 batch = Batch(place, parts, records, deadline)
                 log.waiting.append(batch)
                 self._waiting_bytes += batch.size
@@ -202,6 +218,10 @@ class Producer:
                     self._assign(log)
                 else:
                     log.sender.work.notify()
+
+    def largest(self, topic: str) -> int:
+        """Return how many bytes batches of a topic may have before compression; fewer, if it has refused some."""
+        return self._largest.get(topic, self.settings.batch_bytes)
 
     def flush(self) -> None:
         """Wait until brokers have all batches; raise what ended the producer."""
@@ -291,8 +311,22 @@ class Producer:
     def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
         """Keep a batch that its broker did not take; when none is under way, all are sent again in order."""
         log.flying.remove(batch)
-        log.returned.append(batch)
         log.is_settled = False
+        if error.code in _TOO_LARGE:
+            if batch.records == 1:
+                text = (
+                    f"a batch of one record has {batch.size} bytes, more than max.message.bytes of the topic"
+                )
+                self.fail(
+                    KafkaError(f"{error}: {text} (message.max.bytes of brokers)", error.code, error.name)
+                )
+            topic = log.place.topic
+            self._refused[topic] = min(batch.size, self._refused.get(topic, batch.size))
+            log.is_split = True
+            log.returned.append(batch)
+            self._restore(log)
+            return
+        log.returned.append(batch)
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
         passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
@@ -303,11 +337,26 @@ class Producer:
             self.fail(error if is_told else timed_out(error, self.settings.delivery_timeout_ms))
         self._restore(log)
 
+    def next_of(self, log: _Log) -> Batch:
+        """Return the next batch that waits, split if its topic has found one of such a size too large."""
+        topic = log.place.topic
+        while (batch := log.waiting[0]).records > 1 and batch.size >= self._refused.get(topic, _NEVER):
+            parts, most = split_batch(b"".join(batch.parts), self.largest(topic), self.settings.level)
+            self._largest[topic] = most
+            smaller = [Batch(log.place, [data], records, batch.deadline) for data, records in parts]
+            self._waiting_bytes += sum(each.size for each in smaller) - batch.size
+            log.waiting.popleft()
+            log.waiting.extendleft(reversed(smaller))
+        return batch
+
     def _restore(self, log: _Log) -> None:
         """Let batches that came back wait again, before all others, once none is under way."""
         if log.returned and not log.flying:
             log.waiting.extendleft(reversed(log.returned))
             log.returned = []
+            if log.is_split:
+                log.is_split = False
+                return
             log.pause = min(
                 max(2 * log.pause, self.settings.backoff_ms / 1000), self.settings.max_backoff_ms / 1000
             )
@@ -378,7 +427,7 @@ class _Sender:
             most = settings.in_flight if settings.is_idempotent and log.is_settled else 1
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
                 continue
-            batch = log.waiting[0]
+            batch = self.producer.next_of(log)
             if found and size + batch.size > settings.request_bytes:
                 break
             found.append((log, log.waiting.popleft()))
@@ -407,7 +456,14 @@ class _Sender:
                 cause = error
                 if cause is None and producer.cluster.leader(log.place).broker < 0:
                     cause = broker_error(LEADER_NOT_AVAILABLE, str(log.place))
+                if cause is None and producer.cluster.topic_id(log.place.topic) != log.topic_id:
+                    # What was acknowledged went with the topic before, and sequences that go on are none of this one.
+                    log.others += 1
+                    cause = recreated(log.place.topic)
+                    if log.others < UNKNOWN_TRIES:
+                        cause = broker_error(UNKNOWN_TOPIC_ID, str(log.place))
                 if cause is None:
+                    log.others = 0
                     log.not_before = 0.0
                     producer.moved(log)
                     continue
@@ -462,6 +518,11 @@ class _Sender:
                 result = results.get(log.place)
                 if result is None:
                     producer.returned(log, batch, KafkaError(f"{channel!r} does not answer for {log.place}"))
+                elif result["baseOffset"] > MAX_OFFSET - batch.records:
+                    text = f"{channel!r} answers for {log.place} with the offset {result['baseOffset']}"
+                    producer.fail(
+                        KafkaError(f"{text}, behind which there is no room for {batch.records} records")
+                    )
                 elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
                     producer.acknowledged(log, batch, result["baseOffset"])
                 else:

@@ -6,27 +6,32 @@ import hmac
 import http.client
 import json
 import secrets
+import ssl
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Generator
 from typing import Any
 
 from kcodec.errors import ConfigError, KafkaError, one_line
+from kcodec.kafka.error_codes import login_failed
 from kcodec.kafka.settings import Settings
 
-__all__ = ["exchange"]
+__all__ = ["Steps", "exchange"]
 
 #: What a client sends next, for what the server has answered.
 Steps = Generator[bytes, bytes, None]
 
 #: Rounds of a hash that a server may ask for: Kafka's default is 4096.
 _ROUNDS = (4096, 1_000_000)
+#: What an endpoint answers below 500 that it may answer otherwise a moment later: a time-out, too many requests.
+_MAY_PASS = (408, 429)
 
 
 def exchange(settings: Settings, host: str) -> Steps:
     """Return the messages of the mechanism that the settings name; each answer is sent in.
 
-    Raise `KafkaError` if what the server answers is not right.
+    Raise `KafkaError` if what the server answers is not right: it is final, for the server would answer so again.
     """
     mechanism = settings.mechanism
     if mechanism == "PLAIN":
@@ -54,11 +59,11 @@ def _scram(settings: Settings, digest: str) -> Steps:
     try:
         whole, salt, rounds = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
     except (KeyError, ValueError):
-        raise KafkaError("SCRAM: the server's first message is none") from None
+        raise login_failed("SCRAM: the server's first message is none") from None
     if not whole.startswith(nonce) or len(whole) == len(nonce):
-        raise KafkaError("SCRAM: the server's nonce does not begin with the client's")
+        raise login_failed("SCRAM: the server's nonce does not begin with the client's")
     if not _ROUNDS[0] <= rounds <= _ROUNDS[1]:
-        raise KafkaError(f"SCRAM: the server asks for {rounds} rounds")
+        raise login_failed(f"SCRAM: the server asks for {rounds} rounds")
     salted = hashlib.pbkdf2_hmac(digest, settings.password.encode(), salt, rounds)
     last = f"c=biws,r={whole}"
     signed = ",".join((first, answer.decode(), last)).encode()
@@ -69,17 +74,19 @@ def _scram(settings: Settings, digest: str) -> Steps:
     key = sign(salted, b"Client Key")
     signature = sign(hashlib.new(digest, key).digest(), signed)
     proof = bytes(a ^ b for a, b in zip(key, signature, strict=True))
-    answer = yield f"{last},p={base64.b64encode(proof).decode()}".encode()
+    fields = _fields((yield f"{last},p={base64.b64encode(proof).decode()}".encode()))
+    if "e" in fields:
+        raise login_failed(f"SCRAM: the server refuses: {one_line(fields['e'])}")
     expected = base64.b64encode(sign(sign(salted, b"Server Key"), signed)).decode()
-    if not hmac.compare_digest(_fields(answer).get("v", "").encode(), expected.encode()):
-        raise KafkaError("SCRAM: the server does not know the password")
+    if not hmac.compare_digest(fields.get("v", "").encode(), expected.encode()):
+        raise login_failed("SCRAM: the server does not know the password")
 
 
 def _fields(answer: bytes) -> dict[str, str]:
     try:
         parts = [part.partition("=") for part in answer.decode().split(",")]
     except UnicodeDecodeError:
-        raise KafkaError("SCRAM: the server's message is not text") from None
+        raise login_failed("SCRAM: the server's message is not text") from None
     return {name: value for name, equals, value in parts if equals}
 
 
@@ -127,9 +134,22 @@ def _oidc_token(settings: Settings) -> str:
             request, timeout=settings.request_timeout_ms / 1000, context=context
         ) as answer:
             token = json.loads(answer.read(1 << 20))["access_token"]
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise KafkaError(f"no token from {place.hostname}: {type(error).__name__}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise login_failed(f"no token from {place.hostname}: {type(error).__name__}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _unanswered(place.hostname, error) from None
     return str(token)
+
+
+def _unanswered(host: str | None, error: Exception) -> KafkaError:
+    """Return the error of an endpoint that gave no token; final if it refused, or cannot prove who it is."""
+    if isinstance(error, urllib.error.HTTPError):
+        text = f"no token from {host}: it answers {error.code}"
+        return login_failed(text) if error.code < 500 and error.code not in _MAY_PASS else KafkaError(text)
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return login_failed(f"no token from {host}: {one_line(reason.verify_message)}")
+    return KafkaError(f"no token from {host}: {type(error).__name__}")
 
 
 def _kerberos(settings: Settings, host: str) -> Steps:
@@ -148,7 +168,7 @@ def _kerberos(settings: Settings, host: str) -> Steps:
         # RFC 4752: the server offers layers of security and a size; the client takes none, and says who it is.
         offered = context.unwrap(answer).message
         if len(offered) != 4 or not offered[0] & 1:
-            raise KafkaError("GSSAPI: the server wants a layer of security")
+            raise login_failed("GSSAPI: the server wants a layer of security")
         yield context.wrap(b"\x01" + offered[1:] + str(context.initiator_name).encode(), False).message
     except gssapi.exceptions.GSSError as error:
-        raise KafkaError(f"GSSAPI: {one_line(error)}") from error
+        raise login_failed(f"GSSAPI: {one_line(error)}") from error

@@ -373,7 +373,6 @@ class _Outbox:
         self.producer = producer
         self._codec = settings.compression
         self._level = settings.level
-        self._max_bytes = settings.batch_bytes
         self._fields = BatchFields(
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
@@ -396,7 +395,11 @@ class _Outbox:
             self._sequences[place] = (sequence + end - start) & _MAX_SEQUENCE
             starts.append((start, sequence if self.producer.producer_id >= 0 else -1))
         batches = produced_batches(
-            records, starts, max_bytes=self._max_bytes, now=time.time_ns() // 1_000_000, fields=self._fields
+            records,
+            starts,
+            max_bytes=self.producer.largest(runs[0].place.topic),
+            now=time.time_ns() // 1_000_000,
+            fields=self._fields,
         )
         if self._codec == "none":
             # All at once: threads that send are woken once, and take turns with this one less often.

@@ -44,6 +44,8 @@ class Stream:
         self._final: Positions | None = None
         self._reported: Positions | None = None
         self._triggered = time.monotonic()
+        #: Of the topics that this stream has seen; what it read before it was started anew may be of others.
+        self._ids: dict[str, bytes | None] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -130,7 +132,13 @@ class Stream:
         return self._cluster.settings.isolation
 
     def _partitions(self) -> list[TopicPartition]:
-        return topics_of(self._cluster.partitions, self._scan.topics)
+        found = topics_of(self._cluster.partitions, self._scan.topics)
+        for topic in {each.topic for each in found}:
+            topic_id = self._cluster.topic_id(topic)
+            if self._ids.setdefault(topic, topic_id) != topic_id:
+                self._ids[topic] = topic_id
+                self._lose(f"topic {topic!r} was deleted and made anew")
+        return found
 
     def _latest(self) -> Positions:
         partitions = self._partitions()

@@ -47,6 +47,31 @@ def test_check_evolution(folders, capsys):
     assert capsys.readouterr().out == "Gone: message_removed: the message is gone\n"
 
 
+def test_a_file_that_is_wrong_costs_itself(folders, capsys):
+    """As those of Kafka before 2.4 are, which say nothing of flexible versions."""
+    old, new = folders
+    for folder in folders:
+        (folder / "Foo.json").write_text(definition())
+        (folder / "Bar.json").write_text(definition(name="Bar"))
+    (new / "Bar.json").write_text(definition(name="Bar", flexibleVersions=None))
+    reason = f"{new / 'Bar.json'}: You must specify a value for flexibleVersions. Please use 0+ for all new messages.\n"
+    assert main(["protocol", "check-evolution", str(old), str(new)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"left out: {reason}2 messages checked, 0 violations\n" == printed.err
+    assert main(["protocol", "describe", str(new), "Foo"]) == 0
+    assert "Foo" in capsys.readouterr().out
+    assert main(["protocol", "describe", str(new), "Bar"]) == 2
+    assert capsys.readouterr().err == f"kcodec protocol: {reason}"
+    assert (
+        main(["protocol", "generate", "--definitions", str(new), "--format", "markdown", "--message", "Foo"])
+        == 0
+    )
+    assert main(["protocol", "generate", "--definitions", str(new), "--format", "markdown"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"left out: {reason}"
+
+
 def test_errors_are_one_line(folders, capsys):
     old, new = folders
     (old / "Foo.json").write_text(definition("varint"))

@@ -24,7 +24,7 @@ FAST = {
     "socket.connection.setup.timeout.ms": 1_000,
 }
 CLOSE = object()
-OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC = 1, 6, 45, 3
+OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC, UNKNOWN_ID, TOO_LARGE = 1, 6, 45, 3, 100, 10
 #: The first partition of the topic of `filled`.
 PLACE = ("t", 0)
 
@@ -43,11 +43,35 @@ class FakeCluster:
         self.committed = {}
         self.producers = 0
         self.lock = threading.RLock()
+        #: Of topics; zeros are those of brokers that have none.
+        self.ids = {}
+        self.made = 0
+        #: Bytes of a batch that are too many.
+        self.too_large = 1 << 30
         self.brokers = [FakeBroker(self, number) for number in range(brokers)]
         for topic, count in topics.items():
+            self.create(topic, count)
+
+    def create(self, topic, count=1):
+        with self.lock:
+            self.made += 1
+            self.ids[topic] = self.made.to_bytes(16, "big")
             for partition in range(count):
                 self.logs[topic, partition] = []
-                self.leaders[topic, partition] = partition % brokers
+                self.leaders[topic, partition] = partition % len(self.brokers)
+
+    def delete(self, topic):
+        with self.lock:
+            del self.ids[topic]
+            for place in [place for place in self.logs if place[0] == topic]:
+                del self.logs[place], self.leaders[place]
+
+    def topic_id(self, topic):
+        """Return the id of a topic; those that a test makes by its log have one, too."""
+        if topic not in self.ids:
+            self.made += 1
+            self.ids[topic] = self.made.to_bytes(16, "big")
+        return self.ids[topic]
 
     @property
     def address(self):
@@ -190,6 +214,7 @@ class FakeBroker:
                 {
                     "errorCode": 0 if partitions else UNKNOWN_TOPIC,
                     "name": name,
+                    "topicId": cluster.topic_id(name) if partitions else bytes(16),
                     "isInternal": name.startswith("__"),
                     "partitions": partitions,
                 }
@@ -232,12 +257,14 @@ class FakeBroker:
     def _Fetch(self, body):
         topics = []
         left = body["maxBytes"]
+        names = {topic_id: name for name, topic_id in self.cluster.ids.items()}
         for topic in body["topics"]:
             partitions = []
+            name = topic["topic"] if "topic" in topic else names.get(topic["topicId"])
             for each in topic["partitions"]:
-                place = topic["topic"], each["partition"]
+                place = name, each["partition"]
                 log, offset = self.cluster.logs.get(place, []), each["fetchOffset"]
-                error = 0 if self._leads(place) else NOT_LEADER
+                error = UNKNOWN_ID if name is None else 0 if self._leads(place) else NOT_LEADER
                 if not error and not self.cluster.starts.get(place, 0) <= offset <= self.cluster.end(place):
                     error = OUT_OF_RANGE
                 data = b"".join(data for _, last, data in log if last >= offset) if not error else b""
@@ -257,7 +284,7 @@ class FakeBroker:
                         "records": data,
                     }
                 )
-            topics.append({"topic": topic["topic"], "partitions": partitions})
+            topics.append({**topic, "partitions": partitions})
         return {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": topics}
 
     def _aborted(self, place, offset):
@@ -292,6 +319,8 @@ class FakeBroker:
         return {"responses": topics, "throttleTimeMs": 0} if body["acks"] else False
 
     def _append(self, place, data):
+        if len(data) >= self.cluster.too_large:
+            return TOO_LARGE, -1
         found = read_batches(data)
         producer, first = found["producer_id"][0].as_py(), found["sequence"][0].as_py()
         if producer >= 0:

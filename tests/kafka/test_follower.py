@@ -6,7 +6,7 @@ import time
 
 import pyarrow as pa
 import pytest
-from fake_broker import CLOSE, PLACE, FakeCluster, batch, filled
+from fake_broker import CLOSE, PLACE, FakeCluster, batch, filled, knows
 
 import kcodec
 from kcodec.errors import ConfigError, KafkaError
@@ -267,3 +267,74 @@ def test_positions_do_not_pass_what_was_returned(fast):
         assert follower.positions == {"t": {0: 0}}
         first = next(follower)
         assert follower.positions == {"t": {0: first["offset"][-1].as_py() + 1}}
+
+
+def remade(cluster, count, numbers=1):
+    """Delete a topic, and make it anew with so many records."""
+    with cluster.lock:
+        cluster.delete("t")
+        cluster.create("t", numbers)
+        for partition in range(numbers):
+            cluster.put(("t", partition), batch(0, count))
+
+
+def until_it_fails(follower, may_read):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        assert follower.poll(1) is None or may_read
+
+
+@pytest.mark.parametrize("versions", [{}, {"Fetch": 12}, {"Fetch": 11}])
+@pytest.mark.parametrize("count", [3, 12, 30])
+def test_a_topic_that_is_made_anew_is_another_one(fast, versions, count):
+    """Whether it has fewer records than were read, or more: none of them is passed over."""
+    settings = {**fast, "metadata.max.age.ms": 50}
+    with filled(counts=(5,)) as cluster:
+        knows(cluster.brokers[0], **versions)
+        with follow("t", start="earliest", servers=cluster.address, config=settings) as follower:
+            assert len(follower.poll(10)) == 5
+            remade(cluster, count)
+            with pytest.raises(KafkaError, match=r"made anew|OFFSET_OUT_OF_RANGE") as caught:
+                # Before it has asked which topic this is, a client that fetches by name reads on.
+                until_it_fails(follower, versions)
+            assert caught.value.name == "TOPIC_RECREATED" or (versions and count == 3)
+
+
+def test_a_topic_of_a_pattern_that_is_made_anew_is_read_from_its_beginning(fast):
+    settings = {**fast, "metadata.max.age.ms": 50}
+    with filled(counts=(5,)) as cluster:
+        place = {"servers": cluster.address, "config": settings, "columns": ["offset"]}
+        with follow("^t", start="earliest", **place) as follower:
+            assert len(follower.poll(10)) == 5
+            remade(cluster, 8, numbers=2)
+            found = {}
+            end = time.monotonic() + 10
+            while follower.positions != {"t": {0: 8, 1: 8}}:
+                assert time.monotonic() < end, follower.positions
+                rows = follower.poll(0.1)
+                if rows is not None:
+                    found.setdefault(len(rows), []).append(rows["offset"].to_pylist())
+            assert found == {8: [list(range(8))] * 2}
+
+
+def test_positions_of_a_topic_that_was_made_anew_are_not_committed(fast):
+    with filled(counts=(5,)) as cluster:
+        with follow("t", start="earliest", group="g", servers=cluster.address, config=fast) as follower:
+            assert len(follower.poll(10)) == 5
+            follower.commit()
+            assert cluster.committed == {("g", "t", 0): 5}
+            cluster.committed.clear()
+            remade(cluster, 30)
+            with pytest.raises(KafkaError, match="topic 't' was deleted and made anew") as caught:
+                follower.commit()
+            assert caught.value.name == "TOPIC_RECREATED"
+        assert cluster.committed == {}
+
+
+def test_brokers_without_ids_of_topics(fast):
+    with filled() as cluster:
+        knows(cluster.brokers[0], Metadata=9)
+        with follow("t", start="earliest", servers=cluster.address, config=fast) as follower:
+            found = 0
+            while found < 35:
+                found += len(follower.poll(10))

@@ -1,14 +1,19 @@
 """The messages of mechanisms, beside their specifications; tests/services has a broker that wants them."""
 
+import socket
 import sys
 import types
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
+import pyarrow as pa
 import pytest
+from fake_broker import FakeCluster
 
 from kcodec.errors import ConfigError, KafkaError
-from kcodec.kafka import sasl
+from kcodec.kafka import follow, read, sasl, write
+from kcodec.kafka.error_codes import is_retriable
 from kcodec.kafka.settings import Settings
 
 SECRET = "hunter2-sesame"
@@ -57,6 +62,7 @@ NONCE = "rOprNGfwEbeRWgbNEkqO"
         (f"r={NONCE}x,s=!,i=4096".encode(), None),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), b"v=QQ=="),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), b""),
+        (f"r={NONCE}x,s=QQ==,i=4096".encode(), b"e=invalid-proof"),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), "v=ü".encode()),
     ],
 )
@@ -69,6 +75,78 @@ def test_scram_that_is_none(monkeypatch, first, last):
     with pytest.raises(KafkaError, match="SCRAM") as info:
         exchange.send(first if last is None else last)
     assert SECRET not in str(info.value)
+    assert info.value.name == "SASL_AUTHENTICATION_FAILED"
+    assert "invalid-proof" in str(info.value) or last != b"e=invalid-proof"
+
+
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        (b"", "the server's first message is none"),
+        (b"r=other,s=QQ==,i=4096", "the server's nonce does not begin with the client's"),
+        (f"r={NONCE}x,s=QQ==,i=1".encode(), "the server asks for 1 rounds"),
+        (f"r={NONCE}x,s=QQ==,i=4096".encode(), "the server does not know the password"),
+    ],
+)
+def test_a_login_that_cannot_succeed_is_tried_once(fast, monkeypatch, first, text):
+    monkeypatch.setattr(sasl.secrets, "token_urlsafe", lambda _: NONCE)
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-256"}
+    login |= {"sasl.username": "u", "sasl.password": SECRET}
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        broker.hooks["SaslHandshake"] = lambda body: {"errorCode": 0, "mechanisms": []}
+        broker.hooks["SaslAuthenticate"] = lambda body: {
+            "errorCode": 0,
+            "errorMessage": None,
+            "authBytes": first if body["authBytes"].startswith(b"n,,") else b"v=QQ==",
+            "sessionLifetimeMs": 0,
+        }
+        for call in (
+            lambda **place: read("t", **place),
+            lambda **place: follow("t", **place),
+            lambda **place: write(pa.table({"value": [b"1"]}), "t", **place),
+        ):
+            broker.asked.clear()
+            with pytest.raises(KafkaError, match=rf"^127\.0\.0\.1:{broker.port}, SCRAM: {text}") as caught:
+                call(servers=cluster.address, config={**fast, **login})
+            assert caught.value.name == "SASL_AUTHENTICATION_FAILED"
+            assert broker.asked.count("SaslHandshake") == 1
+
+
+@contextmanager
+def answering(data):
+    """Serve what reads what is sent, answers so, and closes; gives its address, and what it was sent."""
+    asked = []
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                peer, _ = server.accept()
+                asked.append(peer.recv(10_000))
+                peer.sendall(data)
+                peer.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}", asked
+
+
+def test_tls_where_the_client_speaks_none(fast):
+    """A broker answers with an alert, and closes."""
+    text = r"it speaks TLS, security\.protocol is PLAINTEXT"
+    alert = b"\x15\x03\x03\0\2\2\x50"
+    with answering(alert) as (address, asked), pytest.raises(KafkaError, match=text) as caught:
+        read("t", servers=address, config=fast)
+    assert caught.value.name == "SSL_AUTHENTICATION_FAILED"
+    assert len(asked) == 1
+
+
+def test_no_tls_where_the_client_speaks_it(fast):
+    """A broker closes, as for a request that is far too large."""
+    config = {**fast, "default.api.timeout.ms": 200, "security.protocol": "SSL"}
+    text = r"does this port speak TLS\? security\.protocol is SSL"
+    with answering(b"") as (address, _), pytest.raises(KafkaError, match=text):
+        read("t", servers=address, config=config)
 
 
 def test_tokens_of_a_function():
@@ -130,6 +208,8 @@ def test_tokens_of_an_endpoint(answer):
             with pytest.raises(KafkaError, match=r"no token from 127\.0\.0\.1") as info:
                 next(exchange)
             assert SECRET not in str(info.value)
+            # What is no HTTP may be another thing on the way; the others would be answered again.
+            assert is_retriable(info.value) == (answer == b"no HTTP\r\n\r\n")
     finally:
         server.shutdown()
         server.server_close()

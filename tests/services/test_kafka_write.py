@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from artifacts import artifacts, program, run
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic
 from test_kafka_read import ALL, consumed, place, rows_of
 from topics import Kafka
 
@@ -183,3 +183,35 @@ def test_a_broker_that_is_killed_while_it_is_written_and_read(own_broker):
     for number in (0, 1):
         own = [int(row["value"]) for row in sorted(rows, key=place) if row["partition"] == number]
         assert own == sorted(own)
+
+
+@pytest.mark.parametrize("more", [{}, {"transactional_id": "split"}])
+def test_batches_that_a_topic_finds_too_large(kafka, more):
+    topic = f"small-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    limits = {"max.message.bytes": "100000"}
+    admin.create_topics([NewTopic(topic, 1, config=limits)])[topic].result(30)
+    values = [os.urandom(1_000) for _ in range(2_000)]
+    written = write(pa.table({"value": values}), topic, servers=kafka.address, **more)
+    assert written.end == {topic: {0: 2_000}}
+    found = read(written.ranges, servers=kafka.address, columns=["value"]).read_all()
+    assert found["value"].to_pylist() == values
+    with pytest.raises(kcodec.KafkaError, match=r"a batch of one record has 1200.. bytes"):
+        write(pa.table({"value": [bytes(120_000)]}), topic, servers=kafka.address, codec="none", **more)
+
+
+def test_a_topic_that_is_made_anew(kafka):
+    """Its records are none of those before, whatever their offsets are."""
+    topic = kafka.create(f"anew-{uuid.uuid4().hex[:8]}")
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    write(pa.table({"value": [b"old"] * 5}), topic, servers=kafka.address)
+    config = {"default.api.timeout.ms": 20_000}
+    with follow(topic, start="earliest", servers=kafka.address, config=config) as follower:
+        assert len(follower.poll(20)) == 5
+        admin.delete_topics([topic])[topic].result(30)
+        while topic in admin.list_topics(timeout=30).topics:
+            time.sleep(0.05)
+        kafka.create(topic)
+        write(pa.table({"value": [b"new"] * 12}), topic, servers=kafka.address)
+        with pytest.raises(kcodec.KafkaError, match="was deleted and made anew"):
+            assert follower.poll(20) is None

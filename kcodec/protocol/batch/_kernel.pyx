@@ -14,8 +14,8 @@ from kcodec.protocol.batch._columns cimport (
     VALID_CONTROL, VALID_KEY, VALID_TIMESTAMP, VALID_VALUE, Area, Columns, Pieces, export, lay_out,
 )
 from kcodec.protocol.batch._scan cimport (
-    CONTROL, HEADER, LOG_APPEND, LOG_OVERHEAD, MESSAGE_HEADER, SMALLEST, TRANSACTIONAL, Batch, Batches as Found,
-    Message, message,
+    CONTROL, HEADER, LOG_APPEND, LOG_OVERHEAD, MESSAGE_HEADER, SMALLEST, SMALLEST_RECORD, TRANSACTIONAL, Batch,
+    Batches as Found, Message, message,
 )
 from kcodec.wire.cursor cimport (
     likely, load_be32, load_be64, load_le32, load_le64, store_le32, store_le64, unlikely,
@@ -33,7 +33,6 @@ from kcodec.protocol.batch._scan import Batches, scan
 __all__ = ["Batches", "records", "scan"]
 
 cdef enum:
-    SMALLEST_RECORD = 7
     UNKNOWN_CONTROL = 7
 
 cdef list CODE_NAMES = ["", *CODES]
@@ -215,7 +214,7 @@ cdef Status row_loop(
     batch.good_records = <int32_t>(row - first)
     if status != OK:
         return status
-    if at != end:
+    if at != end and not batch.partial:
         return TRAILING_BYTES
     columns.header_count = header_count
     columns.header_keys = header_keys

@@ -65,6 +65,9 @@ class _Batch:
     code: str = ""
     fault_at: int = 0
     wanted: bool = True
+    #: Whether other records follow those that are to be read, and where these end.
+    partial: bool = False
+    reached: int = 0
 
     @property
     def codec(self) -> int:
@@ -120,6 +123,27 @@ class Batches:
     def fail(self, number: int, code: str) -> None:
         """Record that a batch could not be expanded."""
         self.found[number].fail(code, self.found[number].start)
+
+    def large(self, first: int, last: int, most: int) -> list[tuple[int, bool, int, int, int]]:
+        """List the batches that are read in parts: number, whether it was expanded, position, start, records."""
+        return [
+            (number, batch.expanded, batch.position, batch.start, batch.count)
+            for number, batch in enumerate(self.found[first:last], first)
+            if batch.wanted
+            and not batch.code
+            and batch.magic == 2
+            # Others are refused for their count.
+            and most < batch.count <= (batch.end - batch.start) // _SMALLEST_RECORD
+        ]
+
+    def part(self, number: int, start: int, count: int, partial: bool) -> None:
+        """Have only some records of a batch be read, behind which there may be more."""
+        batch = self.found[number]
+        batch.start, batch.count, batch.partial = start, count, partial
+
+    def reached(self, number: int) -> int:
+        """Return where the records end that were read of a batch."""
+        return self.found[number].reached
 
     def headers(self) -> Any:
         """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
@@ -311,7 +335,8 @@ def _records(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:
             transactional,
             _control_type(key) if batch.attributes & _CONTROL else None,
         )
-    if at != end:
+    batch.reached = at
+    if at != end and not batch.partial:
         raise _Bad("trailing_bytes", at)
 
 

@@ -8,6 +8,7 @@ cdef enum:
     LOG_OVERHEAD = 12
     SMALLEST = 14
     HEADER = 61
+    SMALLEST_RECORD = 7
     MESSAGE_HEADER = 18
     LOG_APPEND = 8
     TRANSACTIONAL = 16
@@ -43,6 +44,7 @@ cdef struct Batch:
     int8_t crc_valid        # -1: not compared
     bint expanded
     bint wanted
+    bint partial            # whether other records follow those that are to be read
 
 
 cdef class Batches:

@@ -107,6 +107,31 @@ cdef class Batches:
         cdef Batch *batch = self.at(number)
         fail(batch, CODE_NAMES.index(code), batch.start)
 
+    def large(self, first: int, last: int, most: int):
+        """List the batches that are read in parts: number, whether it was expanded, position, start, records."""
+        cdef Py_ssize_t number
+        cdef int32_t limit = most
+        cdef Batch *batch
+        found = []
+        for number in range(first, last):
+            batch = &self.batches[number]
+            if batch.count > limit and batch.wanted and batch.status == OK and batch.magic == 2:
+                # Others are refused for their count.
+                if batch.count <= (batch.end - batch.start) // SMALLEST_RECORD:
+                    found.append((number, bool(batch.expanded), batch.position, batch.start, batch.count))
+        return found
+
+    def part(self, number: int, start: int, count: int, partial: bool) -> None:
+        """Have only some records of a batch be read, behind which there may be more."""
+        cdef Batch *batch = self.at(number)
+        batch.start = start
+        batch.count = count
+        batch.partial = partial
+
+    def reached(self, number: int) -> int:
+        """Return where the records end that were read of a batch."""
+        return self.at(number).fault_at
+
     def headers(self):
         """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
         return np.frombuffer(

@@ -14,7 +14,7 @@ from kcodec.columns.stream import stream
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, check_choice, is_whole
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
 from kcodec.protocol.batch.partition_files import open_file
-from kcodec.protocol.batch.schema import record_schema
+from kcodec.protocol.batch.schema import HEADER, record_schema
 
 __all__ = ["BatchOptions", "BatchSource", "chunks_of", "read_batches", "stream_batches"]
 
@@ -28,6 +28,10 @@ _CHOICES = {
 _WINDOW = 4 << 20
 #: Bytes that compressed batches of one chunk may expand to before the next chunk is begun.
 _EXPANDED = 16 << 20
+#: Records of a batch that are read together. Real ones have fewer, but bytes that compress well may say millions.
+_MOST_ROWS = 1 << 19
+#: What a record takes of the columns beside what is in its key, value and headers.
+_ROW_BYTES = 92
 #: Offsets into a buffer of views have 31 bits.
 _MAX_VIEWED = 0x7FFFFFFF
 #: Bytes of a file that are read at a time.
@@ -115,7 +119,7 @@ class BatchSource:
             if expanded is None:
                 expanded = Expanded(limit)
             elif expanded.size >= min(_EXPANDED, limit):
-                yield self._records(scan, first, number, data, expanded.finish(), position)
+                yield from self._chunk(scan, first, number, data, expanded.finish(), position)
                 first, expanded = number, Expanded(limit)
             try:
                 scan.expand(number, *expanded.append(codec, data.slice(start, end - start), magic))
@@ -124,16 +128,65 @@ class BatchSource:
             except CompressionError:
                 scan.fail(number, "compression")
         content = expanded.finish() if expanded is not None else _EMPTY
-        yield self._records(scan, first, len(scan), data, content, position)
+        yield from self._chunk(scan, first, len(scan), data, content, position)
+
+    def _chunk(
+        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, position: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read some batches together, but those of very many records by themselves."""
+        for number, is_expanded, at, start, count in scan.large(first, last, _MOST_ROWS):
+            yield self._records(scan, first, number, data, expanded, position)
+            first = number + 1
+            if is_expanded and count > self.options.max_decompressed // _ROW_BYTES:
+                at += position + HEADER.size
+                self._fault(Fault(self.count + number, at, "", "size_limit", CODES["size_limit"]))
+                continue
+            # A batch that is bad has no records, so that it is read to its end before its first ones are given out.
+            place = scan, number, start, count, data, expanded, position
+            if all(records is not None for records in self._parts(*place)):
+                yield from self._parts(*place)
+        yield self._records(scan, first, last, data, expanded, position)
+
+    def _parts(
+        self,
+        scan: Any,
+        number: int,
+        start: int,
+        count: int,
+        data: pa.Buffer,
+        expanded: pa.Buffer,
+        position: int,
+    ) -> Iterator[Any]:
+        """Read the records of one batch in parts; None stands for those that are bad, and ends it."""
+        at = start
+        for done in range(0, count, _MOST_ROWS):
+            rows = min(count - done, _MOST_ROWS)
+            scan.part(number, at, rows, done + rows < count)
+            before = len(self.faults)
+            records = self._records(scan, number, number + 1, data, expanded, position, done)
+            if len(self.faults) > before:
+                yield None
+                break
+            yield records
+            at = scan.reached(number)
+        scan.part(number, start, count, False)
 
     def _records(
-        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, position: int
+        self,
+        scan: Any,
+        first: int,
+        last: int,
+        data: pa.Buffer,
+        expanded: pa.Buffer,
+        position: int,
+        done: int = 0,
     ) -> pa.RecordBatch:
+        """Read batches together; of one that is read in parts, so many records were read before."""
         records, faults = self._kernel.records(
             scan, first, last, data, expanded, self.count, self.options.views
         )
         for number, at, record, code in faults:
-            path = f"records[{record}]" if record >= 0 else ""
+            path = f"records[{done + record}]" if record >= 0 else ""
             self._fault(Fault(self.count + number, position + at, path, code, CODES[code]))
         return records
 
@@ -176,7 +229,8 @@ def read_batches(
         Keys and values are views of the buffer, or of what compressed batches were expanded to: nothing is copied, and
         that memory stays as long as they do. Otherwise they are copied into ``binary`` columns.
     max_decompressed : int
-        Bytes to which the compressed batches that are read in one step (a few MiB of them, or one) may expand.
+        Bytes to which the compressed batches that are read in one step (a few MiB of them, or one) may expand, and that
+        the columns of one which has more than 524,288 records may take, 92 for each. Streams read that one in parts.
 
     Returns
     -------

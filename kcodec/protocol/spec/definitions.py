@@ -17,8 +17,9 @@ __all__ = ["Definitions", "load"]
 #: Where Kafka's jars carry their definitions: those of kafka-metadata, kafka-storage and all others.
 _IN_JAR = ("common/metadata/", "message/", "common/message/")
 
-#: Bytes that a file in a jar may have; Kafka's largest has 30 thousand.
-_MAX_SIZE = 1 << 24
+#: Bytes that a file in a jar may have, and all together. Kafka's largest has 30 thousand, all have half a million; what
+#: is made of them takes ten times as much.
+_MAX_SIZE, _MAX_SIZES = 1 << 20, 1 << 24
 
 
 class Definitions(Mapping[str, MessageSpec]):
@@ -28,6 +29,14 @@ class Definitions(Mapping[str, MessageSpec]):
     ----------
     specs : iterable of MessageSpec
         In any order; they are kept in the order of their names.
+    faults : mapping of str to SpecError, optional
+        Files that are wrong, by the names of their messages.
+
+    Attributes
+    ----------
+    faults : dict of str to SpecError
+        What is wrong with files of a folder or jar, by the name of each file without ``.json``, which is that of its
+        message. Such a message is none of these; who asks for it by its name gets the error.
 
     Raises
     ------
@@ -43,7 +52,8 @@ class Definitions(Mapping[str, MessageSpec]):
     True
     """
 
-    def __init__(self, specs: Iterable[MessageSpec]) -> None:
+    def __init__(self, specs: Iterable[MessageSpec], faults: Mapping[str, SpecError] | None = None) -> None:
+        self.faults = dict(faults or {})
         self._by_name: dict[str, MessageSpec] = {}
         self._by_key: dict[tuple[str, int], list[MessageSpec]] = {}
         for spec in sorted(specs, key=lambda spec: spec.name):
@@ -63,7 +73,12 @@ class Definitions(Mapping[str, MessageSpec]):
             claims.append(spec)
 
     def __getitem__(self, name: str) -> MessageSpec:
+        if name not in self and name in self.faults:
+            raise self.faults[name]
         return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
@@ -131,10 +146,16 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
         several of these, where paths are `pathlib.Path`. Definitions of APIs that are gone, without valid versions,
         are loaded too.
 
+    Returns
+    -------
+    Definitions
+        Of a folder or jar, each file is read by itself: its `faults` are of those that are wrong, as those of Kafka
+        before 2.4 are, which say nothing of ``flexibleVersions``.
+
     Raises
     ------
     SpecError
-        If a definition is wrong, or two contradict each other.
+        If a text or a single file is wrong, or every file; or if two definitions contradict each other.
     ConfigError
         If there is none.
 
@@ -145,26 +166,36 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
     ['Marker']
     >>> load("kafka-clients-4.1.0.jar")["FetchRequest"]     # doctest: +SKIP
     """
+    specs: list[MessageSpec] = []
+    faults: dict[str, SpecError] = {}
     if isinstance(source, Mapping):
-        texts = list(source.items())
+        specs = [MessageSpec.parse(text, file, retired=True) for file, text in source.items()]
     else:
         if isinstance(source, str) and not source.lstrip().startswith("{"):
             source = Path(source)
-        texts = []
         for each in [source] if isinstance(source, (str, PathLike)) else source:
-            texts += [("", each)] if isinstance(each, str) else _files(Path(each))
-    if not texts:
-        raise ConfigError(f"there are no message definitions in {source}")
-    return Definitions(MessageSpec.parse(text, file, retired=True) for file, text in texts)
+            if isinstance(each, str):
+                specs.append(MessageSpec.parse(each, retired=True))
+                continue
+            for file, data in _files(Path(each)):
+                try:
+                    specs.append(MessageSpec.parse(_text(data, file), file, retired=True))
+                except SpecError as error:
+                    if file == str(each):
+                        raise
+                    faults[file.rpartition("/")[2].removesuffix(".json")] = error
+    if not specs:
+        raise next(iter(faults.values()), ConfigError(f"there are no message definitions in {source}"))
+    return Definitions(specs, faults)
 
 
-def _files(path: Path) -> Iterator[tuple[str, str]]:
+def _files(path: Path) -> Iterator[tuple[str, bytes]]:
     check_end(path)
     if path.is_dir():
         for each in sorted(path.rglob("*.json")):
-            yield str(each), _text(each.read_bytes(), str(each))
+            yield str(each), each.read_bytes()
     elif path.suffix == ".json" and path.is_file():
-        yield str(path), _text(path.read_bytes(), str(path))
+        yield str(path), path.read_bytes()
     elif zipfile.is_zipfile(path):
         try:
             yield from _in_jar(path)
@@ -184,14 +215,21 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
         raise ConfigError(f"{path} is neither a folder, nor a .json file, nor a jar")
 
 
-def _in_jar(path: Path) -> Iterator[tuple[str, str]]:
+def _in_jar(path: Path) -> Iterator[tuple[str, bytes]]:
+    left = _MAX_SIZES
     with zipfile.ZipFile(path) as jar:
         for entry in sorted(jar.infolist(), key=lambda entry: entry.filename):
             if entry.filename.startswith(_IN_JAR) and entry.filename.endswith(".json"):
                 file = f"{path}!{entry.filename}"
-                if entry.file_size > _MAX_SIZE:
-                    raise SpecError(f"{entry.file_size} bytes are too many", "file_size", file=file)
-                yield file, _text(jar.read(entry), file)
+                left -= entry.file_size
+                if entry.file_size > _MAX_SIZE or left < 0:
+                    what = (
+                        "bytes are too many"
+                        if left >= 0
+                        else f"bytes are beyond {_MAX_SIZES} of all definitions"
+                    )
+                    raise SpecError(f"{entry.file_size} {what}", "file_size", file=file)
+                yield file, jar.read(entry)
 
 
 def _text(data: bytes, file: str) -> str:

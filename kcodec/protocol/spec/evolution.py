@@ -104,7 +104,8 @@ def check_all(old: Definitions, new: Definitions) -> list[Violation]:
     for name, spec in old.items():
         if name in new:
             found += check_evolution(spec, new[name])
-        elif not spec.valid_versions.empty:
+        # What cannot be read may be there.
+        elif not spec.valid_versions.empty and name not in new.faults:
             found.append(Violation("message_removed", name, "the message is gone"))
     return found
 

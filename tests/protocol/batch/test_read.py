@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec import ConfigError, DecodeError
-from kcodec.protocol.batch.compression import CODECS
+from kcodec.protocol.batch import read as read_module
+from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.headers import list_batches
 from kcodec.protocol.batch.read import read_batches, stream_batches
 from kcodec.protocol.batch.schema import RECORDS
@@ -263,6 +264,48 @@ def test_bombs(impl, codec):
     assert (caught.value.code, caught.value.offset) == ("size_limit", 61)
 
 
+def many(count: int, codec: str = "zstd") -> bytes:
+    """Return a batch of so many records of seven bytes, which compress to hardly anything."""
+    record = write_batches(pa.table({"value": pa.array([None], pa.binary())}))[61:]
+    plain = write_batches(pa.table({"value": pa.array([None], pa.binary())}))[:61]
+    content = compress(codec, record * count)
+    head = plain[:8] + struct.pack(">i", 49 + len(content)) + plain[12:22] + bytes([CODECS.index(codec)])
+    return sealed(head + struct.pack(">i", count - 1) + plain[27:57] + struct.pack(">i", count) + content)
+
+
+def test_a_batch_of_many_records_is_read_in_parts():
+    """Twelve kilobytes may say millions of records: a stream has some of them at a time, a table has a limit."""
+    data = many(1_500_000)
+    assert len(data) < 1_200
+    chunks = [len(chunk) for chunk in stream_batches(data)]
+    assert chunks == [1 << 19, 1 << 19, 1_500_000 - (1 << 20)]
+    assert read_batches(data).num_rows == 1_500_000
+    with pytest.raises(DecodeError) as caught:
+        read_batches(data, max_decompressed=100_000_000)
+    assert (caught.value.code, caught.value.offset) == ("size_limit", 61)
+    assert read_batches(data, max_decompressed=100_000_000, errors="skip").num_rows == 0
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_parts_are_as_the_whole(impl, monkeypatch, codec, most):
+    batches = [write_batches(TABLE.slice(start), codec=codec) for start in (0, 2, 0)]
+    bad = bytearray(write_batches(TABLE, codec="none"))
+    # The last record, in which a value of 12 bytes is now one of 13.
+    bad[bad.rindex(b"\x18twelve bytes")] = 0x1A
+    data = b"".join([*batches, sealed(bytes(bad)), *batches])
+    whole = outcome(data), outcome(data, views=False)
+    headers = list_batches(data)
+    assert whole[0][1][0]["path"] == "records[3]"
+    monkeypatch.setattr(read_module, "_MOST_ROWS", most)
+    assert (outcome(data), outcome(data, views=False)) == whole
+    assert list_batches(data) == headers
+    assert max(len(chunk) for chunk in stream_batches(data, errors="skip")) <= most
+    with pytest.raises(DecodeError) as caught:
+        read_batches(data)
+    assert (caught.value.row, caught.value.path) == (3, "records[3]")
+
+
 def test_no_count_is_believed(impl):
     """Counts of 2**31 cost no memory, in a batch and in its records."""
     for codec in ("none", "zstd"):
@@ -386,6 +429,7 @@ def test_damaged_batches_are_the_same_to_both(name, data):
     cut = data.draw(st.one_of(st.just(len(batch)), st.integers(0, len(batch))))
     twice = bytes(batch[:cut]) + VECTORS["v2/empty-value-and-null"]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read_module, "_MOST_ROWS", data.draw(st.sampled_from([1, 2, 1 << 19])))
         both(patch, twice, check_crc=data.draw(st.booleans()), max_decompressed=1 << 20)
 
 

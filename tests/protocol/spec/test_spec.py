@@ -494,7 +494,46 @@ def test_folders_jars_and_texts(tmp_path):
         load([])
     (folder / "Bad.json").write_bytes(b"\xff")
     with pytest.raises(SpecError, match=r"Bad\.json: not JSON"):
-        load(folder)
+        load(folder / "Bad.json")
+
+
+@pytest.mark.parametrize("is_jar", [False, True])
+def test_each_file_of_a_folder_or_jar_is_read_by_itself(tmp_path, is_jar):
+    old = json.dumps(
+        {key: value for key, value in json.loads(message()).items() if key != "flexibleVersions"}
+    )
+    files = {"FooRequest": message().encode(), "Old": old.encode(), "Bad": b"\xff"}
+    place = tmp_path / "kafka.jar" if is_jar else tmp_path
+    if is_jar:
+        with zipfile.ZipFile(place, "w") as archive:
+            for name, data in files.items():
+                archive.writestr(f"common/message/{name}.json", data)
+    else:
+        for name, data in files.items():
+            (place / f"{name}.json").write_bytes(data)
+    found = load(place)
+    assert list(found) == ["FooRequest"]
+    assert {name: error.rule for name, error in found.faults.items()} == {
+        "Old": "missing_flexible_versions",
+        "Bad": "json",
+    }
+    with pytest.raises(SpecError, match=r"Old\.json: You must specify a value for flexibleVersions"):
+        found["Old"]
+    if not is_jar:
+        (place / "FooRequest.json").unlink()
+        with pytest.raises(SpecError, match=r"Bad\.json: not JSON"):
+            load(place)
+
+
+def test_jars_that_expand_to_too_much(tmp_path):
+    jar = tmp_path / "kafka.jar"
+    for count, size in ((1, (1 << 20) + 1), (17, 1 << 20)):
+        with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number in range(count):
+                archive.writestr(f"message/M{number:02}.json", message(name=f"M{number:02}").ljust(size))
+        with pytest.raises(SpecError, match=r"M(00|16)\.json: \d+ bytes are") as caught:
+            load(jar)
+        assert caught.value.rule == "file_size"
 
 
 @pytest.mark.parametrize("step", [1, -1])
