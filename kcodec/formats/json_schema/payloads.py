@@ -17,6 +17,7 @@ from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import shape_of
 from kcodec.formats.json_schema.texts import changed_texts
 from kcodec.formats.json_schema.types import TypeOptions
+from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
@@ -93,14 +94,12 @@ class DocumentEncoder(SchemaEncoder):
         """Encode an array; an envelope's payload alone, where envelopes are looked for."""
         if self._envelope:
             array = _payloads(array)
-        is_plain = self._validator is None and not self._indent
-        encoded, faults = self._writer.encode(
-            array, prefix=prefix if is_plain else b"", large=large, stop=stop and is_plain
-        )
-        if is_plain:
-            return encoded, faults
-        if self._validator is not None:
-            encoded, faults = validated(encoded, faults, encoded, [self._validator])
+        if self._validator is None and not self._indent:
+            return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
+        if self._validator is None:
+            encoded, faults = self._writer.encode(array, large=large)
+        else:
+            encoded, faults = encode_valid(self._writer, array, self._validator, large=large)
             faults = [fault._replace(offset=None) for fault in faults]
         if self._indent:
             encoded = changed_texts(encoded, indented)

@@ -116,6 +116,9 @@ class Shape:
     spare : bool
         Whether it is a property of some members of a union, of which none requires it: a null there could keep a
         document from being the member that it is.
+    unasked : frozenset of str or None
+        Properties of objects that a null is not written for unless they are required, since the schema draws
+        conclusions from their being there; None for all.
     """
 
     kinds: frozenset[str] | None = None
@@ -132,6 +135,7 @@ class Shape:
     cut: str = ""
     perhaps: bool = False
     spare: bool = False
+    unasked: frozenset[str] | None = frozenset()
 
     @property
     def likely(self) -> frozenset[str]:
@@ -142,6 +146,15 @@ class Shape:
     def accepts_null(self) -> bool:
         """Whether null is a value here."""
         return self.kinds is None or "null" in self.kinds
+
+    def writes_null(self, name: str) -> bool:
+        """Return whether a null of a property is written, rather than the property left out."""
+        below = self.fields[name]
+        if name in self.required:
+            return below.accepts_null
+        # A column cannot tell a null from what is not there: where the schema names none, nothing is added.
+        is_asked = self.unasked is not None and name not in self.unasked
+        return below.kinds is not None and "null" in below.kinds and not below.spare and is_asked
 
     def may_be(self, kind: str) -> bool:
         """Whether values may be of a kind, as the keywords tell it."""
@@ -256,7 +269,7 @@ class _Reader:
             name: at(each, path=f"{path}/properties/{name}")
             for name, each in _mapping(part.get("properties")).items()
         }
-        required = frozenset(each for each in _list(part.get("required")) if isinstance(each, str))
+        required = _names(part)
         others = [
             at(each, path=f"{path}/patternProperties/{name}")
             for name, each in _mapping(part.get("patternProperties")).items()
@@ -276,6 +289,7 @@ class _Reader:
             items,
             prefix,
             bool(prefix) and is_closed and part.get("minItems") == len(prefix),
+            unasked=_unasked(part),
         )
 
     def arrayed(
@@ -319,6 +333,28 @@ def _own_kinds(part: Mapping[str, Any], resource: Resource) -> frozenset[str] | 
             found = _kinds(map(_kind_of, _list(values)))
             kinds = found if kinds is None else _common(kinds, found)
     return kinds
+
+
+def _unasked(part: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return the properties whose presence means something to a schema; None for all."""
+    if "maxProperties" in part or "propertyNames" in part:
+        return None
+    names: set[str] = set()
+    for key in ("dependencies", "dependentRequired", "dependentSchemas"):
+        names.update(_mapping(part.get(key)))
+    for key in ("if", "not"):
+        inner = _mapping(part.get(key))
+        names.update(_mapping(inner.get("properties")), _names(inner))
+    # What some members require of the properties around them, and others do not, tells them apart.
+    members = [each for each in _list(part.get("oneOf")) if isinstance(each, dict)]
+    for each in members:
+        others = _names(each).difference(_mapping(each.get("properties")))
+        names |= {name for name in others if not all(name in _names(other) for other in members)}
+    return frozenset(names)
+
+
+def _names(part: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(each for each in _list(part.get("required")) if isinstance(each, str))
 
 
 def _note(part: Mapping[str, Any]) -> Note:
@@ -401,6 +437,7 @@ def _both(left: Shape, right: Shape) -> Shape:
         right.index if left.index is None else left.index,
         right.default if left.default is ABSENT else left.default,
         left.cut or right.cut,
+        unasked=_all_unasked([left, right]),
     )
 
 
@@ -421,6 +458,7 @@ def _filled(shape: Shape, other: Shape) -> Shape:
         other.default if shape.default is ABSENT else shape.default,
         shape.cut or other.cut,
         not says,
+        unasked=_all_unasked([shape, other]),
     )
 
 
@@ -481,6 +519,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
         ABSENT,
         next((each.cut for each in shapes if each.cut), ""),
         any(each.perhaps for each in shapes),
+        unasked=_all_unasked(shapes),
     )
 
 
@@ -498,7 +537,17 @@ def _perhaps(shape: Shape) -> Shape:
     """Return what is left of a shape where it may hold or not: fields that may be there."""
     if not shape.fields:
         return ANYTHING
-    return Shape(hints=shape.hints, fields={name: _unsure(below) for name, below in shape.fields.items()})
+    fields = {name: _unsure(below) for name, below in shape.fields.items()}
+    return Shape(hints=shape.hints, fields=fields, unasked=shape.unasked)
+
+
+def _all_unasked(shapes: Sequence[Shape]) -> frozenset[str] | None:
+    found = frozenset[str]()
+    for each in shapes:
+        if each.unasked is None:
+            return None
+        found |= each.unasked
+    return found
 
 
 def _merged(left: Mapping[str, Any], right: Mapping[str, Any], both: Any) -> Mapping[str, Any]:
