@@ -24,6 +24,9 @@ MAX_LEVELS = 64
 #: Places of one schema, each reference to a part counted again.
 MAX_PLACES = 120_000
 
+#: Properties that are copied while the members of combinations are merged.
+MAX_COPIED = 10_000_000
+
 #: Keywords that mean only values of one kind, and so tell the kind where ``type`` does not.
 _TELLING = {
     "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
@@ -166,6 +169,21 @@ class Shape:
 
 
 _NO_NOTE = Note()
+_NO_NAMES = frozenset[str]()
+
+#: Keywords that may draw conclusions from the presence of properties.
+_ASKING = frozenset(
+    [
+        "maxProperties",
+        "propertyNames",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "if",
+        "not",
+        "oneOf",
+    ]
+)
 
 #: A place of which nothing is said.
 ANYTHING = Shape()
@@ -184,7 +202,7 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     Raises
     ------
     SchemaError
-        If there are more than `MAX_PLACES` places.
+        If there are more than `MAX_PLACES` places, or merging them is more work than `MAX_COPIED`.
 
     Examples
     --------
@@ -202,6 +220,7 @@ class _Reader:
         self.documents = documents
         self.recursive_depth = recursive_depth
         self.places = 0
+        self.copied = 0
         self.within: dict[int, int] = {}
 
     def part(self, part: Any, resource: Resource, path: str, level: int) -> Shape:
@@ -259,7 +278,14 @@ class _Reader:
             for name, each in _mapping(part.get(key)).items():
                 if isinstance(each, dict):
                     shapes.append(_perhaps(at(each, path=f"{path}/{key}/{name}")))
-        return _annotated(functools.reduce(_both, shapes), part)
+        return _annotated(functools.reduce(self.both, shapes), part)
+
+    def both(self, left: Shape, right: Shape) -> Shape:
+        # What many members add up to is copied with each of them.
+        self.copied += len(left.fields) + len(left.required) + len(left.unasked or ())
+        if self.copied > MAX_COPIED:
+            raise SchemaError("the schema joins too many schemas with too many properties")
+        return _both(left, right)
 
     def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:
         """Return what a schema says itself, without those that it combines."""
@@ -337,6 +363,8 @@ def _own_kinds(part: Mapping[str, Any], resource: Resource) -> frozenset[str] | 
 
 def _unasked(part: Mapping[str, Any]) -> frozenset[str] | None:
     """Return the properties whose presence means something to a schema; None for all."""
+    if part.keys().isdisjoint(_ASKING):
+        return _NO_NAMES
     if "maxProperties" in part or "propertyNames" in part:
         return None
     names: set[str] = set()
@@ -347,9 +375,10 @@ def _unasked(part: Mapping[str, Any]) -> frozenset[str] | None:
         names.update(_mapping(inner.get("properties")), _names(inner))
     # What some members require of the properties around them, and others do not, tells them apart.
     members = [each for each in _list(part.get("oneOf")) if isinstance(each, dict)]
-    for each in members:
-        others = _names(each).difference(_mapping(each.get("properties")))
-        names |= {name for name in others if not all(name in _names(other) for other in members)}
+    required = [_names(each) for each in members]
+    common = frozenset.intersection(*required) if required else frozenset[str]()
+    for each, own in zip(members, required, strict=True):
+        names |= own.difference(common, _mapping(each.get("properties")))
     return frozenset(names)
 
 
@@ -489,6 +518,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
     for each in shapes:
         for name, below in each.fields.items():
             fields.setdefault(name, []).append(below)
+    asked = frozenset[str]().union(*(each.required for each in objects))
     notes = {
         kind: found.pop()
         for kind in KINDS
@@ -507,7 +537,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
             # Where others do not have it, anything may stand there.
             name: either(found)
             if len(found) == len(objects)
-            else replace(_unsure(either(found)), spare=not any(name in each.required for each in objects))
+            else replace(_unsure(either(found)), spare=name not in asked)
             for name, found in fields.items()
         },
         frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),
@@ -542,12 +572,10 @@ def _perhaps(shape: Shape) -> Shape:
 
 
 def _all_unasked(shapes: Sequence[Shape]) -> frozenset[str] | None:
-    found = frozenset[str]()
-    for each in shapes:
-        if each.unasked is None:
-            return None
-        found |= each.unasked
-    return found
+    if not any(each.unasked is None or each.unasked for each in shapes):
+        return _NO_NAMES
+    found = [each.unasked for each in shapes if each.unasked is not None]
+    return frozenset[str]().union(*found) if len(found) == len(shapes) else None
 
 
 def _merged(left: Mapping[str, Any], right: Mapping[str, Any], both: Any) -> Mapping[str, Any]:
