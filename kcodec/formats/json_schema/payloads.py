@@ -23,7 +23,7 @@ from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan import Limits
 
-__all__ = ["DocumentDecoder", "DocumentEncoder"]
+__all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
 
 #: The program of documents that are not validated.
 _PLAIN = "plain"
@@ -93,7 +93,7 @@ class DocumentEncoder(SchemaEncoder):
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode an array; an envelope's payload alone, where envelopes are looked for."""
         if self._envelope:
-            array = _payloads(array)
+            array = unwrapped(array)
         if self._validator is None and not self._indent:
             return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
         if self._validator is None:
@@ -109,7 +109,7 @@ class DocumentEncoder(SchemaEncoder):
         return encoded, faults[:1] if stop else faults
 
 
-def _payloads(array: pa.Array) -> pa.Array:
+def unwrapped(array: pa.Array) -> pa.Array:
     """Return what Confluent's serializer takes for the value where one has a key ``schema``: its key ``payload``."""
     array = unpack(array)
     kind = array.type
