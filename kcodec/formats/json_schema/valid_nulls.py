@@ -63,8 +63,8 @@ def encode_valid(
         part = array.slice(begin, _ROWS)
         full, bare = (writer.encode(part, large=large, nulls=nulls)[0] for nulls in ("all", "none"))
         for row in rows:
-            texts = [each[row - begin].as_py() for each in (full, bare)]
-            text = _valid(encoded[row].as_py(), *texts, validator)
+            choice = full[row - begin].as_py(), bare[row - begin].as_py()
+            text = _valid(encoded[row].as_py(), choice[0], choice[1], validator)
             if text is not None:
                 mended[row] = text
     if mended:
