@@ -731,16 +731,12 @@ class TestHostileSchemas:
         for schema in ({"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, {"anyOf": [{"$ref": "#"}, STRING]}):
             assert codec(schema).arrow_type == pa.string()
 
-    @pytest.mark.parametrize("size", [3000, 20_000])
-    def test_members_with_a_property_each(self, size):
-        members = [{"required": [f"p{n}"], "properties": {f"p{n}": STRING}} for n in range(size)]
-        for key in ("anyOf", "oneOf"):
-            assert codec({key: members}).arrow_type.num_fields == size
-        if size < 4000:
-            assert codec({"allOf": members}).arrow_type.num_fields == size
-        else:
-            with pytest.raises(SchemaError, match="joins too many schemas"):
-                codec({"allOf": members})
+    def test_members_with_a_property_each(self):
+        members = [{"required": [f"p{n}"], "properties": {f"p{n}": STRING}} for n in range(4000)]
+        assert codec({"oneOf": members[:1000]}).arrow_type.num_fields == 1000
+        assert codec({"allOf": members[:1000]}).arrow_type.num_fields == 1000
+        with pytest.raises(SchemaError, match="joins too many schemas"):
+            codec({"allOf": members})
 
     def test_many_properties(self, impl):
         made = codec({"properties": {f"p{n}": INTEGER for n in range(3000)}})
