@@ -276,6 +276,10 @@ class SchemaFormat(ABC):
         """Return whether encoded columns have 64-bit offsets: what the options say, if they say anything."""
         return bool(getattr(options, "large", False))
 
+    def writes_nulls(self, array: Any) -> bool:
+        """Return whether an array is written as nulls only, so that no schema is needed for it."""
+        return bool(array.null_count == len(array))
+
     # Texts
 
     @abstractmethod

@@ -57,7 +57,7 @@ class ColumnWriter:
         """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
-        if all(part.null_count == len(part) for part in parts):
+        if all(map(self._topic.format.writes_nulls, parts)):
             return run.result(self._nulls, parts, chunked, self.encoded_type, EncodeError), None
         step, header = self.step(parts[0].type)
         return run.result(step, parts, chunked, self.encoded_type, EncodeError), header

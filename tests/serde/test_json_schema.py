@@ -206,3 +206,18 @@ def test_arguments(registry):
         Serde("JSON_SR", registry, message="M")
     with pytest.raises(ConfigError, match="its text or a dict"):
         Serde("JSON_SR", registry, schema=7)
+
+
+def test_envelopes_that_are_tombstones_need_no_schema(impl):
+    registry = MemoryRegistry()
+    config = {"json.envelope.detection": "true"}
+    serde = Serde("JSON_SR", registry, topic="e", config=config)
+    for column in (
+        pa.array([{"schema": "s"}, None]),
+        pa.array([{"schema": "s", "payload": None}, None]),
+        pa.array(['{"schema": 1}', None]),
+    ):
+        assert serde.serialize(column).to_pylist() == [None, None]
+    assert registry.subjects() == []
+    assert serde.serialize([{"schema": "s", "payload": {"a": 1}}])[0].as_py()[5:] == b'{"a":1}'
+    assert registry.subjects() == ["e-value"]

@@ -20,6 +20,7 @@ from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
 from kcodec.formats.json_schema.types import TypeOptions, arrow_type
+from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import NamedText
 from kcodec.plan import Limits, Plan
@@ -80,19 +81,27 @@ class JsonSchemaWriter:
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
         self._shape = shape
-        self._programs: Kept[tuple[pa.DataType, tuple[int, ...]], Programs] = Kept()
+        self._programs: Kept[tuple[pa.DataType, tuple[int, ...], str], Programs] = Kept()
 
-    def plan(self, kind: pa.DataType) -> Plan:
-        """Plan how columns of an Arrow type are written."""
-        return encode_plan(kind, self._shape, self.options)
+    def plan(self, kind: pa.DataType, nulls: str = "schema") -> Plan:
+        """Plan how columns of an Arrow type are written; see `encode_plan`."""
+        return encode_plan(kind, self._shape, self.options, nulls)
 
     def encode(
-        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+        self,
+        array: pa.Array,
+        *,
+        prefix: bytes = b"",
+        large: bool = False,
+        stop: bool = False,
+        nulls: str = "schema",
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one array; see `JsonKernel.encode`."""
+        """Encode one array; see `JsonKernel.encode`, and `encode_plan` of ``nulls``."""
         module = kernel()
         kind = array.type
-        programs = self._programs.get((kind, marks(kind)), lambda: Programs(self.plan(kind), self.limits))
+        programs = self._programs.get(
+            (kind, marks(kind), nulls), lambda: Programs(self.plan(kind, nulls), self.limits)
+        )
         array = rewrite_texts(cast_leaves(array, encoded_type(kind)), programs.plan.root)
         return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
 
@@ -229,18 +238,14 @@ class JsonSchemaCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         decoded, faults = self._reader.decode(array, stop=stop and self._validator is None)
-        return self._validated(decoded, faults, array, stop)
+        if self._validator is not None:
+            decoded, faults = validated(decoded, faults, array, [self._validator])
+        return decoded, faults[:1] if stop else faults
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        encoded, faults = self._writer.encode(
-            array, large=self._arguments["large"], stop=stop and self._validator is None
-        )
-        encoded, faults = self._validated(encoded, faults, encoded, stop)
-        return encoded, [fault._replace(offset=None) for fault in faults]
-
-    def _validated(
-        self, array: pa.Array, faults: list[Fault], documents: pa.Array, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
-        if self._validator is not None:
-            array, faults = validated(array, faults, documents, [self._validator])
-        return array, faults[:1] if stop else faults
+        large = self._arguments["large"]
+        if self._validator is None:
+            encoded, faults = self._writer.encode(array, large=large, stop=stop)
+        else:
+            encoded, faults = encode_valid(self._writer, array, self._validator, large=large)
+        return encoded, [fault._replace(offset=None) for fault in (faults[:1] if stop else faults)]

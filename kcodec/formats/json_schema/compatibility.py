@@ -26,8 +26,9 @@ MAX_DIFFERENCES = 1000
 #: Pairs of schemas and differences that one comparison looks at while it unrolls recursive schemas as the server does.
 MAX_UNROLLED = 20_000
 
-#: Pairs of schemas that one comparison looks at.
+#: Pairs of schemas that one comparison looks at, and these and the differences of each together: a second or two.
 MAX_PAIRS = 300_000
+MAX_EFFORT = 150_000
 
 #: Pairs of members of two combined schemas beyond which those in the same words are taken for each other.
 MANY_MEMBERS = 10_000
@@ -124,6 +125,7 @@ class _Comparison(ABC):
         self.known: dict[tuple[int, int], Result] = {}
         self.limit = MAX_DIFFERENCES
         self.work = 0
+        self.effort = 0
 
     def compare(self, old: Node | None, new: Node | None) -> Result:
         if old is not None and old.kind == "reference":
@@ -136,7 +138,13 @@ class _Comparison(ABC):
             return self.one("SCHEMA_ADDED" if old is None else "SCHEMA_REMOVED")
         pair = (id(old), id(new))
         known = self.known.get(pair)
-        return self.met(pair, old, new) if known is None else known
+        if known is not None:
+            return known
+        found = self.met(pair, old, new)
+        self.effort += 1 + len(found.changes)
+        if self.effort > MAX_EFFORT:
+            raise SchemaError(f"comparing the schemas takes more than {MAX_EFFORT} steps")
+        return found
 
     def counted(self, old: Node, new: Node) -> Result:
         """Compare two of many by many schemas: of these, pairs that are known already are work too."""
@@ -560,6 +568,8 @@ class _Unrolling(_Comparison):
         # What refers to nothing that it is part of takes no unrolling, however much it is.
         self.work += work
         if self.work > (MAX_UNROLLED if self.recursive else MAX_PAIRS):
+            if not self.recursive:
+                raise SchemaError(f"comparing the schemas takes more than {MAX_PAIRS} steps")
             raise _TooMuchError
 
 

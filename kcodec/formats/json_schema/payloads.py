@@ -17,12 +17,13 @@ from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import shape_of
 from kcodec.formats.json_schema.texts import changed_texts
 from kcodec.formats.json_schema.types import TypeOptions
+from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan import Limits
 
-__all__ = ["DocumentDecoder", "DocumentEncoder"]
+__all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
 
 #: The program of documents that are not validated.
 _PLAIN = "plain"
@@ -92,15 +93,13 @@ class DocumentEncoder(SchemaEncoder):
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode an array; an envelope's payload alone, where envelopes are looked for."""
         if self._envelope:
-            array = _payloads(array)
-        is_plain = self._validator is None and not self._indent
-        encoded, faults = self._writer.encode(
-            array, prefix=prefix if is_plain else b"", large=large, stop=stop and is_plain
-        )
-        if is_plain:
-            return encoded, faults
-        if self._validator is not None:
-            encoded, faults = validated(encoded, faults, encoded, [self._validator])
+            array = unwrapped(array)
+        if self._validator is None and not self._indent:
+            return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
+        if self._validator is None:
+            encoded, faults = self._writer.encode(array, large=large)
+        else:
+            encoded, faults = encode_valid(self._writer, array, self._validator, large=large)
             faults = [fault._replace(offset=None) for fault in faults]
         if self._indent:
             encoded = changed_texts(encoded, indented)
@@ -110,7 +109,7 @@ class DocumentEncoder(SchemaEncoder):
         return encoded, faults[:1] if stop else faults
 
 
-def _payloads(array: pa.Array) -> pa.Array:
+def unwrapped(array: pa.Array) -> pa.Array:
     """Return what Confluent's serializer takes for the value where one has a key ``schema``: its key ``payload``."""
     array = unpack(array)
     kind = array.type

@@ -54,10 +54,19 @@ def decode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOpti
     return Plan("JSON_SR", "decode", kind, _Decoding(options).root(kind, kind, shape))
 
 
-def encode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOptions()) -> Plan:  # noqa: B008
-    """Plan how columns of a type are written as documents of a shape, once they are cast to `encoded_type`."""
+def encode_plan(
+    kind: pa.DataType,
+    shape: Shape,
+    options: TypeOptions = TypeOptions(),  # noqa: B008
+    nulls: str = "schema",
+) -> Plan:
+    """Plan how columns of a type are written as documents of a shape, once they are cast to `encoded_type`.
+
+    A null of a property that is not required is written as the schema has it, or with ``nulls`` ``"all"`` wherever null
+    may be, or with ``"none"`` nowhere.
+    """
     plain = encoded_type(kind)
-    return Plan("JSON_SR", "encode", plain, _Encoding(options).root(plain, kind, shape))
+    return Plan("JSON_SR", "encode", plain, _Encoding(options, nulls).root(plain, kind, shape))
 
 
 def encoded_type(kind: pa.DataType) -> pa.DataType:
@@ -280,16 +289,26 @@ class _Decoding(_Planner):
 class _Encoding(_Planner):
     shared = Form.ESCAPED
 
+    def __init__(self, options: TypeOptions, nulls: str) -> None:
+        super().__init__(options)
+        self.nulls = nulls
+
     def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
         return [*children, *rest]
 
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
-        if below is None or (below.accepts_null and not below.spare):
+        is_optional = shape is not None and field.name not in shape.required
+        accepts_null = below is None or below.accepts_null
+        if not is_optional:
+            is_written = accepts_null
+        elif shape is None or below is None or self.nulls != "schema":
+            is_written = accepts_null and self.nulls != "none"
+        else:
+            is_written = shape.writes_null(field.name)
+        if is_written:
             return Form.NULL | Form.ESCAPED, b""
-        if shape is not None and field.name not in shape.required:
-            # No null may be there, but nothing.
-            return Form.ABSENT | Form.ESCAPED, b""
-        return Form.ESCAPED, b""
+        # No null may be there, but perhaps nothing.
+        return Form.ESCAPED | (Form.ABSENT if is_optional else Form.PLAIN), b""
 
     def item_forms(self, field: pa.Field, shape: Shape | None) -> Form:
         nullable = shape is None or shape.accepts_null

@@ -7,7 +7,6 @@ of an ``allOf`` that nobody wrote.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +14,7 @@ from typing import Any, NoReturn
 
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.document import read_document
+from kcodec.formats.json_schema.pattern_syntax import check_pattern
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
 from kcodec.formats.schema_format import NamedText
 
@@ -28,9 +28,6 @@ MAX_NODES = 1_000_000
 
 #: Nodes up to which each reference of the newer drafts has a copy of its target.
 MAX_COPIED = 20_000
-
-#: Characters of a regular expression: Python takes the square of their number for alternatives that begin alike.
-MAX_PATTERN = 100_000
 
 _TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 
@@ -464,7 +461,7 @@ class _SchemaReader:
         self.lengths(rules, "minLength", "maxLength")
         if "pattern" in self.left:
             rules["pattern"] = self.text("pattern")
-            _check_pattern(rules["pattern"], f"{self.path}/pattern")
+            check_pattern(rules["pattern"], f"{self.path}/pattern")
         if "format" in self.left:
             self.text("format")
         return Node("string", rules)
@@ -539,7 +536,7 @@ class _SchemaReader:
         if "patternProperties" in self.left:
             rules["patterns"] = self.schemas("patternProperties")
             for pattern in rules["patterns"]:
-                _check_pattern(pattern, f"{self.path}/patternProperties")
+                check_pattern(pattern, f"{self.path}/patternProperties")
         if "additionalProperties" in self.left:
             rules["additional"] = self.bool_or_schema("additionalProperties")
         if "propertyNames" in self.left and self.draft > 4:
@@ -653,38 +650,3 @@ def _is_zero(value: int | Decimal) -> bool:
 
 def _refuse(path: str, reason: str) -> NoReturn:
     raise SchemaError(f"{path}: {reason}")
-
-
-#: What Java's regular expressions have and Python's have not, some of it before 3.11, with something of the same shape
-#: that Python has. Names end at a backslash, so that many without an end are not each looked for up to the end of the
-#: text.
-_JAVA = [
-    (re.compile(r"\\[pP](\{[^}\\]*\}|[A-Z])"), r"\\w"),
-    (re.compile(r"\(\?<(?![=!])[A-Za-z0-9]+>"), "(?:"),
-    (re.compile(r"\(\?>"), "(?:"),
-    (re.compile(r"\\k<[^>\\]*>"), r"\\w"),
-    (re.compile(r"\\[zZGRXhHeQEvVK]"), r"\\w"),
-    (re.compile(r"\\c[@-_a-z]"), r"\\w"),
-    (re.compile(r"\\x\{[0-9A-Fa-f]+\}"), r"\\w"),
-    (re.compile(r"([*+?}])\+"), r"\1"),
-    (re.compile(r"&&"), ""),
-    (re.compile(r"\(\?[dimsuxU]*(?:-[dimsuxU]+)?\)"), ""),
-    (re.compile(r"(\\[dDsSwW])-(?!\])"), r"\1\\-"),
-    (re.compile(r"\[(?=\[)|([|~-])(?=\1)"), r"\g<0>\\"),
-]
-
-
-def _check_pattern(pattern: str, path: str) -> None:
-    """Refuse what is no regular expression; those of Java are taken."""
-    for java, python in _JAVA:
-        pattern = java.sub(python, pattern)
-    if len(pattern) > MAX_PATTERN:
-        raise SchemaError(f"{path}: the regular expression is too large")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        if "look-behind" in str(error):
-            return
-        raise SchemaError(f"{path}: not a regular expression: {error}") from None
-    except (RecursionError, OverflowError):
-        raise SchemaError(f"{path}: the regular expression is too large") from None

@@ -218,6 +218,12 @@ class JsonSchemaFormat(SchemaFormat):
 
     # Payloads
 
+    def writes_nulls(self, array: pa.Array) -> bool:
+        """Return whether there are nulls only, and with ``envelope`` what has a key ``schema`` and no ``payload``."""
+        from kcodec.formats.json_schema.payloads import unwrapped
+
+        return super().writes_nulls(unwrapped(array) if self.envelope else array)
+
     def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads documents as those of a schema."""
         from kcodec.formats.json_schema.payloads import DocumentDecoder

@@ -24,6 +24,9 @@ MAX_LEVELS = 64
 #: Places of one schema, each reference to a part counted again.
 MAX_PLACES = 120_000
 
+#: Properties that are copied while the members of combinations are merged.
+MAX_COPIED = 10_000_000
+
 #: Keywords that mean only values of one kind, and so tell the kind where ``type`` does not.
 _TELLING = {
     "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
@@ -116,6 +119,9 @@ class Shape:
     spare : bool
         Whether it is a property of some members of a union, of which none requires it: a null there could keep a
         document from being the member that it is.
+    unasked : frozenset of str or None
+        Properties of objects that a null is not written for unless they are required, since the schema draws
+        conclusions from their being there; None for all.
     """
 
     kinds: frozenset[str] | None = None
@@ -132,6 +138,7 @@ class Shape:
     cut: str = ""
     perhaps: bool = False
     spare: bool = False
+    unasked: frozenset[str] | None = frozenset()
 
     @property
     def likely(self) -> frozenset[str]:
@@ -143,6 +150,15 @@ class Shape:
         """Whether null is a value here."""
         return self.kinds is None or "null" in self.kinds
 
+    def writes_null(self, name: str) -> bool:
+        """Return whether a null of a property is written, rather than the property left out."""
+        below = self.fields[name]
+        if name in self.required:
+            return below.accepts_null
+        # A column cannot tell a null from what is not there: where the schema names none, nothing is added.
+        is_asked = self.unasked is not None and name not in self.unasked
+        return below.kinds is not None and "null" in below.kinds and not below.spare and is_asked
+
     def may_be(self, kind: str) -> bool:
         """Whether values may be of a kind, as the keywords tell it."""
         return (not self.likely and self.kinds is None) or kind in self.likely
@@ -153,6 +169,21 @@ class Shape:
 
 
 _NO_NOTE = Note()
+_NO_NAMES = frozenset[str]()
+
+#: Keywords that may draw conclusions from the presence of properties.
+_ASKING = frozenset(
+    [
+        "maxProperties",
+        "propertyNames",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "if",
+        "not",
+        "oneOf",
+    ]
+)
 
 #: A place of which nothing is said.
 ANYTHING = Shape()
@@ -171,7 +202,7 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     Raises
     ------
     SchemaError
-        If there are more than `MAX_PLACES` places.
+        If there are more than `MAX_PLACES` places, or merging them is more work than `MAX_COPIED`.
 
     Examples
     --------
@@ -189,6 +220,7 @@ class _Reader:
         self.documents = documents
         self.recursive_depth = recursive_depth
         self.places = 0
+        self.copied = 0
         self.within: dict[int, int] = {}
 
     def part(self, part: Any, resource: Resource, path: str, level: int) -> Shape:
@@ -246,7 +278,14 @@ class _Reader:
             for name, each in _mapping(part.get(key)).items():
                 if isinstance(each, dict):
                     shapes.append(_perhaps(at(each, path=f"{path}/{key}/{name}")))
-        return _annotated(functools.reduce(_both, shapes), part)
+        return _annotated(functools.reduce(self.both, shapes), part)
+
+    def both(self, left: Shape, right: Shape) -> Shape:
+        # What many members add up to is copied with each of them.
+        self.copied += len(left.fields) + len(left.required) + len(left.unasked or ())
+        if self.copied > MAX_COPIED:
+            raise SchemaError("the schema joins too many schemas with too many properties")
+        return _both(left, right)
 
     def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:
         """Return what a schema says itself, without those that it combines."""
@@ -256,7 +295,7 @@ class _Reader:
             name: at(each, path=f"{path}/properties/{name}")
             for name, each in _mapping(part.get("properties")).items()
         }
-        required = frozenset(each for each in _list(part.get("required")) if isinstance(each, str))
+        required = _names(part)
         others = [
             at(each, path=f"{path}/patternProperties/{name}")
             for name, each in _mapping(part.get("patternProperties")).items()
@@ -276,6 +315,7 @@ class _Reader:
             items,
             prefix,
             bool(prefix) and is_closed and part.get("minItems") == len(prefix),
+            unasked=_unasked(part),
         )
 
     def arrayed(
@@ -319,6 +359,31 @@ def _own_kinds(part: Mapping[str, Any], resource: Resource) -> frozenset[str] | 
             found = _kinds(map(_kind_of, _list(values)))
             kinds = found if kinds is None else _common(kinds, found)
     return kinds
+
+
+def _unasked(part: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return the properties whose presence means something to a schema; None for all."""
+    if part.keys().isdisjoint(_ASKING):
+        return _NO_NAMES
+    if "maxProperties" in part or "propertyNames" in part:
+        return None
+    names: set[str] = set()
+    for key in ("dependencies", "dependentRequired", "dependentSchemas"):
+        names.update(_mapping(part.get(key)))
+    for key in ("if", "not"):
+        inner = _mapping(part.get(key))
+        names.update(_mapping(inner.get("properties")), _names(inner))
+    # What some members require of the properties around them, and others do not, tells them apart.
+    members = [each for each in _list(part.get("oneOf")) if isinstance(each, dict)]
+    required = [_names(each) for each in members]
+    common = frozenset.intersection(*required) if required else frozenset[str]()
+    for each, own in zip(members, required, strict=True):
+        names |= own.difference(common, _mapping(each.get("properties")))
+    return frozenset(names)
+
+
+def _names(part: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(each for each in _list(part.get("required")) if isinstance(each, str))
 
 
 def _note(part: Mapping[str, Any]) -> Note:
@@ -401,6 +466,7 @@ def _both(left: Shape, right: Shape) -> Shape:
         right.index if left.index is None else left.index,
         right.default if left.default is ABSENT else left.default,
         left.cut or right.cut,
+        unasked=_all_unasked([left, right]),
     )
 
 
@@ -421,6 +487,7 @@ def _filled(shape: Shape, other: Shape) -> Shape:
         other.default if shape.default is ABSENT else shape.default,
         shape.cut or other.cut,
         not says,
+        unasked=_all_unasked([shape, other]),
     )
 
 
@@ -451,6 +518,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
     for each in shapes:
         for name, below in each.fields.items():
             fields.setdefault(name, []).append(below)
+    asked = frozenset[str]().union(*(each.required for each in objects))
     notes = {
         kind: found.pop()
         for kind in KINDS
@@ -469,7 +537,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
             # Where others do not have it, anything may stand there.
             name: either(found)
             if len(found) == len(objects)
-            else replace(_unsure(either(found)), spare=not any(name in each.required for each in objects))
+            else replace(_unsure(either(found)), spare=name not in asked)
             for name, found in fields.items()
         },
         frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),
@@ -481,6 +549,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
         ABSENT,
         next((each.cut for each in shapes if each.cut), ""),
         any(each.perhaps for each in shapes),
+        unasked=_all_unasked(shapes),
     )
 
 
@@ -498,7 +567,15 @@ def _perhaps(shape: Shape) -> Shape:
     """Return what is left of a shape where it may hold or not: fields that may be there."""
     if not shape.fields:
         return ANYTHING
-    return Shape(hints=shape.hints, fields={name: _unsure(below) for name, below in shape.fields.items()})
+    fields = {name: _unsure(below) for name, below in shape.fields.items()}
+    return Shape(hints=shape.hints, fields=fields, unasked=shape.unasked)
+
+
+def _all_unasked(shapes: Sequence[Shape]) -> frozenset[str] | None:
+    if not any(each.unasked is None or each.unasked for each in shapes):
+        return _NO_NAMES
+    found = [each.unasked for each in shapes if each.unasked is not None]
+    return frozenset[str]().union(*found) if len(found) == len(shapes) else None
 
 
 def _merged(left: Mapping[str, Any], right: Mapping[str, Any], both: Any) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ schema is rewritten and given keywords of our own; most documents need none of t
 """
 
 import functools
-import importlib
 import json
 import math
 import re
@@ -18,7 +17,8 @@ import pyarrow as pa
 
 from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
-from kcodec.errors import ConfigError, Fault, SchemaError, one_line
+from kcodec.errors import Fault, SchemaError, one_line
+from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
 from kcodec.formats.json_schema.references import Documents, is_uri, reference_draft
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
@@ -60,6 +60,10 @@ _SHORT = 15
 #: What names of references are relative to, where the schema has no identifier.
 _BASE = "json-schema:///"
 
+#: Steps back of matching one pattern with one text, and what compiling all patterns of a schema may cost.
+_MAX_STEPS_BACK = 100_000
+_MAX_COST = 500_000
+
 #: Rows that are made objects of Python together.
 _ROWS = 4096
 
@@ -100,6 +104,7 @@ class Validator:
         self._has_exception = any(_mentions(each, word) for each in schemas)
         #: Regular expressions as they stand in the schemas, by what they are translated to.
         self._patterns: dict[str, str] = {}
+        self._cost = 0
         self._validator = self._compiled(lambda schema: schema, {})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -113,14 +118,14 @@ class Validator:
         return self._compiled(_without_unique, {_UNIQUE: _IsUnique})
 
     def _compiled(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
-        library = _library()
+        engine = library()
         main, named = self._sources
         formats: dict[str, Callable[[str], bool]] = {}
         if self._is_old:
             known = _CHECKED[self._draft]
             formats = {name: _is_anything for name in (*_CHECKED[7], *_UNKNOWN) if name not in known}
         if self._draft == 4:
-            formats["uri"] = library.Draft7Validator(
+            formats["uri"] = engine.Draft7Validator(
                 {"format": "uri-reference"}, validate_formats=True
             ).is_valid
         names: dict[str, Any] = {}
@@ -133,20 +138,30 @@ class Validator:
                 # Python joins nothing to a scheme that it does not know.
                 for place in map(_quoted, (name, urljoin(self._base, name))):
                     names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
-            registry = library.Registry(list(names.items()))
-            return getattr(library, _CLASSES[self._draft])(
-                self._plain(rewrite(main), self._draft),
+            if any(map(_refers_to_metaschema, (main, *(each for _, each in named)))):
+                names = {**metaschemas(), **names}
+            registry = engine.Registry(list(names.items()))
+            plain = self._plain(rewrite(main), self._draft)
+            base = _BASE
+            if self._is_old and isinstance(plain, dict) and "$ref" in plain and ":" in self._base:
+                # The library does not look at an identifier beside a reference.
+                base, plain = self._base, _without(_without(plain, "$id"), "id")
+            return getattr(engine, _CLASSES[self._draft])(
+                plain,
                 formats=formats or None,
                 validate_formats=self._is_old,
                 registry=registry,
-                base_uri=_BASE,
+                base_uri=base,
                 offline=True,
                 keywords={**(_UNCHECKED if self._is_old else _UNCHECKED_NEW), **keywords},
                 mask="the value",
+                pattern_options=pattern_options(_MAX_STEPS_BACK),
             )
+        except SchemaError as error:
+            raise SchemaError(f"the schema cannot validate: {error}") from None
         except (
-            library.ValidationError,
-            library.ReferencingError,
+            engine.ValidationError,
+            engine.ReferencingError,
             ValueError,
             TypeError,
             OverflowError,
@@ -171,13 +186,21 @@ class Validator:
         """Return a schema with regular expressions as the library takes them."""
         found: dict[str, Any] = {}
         if isinstance(part.get("pattern"), str):
-            found["pattern"] = translated(part["pattern"])
-            self._patterns.setdefault(found["pattern"], part["pattern"])
+            found["pattern"] = self._translated(part["pattern"])
         if isinstance(part.get("patternProperties"), dict):
             found["patternProperties"] = {
-                translated(each): schema for each, schema in part["patternProperties"].items()
+                self._translated(each): schema for each, schema in part["patternProperties"].items()
             }
         return {**part, **found} if found else part
+
+    def _translated(self, pattern: str) -> str:
+        text = translated(pattern)
+        if text not in self._patterns:
+            self._patterns[text] = pattern
+            self._cost += pattern_cost(text)
+            if self._cost > _MAX_COST:
+                raise SchemaError("the regular expressions of the schema take too long to compile")
+        return text
 
     def violation(self, document: bytes) -> tuple[str, str] | None:
         """Return the path of what a schema refuses in a document, and why; None if it is valid.
@@ -199,12 +222,12 @@ class Validator:
         except ValueError:
             return None
         validator = self._exact if reader.has_whole and self._has_exception else self._validator
-        library = _library()
+        errors = library()
         try:
             if validator.is_valid(tree):
                 return None
             validator.validate(tree)
-        except library.ValidationError as error:
+        except errors.ValidationError as error:
             return _path(error.instance_path), _reason(error, self._patterns)
         except UnicodeEncodeError:
             return self.violation(SURROGATE.sub("\ufffd", write_tree(tree)).encode())
@@ -223,14 +246,6 @@ _DRAFT_NAMES = {
     7: "http://json-schema.org/draft-07/schema#",
     2020: "https://json-schema.org/draft/2020-12/schema",
 }
-
-
-@functools.cache
-def _library() -> Any:
-    try:
-        return importlib.import_module("jsonschema_rs")
-    except ImportError:
-        raise ConfigError("to validate documents, install kcodec[jsonschema]") from None
 
 
 def _is_anything(text: str) -> bool:
@@ -307,11 +322,11 @@ def _reason(error: Any, patterns: Mapping[str, str]) -> str:
     for own, name in ((_INTEGER, "type"), (_UNIQUE, "uniqueItems")):
         keyword = name if keyword == own else keyword
     message, cause = error.message, error
-    while isinstance(cause.kind, _library().ValidationErrorKind.PropertyNames):
+    while isinstance(cause.kind, library().ValidationErrorKind.PropertyNames):
         cause = cause.kind.error
-    if isinstance(cause.kind, _library().ValidationErrorKind.Pattern):
+    if isinstance(cause.kind, library().ValidationErrorKind.Pattern):
         pattern = cause.kind.pattern
-        message = f'{message.removesuffix(pattern + chr(34))}{patterns[pattern]}"'
+        message = f'{message.removesuffix(pattern + chr(34))}{patterns.get(pattern, pattern)}"'
     return f"{keyword} at {pointer or 'the root'}: {one_line(message)}"
 
 
@@ -498,17 +513,28 @@ def _culprit(schema: Any) -> str | None:
 
 
 def _pattern_faults(pattern: str) -> Iterator[str]:
-    library = _library()
     try:
-        library.Draft7Validator({"pattern": translated(pattern)}, validate_formats=True)
+        library().Draft7Validator({"pattern": translated(pattern)}, validate_formats=True)
     except SchemaError as error:
         yield str(error)
-    except library.ValidationError:
+    except library().ValidationError:
         yield f"there is nothing in ECMA 262 for the regular expression {pattern!r}"
 
 
 def _without(part: dict[str, Any], keyword: str) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key != keyword}
+
+
+def _refers_to_metaschema(schema: Any) -> bool:
+    found = False
+
+    def look(part: dict[str, Any]) -> dict[str, Any]:
+        nonlocal found
+        found |= any("//json-schema.org/" in str(part.get(key)) for key in ("$ref", "$dynamicRef"))
+        return part
+
+    _changed(schema, look)
+    return found
 
 
 def _mentions(schema: Any, word: str) -> bool:

@@ -1,6 +1,7 @@
 """Regular expressions of Java: translated ones give the verdicts that Java's own classes gave."""
 
 import json
+import re
 
 import pytest
 
@@ -129,3 +130,70 @@ def test_nested_classes_and_groups_end():
 def test_patterns_are_checked_without_warnings_of_python(pattern, recwarn):
     parse(json.dumps({"pattern": pattern}))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?!z)" + "(||||||||||)" * 12 + "!",
+        r"(?i:[\u0001-\uffff])" * 3500,
+        "((a{1,100}){1,100}){1,100}",
+        "|".join("a" * 10 + str(n) for n in range(5000)),
+        r"^*\b+(a)?\2",
+        r"(\Q[(*\E)?\Q(",
+        r"[a-[b]&&c]",
+        "{}a{,b}{",
+    ],
+)  # fmt: skip
+def test_patterns_are_read_without_being_compiled(pattern, monkeypatch):
+    """What `re` compiles for seconds, or does not take though Java does."""
+
+    def refuse(*arguments):
+        raise AssertionError("an expression of a schema is compiled")
+
+    monkeypatch.setattr(re, "compile", refuse)
+    assert parse(json.dumps({"pattern": pattern})).root.rules["pattern"] == pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(a", "a group has no end, at position 0"),
+        ("a)", "a group ends that has no beginning, at position 1"),
+        ("a[b", "a class has no end, at position 1"),
+        ("[]", "a class has no end"),
+        ("*a", "nothing to repeat, at position 0"),
+        ("(a|+)", "nothing to repeat, at position 3"),
+        ("a**", "multiple repeat, at position 2"),
+        ("a{3,2}", "the numbers of repetitions are out of order"),
+        ("a{9999999999}", "the numbers of repetitions are out of order or too large"),
+        ("[z-a]", "bad range z-a, at position 1"),
+        (r"[a-\d]", "bad range"),
+        (r"\y", r"unknown escape \\y, at position 0"),
+        (r"\x4", r"unknown escape \\x"),
+        ("a\\", "unknown escape"),
+        ("(?<1>a)", "unknown extension of a group"),
+        ("(?y)", "unknown extension of a group"),
+        ("(" * 1000 + ")" * 1000, "too large"),
+    ],
+)
+@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+def test_what_is_no_pattern_is_refused_with_its_place(pattern, reason, keyword):
+    value = pattern if keyword == "pattern" else {pattern: {}}
+    with pytest.raises(SchemaError, match=f"^#/{keyword}: .*{reason}"):
+        parse(json.dumps({keyword: value}))
+
+
+def test_patterns_that_take_long_to_compile_are_refused_together():
+    many = {f"p{n}": {"pattern": rf"^\p{{L}}{{1,200}}{n}"} for n in range(100)}
+    with pytest.raises(SchemaError, match="the regular expressions of the schema take too long to compile"):
+        JsonSchemaCodec({"properties": many}, validate=True)
+    same = {name: {"pattern": r"^\p{L}{1,200}$"} for name in many}
+    JsonSchemaCodec({"properties": same}, validate=True)
+
+
+def test_a_pattern_that_backtracks_costs_its_row():
+    codec = JsonSchemaCodec({"pattern": "^(?:(?=a)a|a(?=a|b))*$"}, validate=True)
+    column, report = codec.decode(['"aaa"', f'"{"a" * 1000}c"'], errors="report")
+    assert column.to_pylist() == ["aaa", None]
+    assert report["code"].to_pylist() == ["schema_violation"]

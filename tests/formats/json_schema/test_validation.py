@@ -1,6 +1,7 @@
 """Validation of documents: verdicts that differ from the specification, and how a row that fails is reported."""
 
 import contextlib
+import functools
 import json
 import pickle
 import sys
@@ -11,6 +12,7 @@ import pytest
 from vector_files import read_vectors
 
 from kcodec import ConfigError, DecodeError, EncodeError, JsonSchemaCodec, SchemaError
+from kcodec.formats.json_schema import engine, validation
 from kcodec.formats.json_schema.references import Documents
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.validation import Validator
@@ -330,9 +332,8 @@ class TestCodec:
         assert validator.violation(b"1") is not None
 
     def test_without_the_library(self, monkeypatch):
-        from kcodec.formats.json_schema import validation
-
-        validation._library.cache_clear()
+        monkeypatch.setattr(engine, "library", functools.cache(engine.library.__wrapped__))
+        monkeypatch.setattr(validation, "library", engine.library)
         monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
         with pytest.raises(ConfigError, match=r"install kcodec\[jsonschema\]"):
             JsonSchemaCodec(self.schema, validate=True)
@@ -363,3 +364,41 @@ def test_references_with_what_has_to_be_quoted_are_refused_as_by_java(draft, nam
     assert f"'#/definitions/{name}'" in str(caught.value)
     with pytest.raises(SchemaError, match=r"'a b\.json' is not a URI"):
         violation({"$schema": DRAFTS[draft], "$ref": "a b.json"}, "{}", [("a b.json", {})])
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("other", DRAFTS)
+def test_schemas_of_schemas_of_any_draft(draft, other):
+    schema = {"$schema": DRAFTS[draft], "properties": {"s": {"$ref": DRAFTS[other]}}}
+    assert violation(schema, '{"s":{"type":"object"}}') is None
+    assert violation(schema, '{"s":{"type":"none"}}')[0] == "s.type"
+    # Their own expressions are told in the reason.
+    if other == 2020:
+        assert '"^[A-Za-z_][-A-Za-z0-9._]*$"' in violation(schema, '{"s":{"$anchor":"1 2"}}')[1]
+
+
+@pytest.mark.parametrize("place", ["default", "const", "examples/0", "x-else", "enum/0"])
+def test_patterns_that_only_a_reference_reaches(impl, place):
+    key, _, number = place.partition("/")
+    part = {"pattern": "^abc$"}
+    schema = {
+        "properties": {"s": {"properties": {"t": {"$ref": f"#/x/{place}"}}}},
+        "x": {key: [part] if number else part},
+    }
+    column, report = JsonSchemaCodec(schema, validate=True).decode(
+        [b'{"s":{"t":"abc"}}', b'{"s":{"t":"x"}}'], errors="report"
+    )
+    assert column.null_count == 1
+    assert report["reason"].to_pylist() == ['pattern at /s/t: the value does not match "^abc$"']
+
+
+@pytest.mark.parametrize("draft", OLD)
+def test_an_identifier_beside_the_reference_of_the_root(draft):
+    key = "id" if draft == 4 else "$id"
+    named = [("https://x.org/b.json", {"type": "integer"})]
+    root = {"$schema": OLD[draft], key: "https://x.org/a.json"}
+    assert violation({**root, "$ref": "b.json"}, "1", named) is None
+    assert violation({**root, "$ref": "b.json"}, '"1"', named) is not None
+    inner = {"definitions": {"d": {"properties": {"p": {"$ref": "b.json"}}}}, "$ref": "#/definitions/d"}
+    assert violation({**root, **inner}, '{"p":1}', named) is None
+    assert violation({**root, **inner}, '{"p":"1"}', named)[0] == "p"
