@@ -95,7 +95,7 @@ class _Session:
     """A connection, the process that opened it, and the lock its threads take turns by.
 
     Beside it stand the rows that it has changed, those of a transaction once that is committed; and, for a file, a
-    connection that changes nothing and sees what others do.
+    connection that changes nothing and sees what others do, and which file it is.
     """
 
     def __init__(self) -> None:
@@ -106,6 +106,7 @@ class _Session:
         self.depth = 0
         self.changed = 0
         self.watching: sqlite3.Connection | None = None
+        self.file: tuple[int, int] | None = None
 
 
 class Database:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from concurrent.futures import ThreadPoolExecutor
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
@@ -13,6 +12,7 @@ from kcodec.registry.server.exchange import Receive, Scope, Send
 from kcodec.registry.server.page import browse, changes, decode, guard
 from kcodec.registry.server.page.request import Fields, Refused, Request, Response, read_request
 from kcodec.registry.server.page.visit import Allows, Visit, static_file
+from kcodec.registry.server.threads import Threads
 
 __all__ = ["RegistryPage"]
 
@@ -111,7 +111,7 @@ class RegistryPage:
         self._max_body = max_body
         self._max_schema = max_schema
         # Threads of its own: whoever compares large schemas here does not keep the server's clients waiting.
-        self._threads = ThreadPoolExecutor(4, "registry-page")
+        self._threads = Threads(4, "registry-page")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -132,6 +132,10 @@ class RegistryPage:
         )
         body = b"" if scope["method"] == "HEAD" else response.body
         await send({"type": "http.response.body", "body": body})
+
+    def end(self, seconds: float) -> None:
+        """Answer nothing more, and wait some seconds for what is under way."""
+        self._threads.end(seconds)
 
     async def _response(self, scope: Scope, receive: Receive) -> Response:
         try:
