@@ -52,8 +52,8 @@ _SMALL = 4 << 10
 #: be written with escapes.
 _COSTLY = (b"schemaType", b"references", b"\\u")
 
-#: Seconds that the threads have to end what they are at when the server stops.
-_GRACE = 0.5
+#: Seconds that threads have to end what they are at when the server stops.
+_GRACE = 0.2
 
 #: Where people look at the registry.
 _PAGE = "/ui"
@@ -90,6 +90,8 @@ class RegistryApplication:
         self._opened = [registry, self._paged]
         self._writer = Writer(writing, self._guarded(writing))
         self._threads, self._large = Threads(_THREADS, "registry"), Threads(1, "registry-large")
+        # Who asks is found out whatever the others are at.
+        self._users = Threads(2, "registry-users")
         self._bodies = Bodies(max(self._settings.max_bodies, self._settings.max_body))
         self._metrics = Metrics()
         self._answers = Answers()
@@ -98,6 +100,7 @@ class RegistryApplication:
             self._paged,
             root_path=_PAGE,
             allows=None if self._access is None else self._allows,
+            user=None if self._access is None else lambda scope: current_user.get().name,
             max_body=self._settings.max_body,
             max_schema=self._settings.max_schema,
         )
@@ -137,11 +140,11 @@ class RegistryApplication:
         """End in time, whatever is under way: what has not been answered is left behind."""
         self._writer.end(_GRACE)
         self._page.end(_GRACE)
-        for threads in (self._threads, self._large):
+        for threads in (self._threads, self._large, self._users):
             threads.end(_GRACE)
         for registry in self._opened:
             # Of one that a thread still uses the process will let go.
-            if registry.lock.acquire(timeout=_GRACE):
+            if registry.lock.acquire(blocking=False):
                 try:
                     registry.close()
                 finally:
@@ -162,11 +165,11 @@ class RegistryApplication:
             if exchange.phase != "send":
                 await self._send(exchange, send, status, data)
         except asyncio.CancelledError:
-            if not exchange.expired:
-                raise
-            # The connection of a client that does not take its answer is closed, for the answer is not complete.
+            # Of time, or by a server that ends. The connection of a client that does not take its answer is closed, for
+            # the answer is not complete.
             if exchange.phase != "send":
-                status, data = _timed_out(exchange)
+                status, data = _timed_out(exchange) if exchange.expired else _ENDING
+                exchange.expired = True
                 await self._send(exchange, send, status, data)
         finally:
             timer.cancel()
@@ -230,7 +233,9 @@ class RegistryApplication:
     async def _user(self, authorization: str) -> User:
         assert self._access is not None
         found = self._access.remembered(authorization)
-        return await self._asked(self._access.user, authorization) if found is None else found
+        if found is None:
+            found = await self._asked(self._access.user, authorization, threads=self._users)
+        return found
 
     def _state(self) -> object:
         """Return what an answer to a user depends on beside what was asked; None if it cannot be known now."""
@@ -252,18 +257,21 @@ class RegistryApplication:
     async def _show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
         exchange.route = f"{_PAGE}/"
-        access = self._access if current_user.get() == ANONYMOUS else None
-        if access is not None and not access.roles.has_some(ANONYMOUS):
-            refuse(401, "Unauthorized", 40101)
+        access, user = self._access, current_user.get()
+        if (
+            access is not None
+            and not access.roles.has_some(user)
+            and (user == ANONYMOUS or exchange.has_body)
+        ):
+            deny(user, "read", "anything")
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                if access is not None and message["status"] == 403:
+                if message["status"] == 403 and access is not None and user == ANONYMOUS:
                     message["status"] = 401
-                    message["headers"] = [
-                        *message["headers"],
-                        (b"www-authenticate", access.challenge.encode()),
-                    ]
+                if message["status"] == 401 and access is not None:
+                    challenge = b"www-authenticate", access.challenge.encode()
+                    message["headers"] = [*message["headers"], challenge]
                 exchange.phase, exchange.status = "send", message["status"]
             else:
                 exchange.size += len(message.get("body", b""))
@@ -414,6 +422,9 @@ def _is_cheap(request: Request) -> bool:
     if request.text("format") or len(request.body) > _SMALL:
         return False
     return not any(each in request.body for each in _COSTLY)
+
+
+_ENDING = 503, _json({"error_code": 503, "message": "The server is ending"})
 
 
 def _timed_out(exchange: Exchange) -> tuple[int, bytes]:

@@ -65,9 +65,16 @@ class BoundedProtocol(HttpToolsProtocol):
         self._idle_since = self.loop.time()
         self._expect()
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            idle = [each for each in self.connections if isinstance(each, BoundedProtocol) and each.is_idle]
-            # This one counts too, if it is the only one that waits.
-            min(idle, key=lambda each: each._idle_since).transport.abort()
+            idle = [
+                each
+                for each in self.connections
+                if isinstance(each, BoundedProtocol) and each.is_idle and each is not self
+            ]
+            if idle:
+                oldest = min(idle, key=lambda each: each._idle_since)
+                oldest.transport.abort()
+                # It is told so later, and counts until then.
+                self.connections.discard(oldest)
 
     @property
     def is_idle(self) -> bool:

@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import socket
 import ssl
 import sys
 import tempfile
@@ -33,7 +34,7 @@ _VARIABLE = "KCODEC_REGISTRY_SERVER"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 #: Seconds that requests have to end after a signal to stop.
-_GRACE = 3
+_GRACE = 2
 
 #: The status of a server that could not start, as uvicorn has it.
 _NOT_STARTED = 3
@@ -99,7 +100,12 @@ def _run(settings: ServerSettings) -> None:
     # As uvicorn does it, but for the socket: it is there before the application says where it is served.
     config = uvicorn.Config(f"{__name__}:application", factory=True, **options(settings))
     server = uvicorn.Server(config)
-    with suppress(KeyboardInterrupt), config.bind_socket() as bound:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        bound = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise ConfigError(f"{settings.host}:{settings.port}: {error}") from None
+    with suppress(KeyboardInterrupt), bound:
         server.run(sockets=[bound])
     if not server.started:
         sys.exit(_NOT_STARTED)

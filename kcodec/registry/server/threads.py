@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -58,8 +59,9 @@ class Threads(Executor):
             self._ended = True
             for _ in self._threads:
                 self._calls.put(None)
+        until = time.monotonic() + seconds
         for each in self._threads:
-            each.join(seconds)
+            each.join(max(until - time.monotonic(), 0.0))
         return not any(each.is_alive() for each in self._threads)
 
     def _run(self) -> None:

@@ -97,13 +97,24 @@ class Visit:
     """A request, the registry, and what may be done with it."""
 
     def __init__(
-        self, request: Request, registry: EmbeddedRegistry, allows: Allows | None, max_schema: int
+        self,
+        request: Request,
+        registry: EmbeddedRegistry,
+        allows: Allows | None,
+        max_schema: int,
+        user: str | None = None,
     ) -> None:
         self.request = request
         self.registry = registry
         self.max_schema = max_schema
+        self.user = user
         self._allows = allows
         self._token, self._is_new = guard.token_of(request)
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether a user may show a name here; `user` is empty as long as none is shown."""
+        return self.user is not None
 
     # What may be done
 
