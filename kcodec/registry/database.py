@@ -161,6 +161,9 @@ class Database:
                 raise self._failed(error) from error
         return bool(mode == "wal")
 
+    def check_file(self) -> None:
+        """Refuse to go on with a file that is no longer there; what is in memory is."""
+
     def state(self) -> object:
         """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.
 
@@ -208,6 +211,8 @@ class Database:
                 session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 session.depth = 1
                 try:
+                    if write:
+                        self.check_file()
                     yield session.connection
                     session.connection.execute("COMMIT")
                     session.changed = session.connection.total_changes

@@ -2,8 +2,6 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
@@ -44,13 +42,6 @@ class SqliteRegistry(EmbeddedRegistry):
         session = self._current()
         if session.file is not None and _identity(self._database) != session.file:
             raise RegistryError(f"{self.url}: the file has been deleted or replaced", 500, 50001)
-
-    @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        with super()._transaction(write=write) as connection:
-            if write:
-                self.check_file()
-            yield connection
 
     def _open(self) -> sqlite3.Connection:
         connection = super()._open()

@@ -381,8 +381,7 @@ class RegistryApplication:
         exchange.type = "application/json"
         try:
             await self._asked(self._registry.mode)
-            if isinstance(self._registry, SqliteRegistry):
-                self._registry.check_file()
+            self._registry.check_file()
         except RegistryError:
             _log.exception("the registry does not answer")
             return 503, b'{"status":"DOWN"}'

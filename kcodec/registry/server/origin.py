@@ -49,11 +49,9 @@ def check_host(exchange: Exchange, allowed: Sequence[str]) -> None:
 
     A name that belongs to another site, and leads to this machine, makes a browser take both for one.
     """
-    host = exchange.header(b"host")
-    if not allowed or not host:
+    if not allowed:
         return
-    name = host.lower()
-    if not name.endswith("]"):
-        name = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() and ":" in name else name
-    if name not in allowed:
+    host = exchange.header(b"host").lower()
+    name, _, port = host.rpartition(":")
+    if host and (name if name and port.isdecimal() else host) not in allowed:
         refuse(421)
