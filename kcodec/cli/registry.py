@@ -81,7 +81,17 @@ def _add_serve(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     serve.add_argument(
         "--client-authority", metavar="PEM", help="clients need a certificate that these have signed"
     )
+    serve.add_argument(
+        "--allowed-hosts",
+        nargs="+",
+        metavar="NAME",
+        help="by which clients may call it, without a port (default: any; those of this machine where it listens "
+        "on it alone without --access)",
+    )
     serve.add_argument("--max-body", type=int, metavar="BYTES", help="of a request (default 16 MiB)")
+    serve.add_argument(
+        "--max-bodies", type=int, metavar="BYTES", help="of all requests under way (default 32 MiB)"
+    )
     serve.add_argument("--max-schema", type=int, metavar="CHARACTERS", help="of a schema (default 8 Mi)")
     serve.add_argument("--max-references", type=int, metavar="N", help="of a schema (default 1000)")
     serve.add_argument("--max-connections", type=int, metavar="N", help="of each worker (default 1000)")
@@ -123,7 +133,14 @@ def _password(given: argparse.Namespace) -> int:
 
     try:
         # In a pipe text is UTF-8, as servers take it, whatever the encoding of the locale.
-        password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.buffer.readline().decode()
+        if sys.stdin.isatty():
+            password = getpass.getpass()
+            if getpass.getpass("Once more: ") != password:
+                raise ConfigError("these are two passwords")
+        else:
+            password = sys.stdin.buffer.readline().decode()
+    except EOFError:
+        raise ConfigError("no password") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"the password is no text: {error}") from None
     password = password.rstrip("\r\n")

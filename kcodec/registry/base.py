@@ -498,9 +498,10 @@ def check_schema(schema: Any) -> Schema:
     for each in schema.references:
         if (
             not isinstance(each, Reference)
-            or not each.name
-            or not each.subject
+            or not (isinstance(each.name, str) and each.name)
+            or not (isinstance(each.subject, str) and each.subject)
             or not isinstance(each.version, int)
+            or isinstance(each.version, bool)
         ):
             invalid(f"Invalid reference {each}")
     if not isinstance(schema.metadata, Metadata | None):
@@ -539,7 +540,7 @@ def unknown_schema(name: int | str) -> NoReturn:
 
 
 def check_subject(subject: str, *, whole: bool = True) -> str:
-    """Return a subject's name without the default context.
+    """Return a subject's name without the default context, by which everything asks for it from then on.
 
     Parameters
     ----------
@@ -551,20 +552,35 @@ def check_subject(subject: str, *, whole: bool = True) -> str:
     Raises
     ------
     RegistryError
-        42208, if it is empty, reserved, or has control characters or lone surrogates, and where a subject is named
-        in the context ``.__GLOBAL``, which has settings only.
+        42208, if it is empty, reserved, or has control characters or lone surrogates; where a subject is named in the
+        context ``.__GLOBAL``, which has settings only; and where its own name begins as one with a context does, so
+        that it would be read as another subject the next time.
+
+    Examples
+    --------
+    >>> check_subject(":.:orders-value"), check_subject(":.lab", whole=False)
+    ('orders-value', ':.lab:')
     """
     name = subject if isinstance(subject, str) else ""
-    if name.startswith(":.") and name.count(":") == 1:
-        name += ":"
-    name = name.removeprefix(":.:")
-    own = name
-    if name.startswith(":."):
-        own = name[name.index(":", 1) + 1 :] or ("" if whole else name)
-    is_reserved = own in ("__GLOBAL", "__EMPTY") or (whole and context_of(name) == GLOBAL_CONTEXT)
-    if not own or is_reserved or _REFUSED.search(name):
+    context, own = _parts(name)
+    is_context = not own and context != DEFAULT_CONTEXT and not whole
+    is_reserved = own in ("__GLOBAL", "__EMPTY") or (whole and context == GLOBAL_CONTEXT)
+    if (
+        not (own or is_context)
+        or is_reserved
+        or own.startswith((":.", ALL_CONTEXTS))
+        or _REFUSED.search(name)
+    ):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
-    return name
+    return context_prefix(context) + own
+
+
+def _parts(subject: str) -> tuple[str, str]:
+    """Return the context of a name and its own name there, as QualifiedSubject.java takes it apart."""
+    if not subject.startswith(":."):
+        return DEFAULT_CONTEXT, subject
+    context, _, own = subject[1:].partition(":")
+    return context, own
 
 
 def context_of(subject: str) -> str:
@@ -575,7 +591,7 @@ def context_of(subject: str) -> str:
     >>> context_of("orders-value"), context_of(":.lab:orders-value")
     ('.', '.lab')
     """
-    return subject[1:].partition(":")[0] if subject.startswith(":.") else DEFAULT_CONTEXT
+    return _parts(subject)[0]
 
 
 def context_prefix(context: str) -> str:
@@ -597,8 +613,7 @@ def own_name(subject: str) -> str:
     >>> own_name("orders-value"), own_name(":.lab:orders-value"), own_name(":.lab:")
     ('orders-value', 'orders-value', '')
     """
-    context = context_of(subject)
-    return subject if context == DEFAULT_CONTEXT else subject[len(context) + 2 :]
+    return _parts(subject)[1]
 
 
 def qualified(subject: str, context: str) -> str:
@@ -606,9 +621,10 @@ def qualified(subject: str, context: str) -> str:
 
     Examples
     --------
-    >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified("a", ".")
+    >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified(":.:a", ".lab")
     (':.lab:orders-value', ':.other:a', 'a')
     """
-    if subject.startswith(":.") and subject.count(":") > 1:
-        return subject
+    if subject.startswith(":."):
+        # What would be another name without the default context is left for `check_subject` to refuse.
+        return subject.removeprefix(":.:") if not subject.startswith(":.::") else subject
     return context_prefix(context) + subject

@@ -95,7 +95,7 @@ class _Session:
     """A connection, the process that opened it, and the lock its threads take turns by.
 
     Beside it stand the rows that it has changed, those of a transaction once that is committed; and, for a file, a
-    connection that changes nothing and sees what others do.
+    connection that changes nothing and sees what others do, and which file it is.
     """
 
     def __init__(self) -> None:
@@ -106,6 +106,7 @@ class _Session:
         self.depth = 0
         self.changed = 0
         self.watching: sqlite3.Connection | None = None
+        self.file: tuple[int, int] | None = None
 
 
 class Database:
@@ -160,6 +161,9 @@ class Database:
                 raise self._failed(error) from error
         return bool(mode == "wal")
 
+    def check_file(self) -> None:
+        """Refuse to go on with a file that is no longer there; what is in memory is."""
+
     def state(self) -> object:
         """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.
 
@@ -207,6 +211,8 @@ class Database:
                 session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 session.depth = 1
                 try:
+                    if write:
+                        self.check_file()
                     yield session.connection
                     session.connection.execute("COMMIT")
                     session.changed = session.connection.total_changes

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from kcodec.errors import RegistryError, SchemaError, check_booleans, check_kind
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
     Reference,
     RegisteredSchema,
     Schema,
@@ -312,7 +313,9 @@ class EmbeddedRegistry(StoredSchemas):
                 found = self.get_version(target, each.version, deleted=True)
             except RegistryError as error:
                 invalid(f"No schema reference found for {each}: {error}")
-            subject = check_subject(each.subject)
+            # From another context the default one has to be named, for a name alone would be of that context.
+            outward = context != DEFAULT_CONTEXT and context_of(target) == DEFAULT_CONTEXT
+            subject = f":.:{target}" if outward else check_subject(each.subject)
             references.append(Reference(each.name, subject, found.version or 0))
         if normalize:
             references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))

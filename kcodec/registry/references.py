@@ -1,8 +1,9 @@
 """The references of a schema, followed to all the schemas that it needs."""
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from kcodec.errors import SchemaError, check_kind
+from kcodec.errors import RegistryError, SchemaError, check_kind
 from kcodec.formats.schema_format import NamedText
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
@@ -10,10 +11,11 @@ from kcodec.registry.base import (
     RegisteredSchema,
     Schema,
     context_of,
+    invalid,
     qualified,
 )
 
-__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "resolve"]
+__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "needed_subjects", "resolve"]
 
 #: Schemas that one schema may need.
 MAX_REFERENCES = 1000
@@ -119,6 +121,54 @@ def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) 
     check_kind(Schema, "a kcodec.registry.Schema", schema=schema)
     visit(schema.references, context)
     return list(found.values())
+
+
+def needed_subjects(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> Iterator[str]:
+    """Yield the subjects that a schema refers to, directly or through others, each before it is asked for.
+
+    Parameters
+    ----------
+    registry : SchemaRegistry
+        Where the references are registered; what is not there is passed over.
+    schema : Schema
+        The schema.
+    context : str
+        Where it is registered itself.
+
+    Yields
+    ------
+    str
+        Whole names, those of a subject's versions as often as there are versions that are needed.
+
+    Raises
+    ------
+    RegistryError
+        42201, if they are more than `MAX_REFERENCES`.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://needed")
+    >>> schema = Schema('"A"', references=(Reference("A", "a", 1),))
+    >>> list(needed_subjects(registry, schema, ".lab"))
+    [':.lab:a']
+    """
+    waiting = [(each, context) for each in schema.references]
+    seen: set[tuple[str, int]] = set()
+    while waiting:
+        reference, context = waiting.pop()
+        place = (qualified(reference.subject, context), reference.version)
+        if place in seen:
+            continue
+        seen.add(place)
+        if len(seen) > MAX_REFERENCES:
+            invalid(f"Invalid schema: the schema needs more than {MAX_REFERENCES} others")
+        yield place[0]
+        try:
+            found = registry.get_version(*place, deleted=True)
+        except RegistryError:
+            continue
+        waiting += [(each, context_of(place[0])) for each in found.schema.references]
 
 
 def named_texts(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> tuple[NamedText, ...]:

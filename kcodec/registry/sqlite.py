@@ -3,6 +3,7 @@
 import os
 import sqlite3
 
+from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 
 __all__ = ["SqliteRegistry"]
@@ -30,6 +31,23 @@ class SqliteRegistry(EmbeddedRegistry):
     def __init__(self, path: str) -> None:
         super().__init__(os.path.abspath(path))
 
+    def check_file(self) -> None:
+        """Refuse to go on with a file that is no longer there, or has been replaced: changes to it would be lost.
+
+        Raises
+        ------
+        RegistryError
+            50001.
+        """
+        session = self._current()
+        if session.file is not None and _identity(self._database) != session.file:
+            raise RegistryError(f"{self.url}: the file has been deleted or replaced", 500, 50001)
+
+    def _open(self) -> sqlite3.Connection:
+        connection = super()._open()
+        self._session.file = _identity(self._database)
+        return connection
+
     def state(self) -> object:
         """Return what is not the same any more after any process has changed the file; None if it is locked."""
         session = self._current()
@@ -46,3 +64,12 @@ class SqliteRegistry(EmbeddedRegistry):
 
     def __reduce__(self) -> tuple[type["SqliteRegistry"], tuple[str]]:
         return SqliteRegistry, (self._database,)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -336,6 +336,21 @@ class StoredSchemas(ConfiguredDatabase):
                 for number, identity, content, subject, version in rows
             ]
 
+    def meant(self, subject: str) -> str:
+        """Return the subject that is meant by a name: itself, or what it is an alias of.
+
+        Examples
+        --------
+        >>> from kcodec.registry import Config
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> config = registry.set_config(Config(alias=":.lab:b"), "a")
+        >>> registry.meant("a"), registry.meant(":.:c")
+        (':.lab:b', 'c')
+        """
+        with self._transaction() as connection:
+            return self._subject(connection, subject)
+
     # Rows
 
     def _subject(self, connection: sqlite3.Connection, subject: str) -> str:

@@ -15,6 +15,7 @@ from kcodec.registry.base import (
     RegisteredSchema,
     Schema,
     SchemaRegistry,
+    check_subject,
     context_of,
     own_config,
     own_mode,
@@ -94,7 +95,8 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
     Raises
     ------
     RegistryError
-        If it cannot be asked, or has versions of a subject that is an alias (a server).
+        If it cannot be asked, has versions of a subject that is an alias (a server), or of one whose name means
+        another.
 
     Examples
     --------
@@ -109,6 +111,9 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
     """
     yield Settings(None, registry.config(), registry.mode())
     subjects = registry.subjects(deleted=True)
+    for subject in subjects:
+        if check_subject(subject) != subject:
+            raise RegistryError(f"{subject} cannot be asked for: its name means {check_subject(subject)}")
     places = {*subjects, *(f":{context_of(subject)}:" for subject in subjects)} - {":.:"}
     if isinstance(registry, StoredSchemas):
         # A server does not tell what is set before there are versions.

@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refused
 from registry_server import serve
 from shop_schemas import CART, INT, ORDER, taking_all
@@ -16,6 +18,7 @@ from vector_files import read_vectors
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.registry import Metadata, Reference, RuleSet, Schema, guid, resolve
+from kcodec.registry.base import check_subject, context_of, own_name, qualified
 from kcodec.registry.memory import MemoryRegistry
 
 
@@ -117,10 +120,49 @@ class TestContract:
         with refused(422, 42201):
             registry.register("s", schema)
 
-    @pytest.mark.parametrize("subject", ["", "a\x00b", "__GLOBAL", "__EMPTY", ":.:__EMPTY", "a\x9fb"])
+    @pytest.mark.parametrize(
+        "subject",
+        [
+            *(
+                "",
+                "a\x00b",
+                "__GLOBAL",
+                "__EMPTY",
+                ":.:__EMPTY",
+                "a\x9fb",
+                ":.",
+                ":.:",
+                ":.lab",
+                ":.__GLOBAL:a",
+            ),
+            # Read once more, these would be other names.
+            *(":.::.:a", ":.::.::.:a", ":.::.", ":.::.__GLOBAL:", ":.lab::.:a", ":.::*:a", ":*:a"),
+        ],
+    )
     def test_refuses_subject_names(self, registry, subject):
         with refused(422, 42208):
             registry.register(subject, INT)
+        with refused(422, 42208):
+            registry.delete_subject(subject)
+        assert registry.subjects(deleted=True) == []
+
+    @pytest.mark.parametrize(
+        "reference",
+        [Reference("A", 5, 1), Reference(5, "s", 1), Reference("A", ["s"], 1), Reference("A", "s", True)],
+    )
+    def test_refuses_references_of_other_types(self, registry, reference):
+        registry.register("s", INT)
+        with refused(422, 42201):
+            registry.register("t", Schema('"int"', references=(reference,)))
+
+    def test_a_reference_from_a_context_to_the_default_one(self, registry):
+        record = '{{"type":"record","name":"R","fields":[{}]}}'
+        registry.register("s", Schema(record.format('{"name":"a","type":"int"}')))
+        registry.register(":.lab:s", Schema(record.format("")))
+        registry.register(":.lab:t", Schema('["null","R"]', references=(Reference("R", ":.:s", 1),)))
+        assert '"name":"a"' in registry.get_version(":.lab:t", form="resolved").schema.text
+        assert registry.referenced_by("s", 1)
+        assert not registry.referenced_by(":.lab:s", 1)
 
     @pytest.mark.parametrize("subject", ["orders/eu-value", "a b", "ü?#%", ":.:plain", "x" * 1000])
     def test_takes_odd_subject_names(self, registry, subject):
@@ -449,3 +491,17 @@ def test_what_is_no_schema_is_refused(do, text):
 )
 def test_what_is_a_schema_is_checked(text):
     assert MemoryRegistry().check_compatibility("s", Schema(text)).compatible
+
+
+@given(st.text(":.*ab", max_size=12), st.booleans(), st.sampled_from([".", ".a"]))
+def test_a_name_that_is_taken_means_itself(name, whole, context):
+    """Whatever asks for a subject, and however often its name is read, means the same one."""
+    try:
+        found = check_subject(name, whole=whole)
+    except RegistryError:
+        return
+    assert check_subject(found, whole=whole) == found
+    assert (context_of(found), own_name(found)) == (context_of(name), own_name(name))
+    assert qualified(found, ".") == found
+    if name.startswith(":."):
+        assert check_subject(qualified(name, context), whole=whole) == found

@@ -258,3 +258,12 @@ def test_a_file_stays_until_all_is_read(tmp_path, capsys):
     assert main(["registry", "copy", str(path), str(path)]) == 0
     assert capsys.readouterr().out == "6 versions copied\n"
     assert path.read_text() == text
+
+
+def test_a_subject_whose_name_means_another_is_not_copied_as_that():
+    class Listing(MemoryRegistry):
+        def subjects(self, *given, **options):
+            return [":.:s"]
+
+    with pytest.raises(RegistryError, match="its name means s"):
+        list(entries(Listing()))

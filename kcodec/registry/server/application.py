@@ -9,25 +9,28 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kcodec.errors import RegistryError
+from kcodec.registry.base import check_subject
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.access import Access
 from kcodec.registry.server.access_log import log_exchange
 from kcodec.registry.server.answers import Answers
 from kcodec.registry.server.apicurio import APICURIO_ROUTES
+from kcodec.registry.server.bodies import Bodies
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.durations import Durations
 from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
 from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
 from kcodec.registry.server.metrics import CONTENT_TYPE, Metrics
+from kcodec.registry.server.origin import check_host, check_origin
 from kcodec.registry.server.page.app import RegistryPage
 from kcodec.registry.server.request import Request, refuse
-from kcodec.registry.server.roles import ANONYMOUS, Role, User
+from kcodec.registry.server.roles import ANONYMOUS, Role, User, deny
 from kcodec.registry.server.router import Route, Router, Write
 from kcodec.registry.server.settings import ServerSettings
+from kcodec.registry.server.threads import Threads
 from kcodec.registry.server.writer import Writer
 from kcodec.registry.sqlite import SqliteRegistry
 
@@ -36,11 +39,21 @@ __all__ = ["RegistryApplication"]
 #: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
 _TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
 
-#: Where a browser says that a change comes from; other clients say nothing.
-_OWN_SITES = ("", "same-origin", "none")
-
 #: Threads that ask the registry, each by a handle of its own if it is in a file.
 _THREADS = 4
+
+#: Bytes of a body from which it is the work of one thread: what is made of large ones takes much memory and time.
+_LARGE = 256 << 10
+
+#: Bytes of a body that the event loop may work on itself.
+_SMALL = 4 << 10
+
+#: What stands in bodies that cost more than their size tells: other languages than Avro, other schemas. Keys may also
+#: be written with escapes.
+_COSTLY = (b"schemaType", b"references", b"\\u")
+
+#: Seconds that threads have to end what they are at when the server stops.
+_GRACE = 0.2
 
 #: Where people look at the registry.
 _PAGE = "/ui"
@@ -76,14 +89,18 @@ class RegistryApplication:
         self._of_thread = threading.local()
         self._opened = [registry, self._paged]
         self._writer = Writer(writing, self._guarded(writing))
-        self._threads = ThreadPoolExecutor(_THREADS, "registry")
+        self._threads, self._large = Threads(_THREADS, "registry"), Threads(1, "registry-large")
+        # Who asks is found out whatever the others are at.
+        self._users = Threads(2, "registry-users")
+        self._bodies = Bodies(max(self._settings.max_bodies, self._settings.max_body))
         self._metrics = Metrics()
         self._answers = Answers()
-        self._durations = Durations()
+        self._durations, self._durations_of_bodies = Durations(), Durations()
         self._page = RegistryPage(
             self._paged,
             root_path=_PAGE,
             allows=None if self._access is None else self._allows,
+            user=None if self._access is None else lambda scope: current_user.get().name,
             max_body=self._settings.max_body,
             max_schema=self._settings.max_schema,
         )
@@ -98,9 +115,13 @@ class RegistryApplication:
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
             exchange = Exchange(scope, time.perf_counter())
+            # A request that waited behind another on its connection runs in the context of that one.
+            current_user.set(ANONYMOUS)
+            body = self._bodies.body(receive)
             try:
-                await self._exchange(exchange, receive, send)
+                await self._exchange(exchange, body, send)
             finally:
+                body.let_go()
                 seconds = time.perf_counter() - exchange.start
                 self._metrics.count(scope["method"], exchange.route, exchange.status, seconds)
                 if self._settings.access_log:
@@ -110,13 +131,24 @@ class RegistryApplication:
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                self._threads.shutdown()
-                self._writer.close()
-                for registry in self._opened:
-                    registry.close()
+                self._end()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return
+
+    def _end(self) -> None:
+        """End in time, whatever is under way: what has not been answered is left behind."""
+        self._writer.end(_GRACE)
+        self._page.end(_GRACE)
+        for threads in (self._threads, self._large, self._users):
+            threads.end(_GRACE)
+        for registry in self._opened:
+            # Of one that a thread still uses the process will let go.
+            if registry.lock.acquire(blocking=False):
+                try:
+                    registry.close()
+                finally:
+                    registry.lock.release()
 
     async def _exchange(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Answer within the time that there is for it."""
@@ -133,11 +165,11 @@ class RegistryApplication:
             if exchange.phase != "send":
                 await self._send(exchange, send, status, data)
         except asyncio.CancelledError:
-            if not exchange.expired:
-                raise
-            # The connection of a client that does not take its answer is closed, for the answer is not complete.
+            # Of time, or by a server that ends. The connection of a client that does not take its answer is closed, for
+            # the answer is not complete.
             if exchange.phase != "send":
-                status, data = _timed_out(exchange)
+                status, data = _timed_out(exchange) if exchange.expired else _ENDING
+                exchange.expired = True
                 await self._send(exchange, send, status, data)
         finally:
             timer.cancel()
@@ -150,6 +182,7 @@ class RegistryApplication:
             service = _SERVICES.get(path)
             if service is not None and method in ("GET", "HEAD"):
                 return await service(self, exchange)
+            check_host(exchange, self._settings.allowed_hosts)
             is_page = path == _PAGE.encode() or path.startswith(f"{_PAGE}/".encode())
             if not is_page and path == b"/" and "text/html" in exchange.header(b"accept"):
                 exchange.location = f"{_PAGE}/"
@@ -163,20 +196,29 @@ class RegistryApplication:
                 return exchange.status, b""
             route, names, context = _ROUTER.find(method, path)
             exchange.route = route.template
-            if route.method != "GET" and exchange.header(b"sec-fetch-site") not in _OWN_SITES:
+            if route.method != "GET":
                 # What a browser knows of its user is not for other sites.
-                refuse(403, "This request was sent from another site", 403)
-            if route.method in ("POST", "PUT") and not _is_taken(exchange.header(b"content-type")):
+                check_origin(exchange)
+            user = current_user.get()
+            has_body = exchange.has_body or (route.method != "GET" and route.template != "/")
+            if has_body and self._access is not None and not self._access.roles.has_some(user):
+                # Nothing is read of who may do nothing.
+                deny(user, "read", "anything")
+            content_type = exchange.header(b"content-type")
+            if route.method in ("POST", "PUT") and not _is_taken(content_type):
                 refuse(415)
             body = await self._body(exchange, receive)
+            if body and route.method in ("POST", "PUT") and not content_type:
+                # A browser sends such a body to other sites without asking them.
+                refuse(415)
             exchange.phase = "answer"
-            asked = route.method, path, scope["query_string"], body, current_user.get()
+            asked = route.method, path, scope["query_string"], body, user
             state = self._state() if route.lasts else None
             kept = self._answers.find(state, asked)
             if kept is not None:
                 return 200, kept
             request = Request(names, scope["query_string"], body, context, self._settings)
-            found = await self._found(route, request, path)
+            found = await self._found(route, request, asked[:3], state)
             if isinstance(found, Write):
                 result = await self._writer.write(found.change)
                 return (204, b"") if result is None else (200, _json(result))
@@ -191,7 +233,9 @@ class RegistryApplication:
     async def _user(self, authorization: str) -> User:
         assert self._access is not None
         found = self._access.remembered(authorization)
-        return await self._asked(self._access.user, authorization) if found is None else found
+        if found is None:
+            found = await self._asked(self._access.user, authorization, threads=self._users)
+        return found
 
     def _state(self) -> object:
         """Return what an answer to a user depends on beside what was asked; None if it cannot be known now."""
@@ -204,23 +248,30 @@ class RegistryApplication:
         roles, user = self._access.roles, current_user.get()
         if subject is None:
             return roles.has_everywhere(user, action)
-        return roles.has(user, action, subject.removeprefix(":.:"))
+        try:
+            return roles.has(user, action, check_subject(subject, whole=False))
+        except RegistryError:
+            # No subject has this name, as who may do everything is told.
+            return roles.has_everywhere(user, action)
 
     async def _show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
         exchange.route = f"{_PAGE}/"
-        access = self._access if current_user.get() == ANONYMOUS else None
-        if access is not None and not access.roles.has_some(ANONYMOUS):
-            refuse(401, "Unauthorized", 40101)
+        access, user = self._access, current_user.get()
+        if (
+            access is not None
+            and not access.roles.has_some(user)
+            and (user == ANONYMOUS or exchange.has_body)
+        ):
+            deny(user, "read", "anything")
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                if access is not None and message["status"] == 403:
+                if message["status"] == 403 and access is not None and user == ANONYMOUS:
                     message["status"] = 401
-                    message["headers"] = [
-                        *message["headers"],
-                        (b"www-authenticate", access.challenge.encode()),
-                    ]
+                if message["status"] == 401 and access is not None:
+                    challenge = b"www-authenticate", access.challenge.encode()
+                    message["headers"] = [*message["headers"], challenge]
                 exchange.phase, exchange.status = "send", message["status"]
             else:
                 exchange.size += len(message.get("body", b""))
@@ -228,27 +279,41 @@ class RegistryApplication:
 
         await self._page(exchange.scope, receive, sending)
 
-    async def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def _asked(
+        self, function: Callable[..., Any], *arguments: Any, threads: Threads | None = None
+    ) -> Any:
         """Return what a function returns, which may have to wait; it knows who asks."""
         if self._access is not None:
             function = functools.partial(contextvars.copy_context().run, function)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(
+            threads or self._threads, function, *arguments
+        )
 
-    async def _found(self, route: Route, request: Request, path: bytes) -> bytes | Write:
-        """Return what a call answers, or what it still has to write; at once, if that was quick the last time.
+    async def _found(
+        self, route: Route, request: Request, asked: tuple[object, ...], state: object
+    ) -> bytes | Write:
+        """Return what a call answers, or what it still has to write; at once, if it costs little.
 
-        It waits for nobody then: while other threads use a registry in memory, this is one more of them.
+        A change of threads takes some hundred microseconds, more than most calls do; but what takes long in the event
+        loop keeps all waiting. So what is done there has no body, or a small one of Avro alone, and was quick the last
+        time: with the same query, and for a body in the same state of the registry, of which a schema is compared with
+        what is registered. It waits for nobody: while other threads use a registry in memory, this is one more of them.
         """
-        call, size = (route.method, path), len(request.body)
+        size = len(request.body)
+        durations = self._durations
+        if size:
+            durations = self._durations_of_bodies
+            durations.begin(state)
         called = functools.partial(self._called, route, request)
-        if not self._waits and self._durations.is_quick(call, size):
+        if not self._waits and _is_cheap(request) and durations.is_quick(asked, size):
             lock = self._handle[0].lock
             if lock.acquire(blocking=False):
                 try:
-                    return self._durations.measured(call, size, called)
+                    return durations.measured(asked, size, called)
                 finally:
                     lock.release()
-        found: bytes | Write = await self._asked(self._durations.measured, call, size, called)
+        threads = self._large if size > _LARGE else self._threads
+        found: bytes | Write = await self._asked(durations.measured, asked, size, called, threads=threads)
         return found
 
     def _called(self, route: Route, request: Request) -> bytes | Write:
@@ -297,6 +362,8 @@ class RegistryApplication:
             headers.append((b"allow", ", ".join(_ROUTER.methods(exchange.scope["raw_path"])).encode()))
         if status == 401 and self._access is not None:
             headers.append((b"www-authenticate", self._access.challenge.encode()))
+        if status == 503:
+            headers.append((b"retry-after", b"1"))
         if exchange.expired or (exchange.phase == "body" and exchange.has_body):
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
@@ -314,6 +381,7 @@ class RegistryApplication:
         exchange.type = "application/json"
         try:
             await self._asked(self._registry.mode)
+            self._registry.check_file()
         except RegistryError:
             _log.exception("the registry does not answer")
             return 503, b'{"status":"DOWN"}'
@@ -346,6 +414,16 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 def _json(value: Any) -> bytes:
     return _encoder.encode(value).encode(errors="replace")
+
+
+def _is_cheap(request: Request) -> bool:
+    """Return whether what a call costs is bounded by little: no list of schemas, no body that asks for much."""
+    if request.text("format") or len(request.body) > _SMALL:
+        return False
+    return not any(each in request.body for each in _COSTLY)
+
+
+_ENDING = 503, _json({"error_code": 503, "message": "The server is ending"})
 
 
 def _timed_out(exchange: Exchange) -> tuple[int, bytes]:

@@ -3,16 +3,20 @@
 import json
 import time
 from collections.abc import Mapping
+from concurrent.futures import TimeoutError as FutureTimeout
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.server.roles import User
+from kcodec.registry.server.threads import Threads
 
 __all__ = ["Tokens"]
 
@@ -28,10 +32,16 @@ _FRESH, _PAUSE = 300, 30
 #: Seconds by which clocks may differ.
 _LEEWAY = 30
 
+#: Seconds in which keys are fetched, and the bytes that they have.
+_FETCH_SECONDS, _MAX_KEYS = 10, 1 << 20
+
+#: Bits of the keys of RSA: fewer have been broken, or will be.
+_MIN_RSA = 2048
+
 _MAX_TOKEN = 16 << 10
 
 #: What is raised of a token, or of an issuer that answers with anything but keys.
-_FAILED = (jwt.PyJWTError, HTTPException, ValueError, OSError)
+_FAILED = (jwt.PyJWTError, HTTPException, FutureTimeout, ValueError, TypeError, AttributeError, OSError)
 
 _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 
@@ -69,6 +79,7 @@ class Tokens:
         self._keys: dict[str | None, Any] = {}
         self._fetched = self._looked = -float(_FRESH)
         self._lock = fork_safe_lock()
+        self._fetching = Threads(1, "registry-keys")
         try:
             parts = urlsplit(self._place)
         except ValueError as error:
@@ -91,7 +102,10 @@ class Tokens:
         try:
             if len(token) > _MAX_TOKEN:
                 raise jwt.InvalidTokenError("too long")
-            key = self._key(jwt.get_unverified_header(token).get("kid"))
+            name = jwt.get_unverified_header(token).get("kid")
+            if not isinstance(name, str | None):
+                raise jwt.InvalidTokenError("kid is no text")
+            key = self._key(name)
             claims = jwt.decode(
                 token,
                 key,
@@ -106,7 +120,7 @@ class Tokens:
         name, groups = claims[self._user], claims.get(self._groups, [])
         if not isinstance(name, str) or not name:
             raise RegistryError("Unauthorized", 401, 40101)
-        known = groups if isinstance(groups, list) else str(groups).split()
+        known = groups.split() if isinstance(groups, str) else groups if isinstance(groups, list) else ()
         return User(name, frozenset(each for each in known if isinstance(each, str)))
 
     def _key(self, name: str | None) -> Any:
@@ -137,10 +151,28 @@ class Tokens:
 
     def _load(self) -> None:
         if "://" in self._place:
-            keys = jwt.PyJWKClient(self._place, cache_jwk_set=False, timeout=10).get_jwk_set().keys
+            # Each part of an answer may come in time, and the whole never.
+            text = self._fetching.submit(_fetched, self._place).result(_FETCH_SECONDS)
+            keys = jwt.PyJWKSet.from_dict(json.loads(text)).keys
         else:
             try:
                 keys = jwt.PyJWKSet.from_dict(json.loads(Path(self._place).read_text("utf-8"))).keys
             except (OSError, ValueError, jwt.PyJWTError) as error:
                 raise ConfigError(f"{self._place}: not a set of keys: {error}") from None
-        self._keys = {key.key_id: key for key in keys}
+        self._keys = {key.key_id: key for key in keys if _is_for_signatures(key)}
+
+
+def _fetched(place: str) -> bytes:
+    with urlopen(place, timeout=_FETCH_SECONDS) as answer:
+        if urlsplit(answer.url).scheme != urlsplit(place).scheme:
+            raise ValueError(f"{place} leads to {answer.url}")
+        text: bytes = answer.read(_MAX_KEYS + 1)
+    if len(text) > _MAX_KEYS:
+        raise ValueError(f"{place} has more than {_MAX_KEYS} bytes")
+    return text
+
+
+def _is_for_signatures(key: jwt.PyJWK) -> bool:
+    """Return whether an issuer signs with a key, and nobody else can find out how."""
+    size = key.key.key_size if isinstance(key.key, RSAPublicKey) else _MIN_RSA
+    return key.public_key_use in (None, "sig") and size >= _MIN_RSA

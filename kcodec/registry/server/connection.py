@@ -57,11 +57,29 @@ class BoundedProtocol(HttpToolsProtocol):
     _unsent: asyncio.TimerHandle | None = None
     _begins = False
     _head = 0
+    _idle_since = 0.0
 
     def connection_made(self, transport: Any) -> None:
-        """Expect a request."""
+        """Expect a request; of more connections than there may be, the one that has been idle longest is closed."""
         super().connection_made(_JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
+        self._idle_since = self.loop.time()
         self._expect()
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            idle = [
+                each
+                for each in self.connections
+                if isinstance(each, BoundedProtocol) and each.is_idle and each is not self
+            ]
+            if idle:
+                oldest = min(idle, key=lambda each: each._idle_since)
+                oldest.transport.abort()
+                # It is told so later, and counts until then.
+                self.connections.discard(oldest)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is under way."""
+        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
@@ -89,6 +107,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stop()
         self._begins = False
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Be idle, unless another request waits."""
+        super().on_response_complete()
+        self._idle_since = self.loop.time()
 
     def pause_writing(self) -> None:
         """Give a client that does not take its answer some time."""

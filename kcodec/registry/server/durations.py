@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 __all__ = ["Durations"]
@@ -37,7 +38,14 @@ class Durations:
     def __init__(self, longest: float = 0.001, most: int = 10_000) -> None:
         self._longest = longest
         self._most = most
+        self._state: object = None
         self._known: OrderedDict[object, tuple[int, float]] = OrderedDict()
+
+    def begin(self, state: object) -> None:
+        """Forget what was known in another state, or if the state is not known (None)."""
+        if state is None or state != self._state:
+            self._known.clear()
+        self._state = state
 
     def is_quick(self, call: object, size: int) -> bool:
         """Return whether a call was quick the last time, when its body had about as many bytes, or more."""
@@ -50,8 +58,9 @@ class Durations:
         try:
             return function()
         finally:
-            # The last of all from now on; each step alone, for other threads do the same.
+            # The last of all from now on; each step alone, for other threads do the same, and may forget all.
             self._known.pop(call, None)
             self._known[call] = size, time.perf_counter() - start
             if len(self._known) > self._most:
-                self._known.popitem(last=False)
+                with suppress(KeyError):
+                    self._known.popitem(last=False)

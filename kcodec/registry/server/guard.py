@@ -9,6 +9,7 @@ from kcodec.registry.base import (
     RegisteredSchema,
     Schema,
     SubjectVersion,
+    check_schema,
     check_subject,
     context_of,
     context_prefix,
@@ -16,6 +17,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.embedded import EmbeddedRegistry, Registration
+from kcodec.registry.references import needed_subjects
 from kcodec.registry.server.roles import ANONYMOUS, Role, Roles, User, deny
 from kcodec.registry.settings import Config
 
@@ -67,11 +69,19 @@ class GuardedRegistry:
         return self._roles().has_everywhere(current_user.get(), "read")
 
     def _check_schema(self, role: Role, subject: str, schema: Schema) -> None:
-        """Refuse a schema under a subject, or one that refers to what the user may not read."""
+        """Refuse a schema under a subject, or one that needs what the user may not read.
+
+        References are those of the subject that the registry takes it for, which may be of another context.
+        """
         self._check(role, subject)
-        for each in schema.references:
-            if isinstance(each.subject, str) and each.subject:
-                self._check("read", qualified(each.subject, context_of(subject)))
+        if check_schema(schema).references:
+            self._check_needed(schema, context_of(self._registry.meant(subject)))
+
+    def _check_needed(self, schema: Schema, context: str) -> None:
+        """Refuse a schema of a context that needs, directly or not, what the user may not read."""
+        if not self._reads_all:
+            for each in needed_subjects(self._registry, schema, context):
+                self._check("read", each)
 
     def prepare(
         self,
@@ -116,9 +126,13 @@ class GuardedRegistry:
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id: for readers of a subject that has it."""
         self._check_some()
-        found = self._registry.get(schema_id, subject, form=form)
+        found = self._registry.get(schema_id, subject)
         self._check_places(schema_id, subject)
-        return found
+        if not form:
+            return found
+        place = None if subject is None else self._registry.schema_place(schema_id, subject)
+        self._check_needed(found.schema, DEFAULT_CONTEXT if place is None else context_of(place.subject))
+        return self._registry.get(schema_id, subject, form=form)
 
     def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
         """Return where the schema is that is meant by an id and a subject, of what the user may read."""
@@ -134,10 +148,14 @@ class GuardedRegistry:
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID: for readers of a subject that has it."""
         self._check_some()
-        found = self._registry.get_by_guid(guid, form=form)
+        found = self._registry.get_by_guid(guid)
         if not self._reads_all and not self.schema_ids(guid):
             deny(current_user.get(), "read", f"Schema: {guid}")
-        return found
+        if not form:
+            return found
+        # The registry answers with the schema of the first context that has it.
+        self._check_needed(found.schema, self._registry.schema_ids(guid)[0][0])
+        return self._registry.get_by_guid(guid, form=form)
 
     def _check_places(self, schema_id: int, subject: str | None) -> None:
         if self._reads_all:
@@ -175,6 +193,10 @@ class GuardedRegistry:
     ) -> RegisteredSchema:
         """Find a version: for readers."""
         self._check("read", subject)
+        found = self._registry.get_version(subject, version, deleted=deleted)
+        if not form:
+            return found
+        self._check_needed(found.schema, context_of(found.subject or subject))
         return self._registry.get_version(subject, version, deleted=deleted, form=form)
 
     def get_latest_with_metadata(
@@ -248,7 +270,7 @@ class GuardedRegistry:
         self._registry.delete_context(name)
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
-        """Return a configuration: for readers of the subject; that of all for everybody."""
+        """Return a configuration: for readers of the subject; that of all for all who have a role."""
         self._check_some() if subject is None else self._check("read", subject)
         return self._registry.config(subject, default_to_global=default_to_global)
 

@@ -4,9 +4,12 @@ import gc
 import json
 import logging
 import os
+import socket
 import ssl
 import sys
 import tempfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +30,14 @@ __all__ = ["application", "options", "serve"]
 #: Where workers find the settings.
 _VARIABLE = "KCODEC_REGISTRY_SERVER"
 
+#: Where nobody listens but this machine.
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
 #: Seconds that requests have to end after a signal to stop.
-_GRACE = 10
+_GRACE = 2
+
+#: The status of a server that could not start, as uvicorn has it.
+_NOT_STARTED = 3
 
 #: Objects after which the collector of garbage looks for cycles.
 _YOUNG_OBJECTS = 50_000
@@ -71,13 +80,35 @@ def serve(settings: ServerSettings) -> None:
     # What is wrong is told here once, rather than by each worker.
     if settings.access is not None:
         Access(settings.access)
+    _make_file(settings.url)
     _opened(settings).close()
     _check_tls(settings)
+    if not settings.allowed_hosts and settings.access is None and settings.host in _THIS_MACHINE:
+        # Here everybody may do everything: no site may lead a browser here by a name of its own.
+        settings = replace(settings, allowed_hosts=(*_THIS_MACHINE, "[::1]"))
     os.environ[_VARIABLE] = settings.json
     with tempfile.TemporaryDirectory(prefix="kcodec-metrics-") as folder:
         if settings.workers > 1:
             os.environ[SHARED] = folder
+        _run(settings)
+
+
+def _run(settings: ServerSettings) -> None:
+    if settings.workers > 1:
         uvicorn.run(f"{__name__}:application", factory=True, workers=settings.workers, **options(settings))
+        return
+    # As uvicorn does it, but for the socket: it is there before the application says where it is served.
+    config = uvicorn.Config(f"{__name__}:application", factory=True, **options(settings))
+    server = uvicorn.Server(config)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        bound = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise ConfigError(f"{settings.host}:{settings.port}: {error}") from None
+    with suppress(KeyboardInterrupt), bound:
+        server.run(sockets=[bound])
+    if not server.started:
+        sys.exit(_NOT_STARTED)
 
 
 def application() -> RegistryApplication:
@@ -96,6 +127,14 @@ def application() -> RegistryApplication:
     scheme = "https" if settings.certificate else "http"
     _log.info("%s at %s://%s:%d", settings.url, scheme, settings.host, settings.port)
     return made
+
+
+def _make_file(url: str) -> None:
+    """Make the file of a registry, if there is none, for its owner alone; SQLite's files beside it are as it is."""
+    path = url.removeprefix("sqlite:///")
+    if path != url:
+        with suppress(OSError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _opened(settings: ServerSettings) -> EmbeddedRegistry:

@@ -1,6 +1,7 @@
 """What a client asks of the server: the parts of its path, its query, its body."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal, NoReturn
@@ -24,8 +25,14 @@ _STATUS_TEXTS = {
     408: "Request Timeout",
     413: "Request Entity Too Large",
     415: "Unsupported Media Type",
+    421: "Misdirected Request",
     503: "Service Unavailable",
 }
+
+#: Characters that a body may have beside its texts, and texts: a value of two characters takes some hundred bytes.
+_MAX_FRAME, _MAX_TEXTS = 1 << 20, 50_000
+
+_TEXT = re.compile(r'"[^"]*(?:"|\Z)')
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -142,8 +149,11 @@ class Request:
     def json(self) -> dict[str, Any]:
         """The body, an object of JSON."""
         try:
+            text = self.body.decode(json.detect_encoding(self.body), "surrogatepass")
+            if len(text) > _MAX_FRAME:
+                _check_frame(text)
             # As `json.loads` reads bytes, which makes a new decoder for each text.
-            found = _decoder.decode(self.body.decode(json.detect_encoding(self.body), "surrogatepass"))
+            found = _decoder.decode(text)
         except (ValueError, RecursionError):
             refuse(400, "The body of the request is not JSON" if self.body else "The request has no body")
         if not isinstance(found, dict):
@@ -192,6 +202,20 @@ class Request:
         if found is None or found not in _INT32:
             refuse(404)
         return found
+
+
+def _check_frame(text: str) -> None:
+    """Refuse a large body of many values, which would take far more memory than it has bytes; a schema is one text."""
+    plain = text.replace("\\\\", "").replace('\\"', "")
+    rest = len(plain)
+    for number, found in enumerate(_TEXT.finditer(plain)):
+        rest -= found.end() - found.start()
+        if number > _MAX_TEXTS:
+            break
+    else:
+        if rest <= _MAX_FRAME:
+            return
+    refuse(413, "The body of the request has too many values: only its texts may be large")
 
 
 def version_named(name: str) -> int | Literal["latest"]:

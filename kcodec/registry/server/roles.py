@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.base import GLOBAL_CONTEXT, context_of
 
 __all__ = ["ANONYMOUS", "Grant", "Role", "Roles", "User", "deny"]
 
@@ -118,7 +119,13 @@ class Roles:
         object.__setattr__(self, "_subjects", lru_cache(1000)(self._pattern))
 
     def has(self, user: User, role: Role, subject: str) -> bool:
-        """Return whether a user has a role for a subject."""
+        """Return whether a user has a role for a subject, or a context.
+
+        What is set in the context ``.__GLOBAL`` holds in all others: who may do something there may do so everywhere.
+        All who have a role may read it, as they may what the registry is set to.
+        """
+        if context_of(subject) == GLOBAL_CONTEXT:
+            return self.has_some(user) if role == "read" else self.has_everywhere(user, role)
         pattern = self._subjects(user, role)
         return pattern is not None and pattern.match(subject) is not None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from kcodec.errors import RegistryError
 from kcodec.registry.base import ALL_CONTEXTS, context_prefix
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request, refuse
@@ -84,7 +85,7 @@ class Router:
         Raises
         ------
         RegistryError
-            400, 404 or 405.
+            400, 404, 405, or 422 of a context that cannot be.
         """
         node, values, context = self._node(raw_path)
         found = node.routes.get("GET" if method == "HEAD" else method)
@@ -99,7 +100,7 @@ class Router:
         Raises
         ------
         RegistryError
-            400 or 404.
+            400, 404, or 422 of a context that cannot be.
         """
         routes = self._node(raw_path)[0].routes
         return sorted([*routes, "HEAD"] if "GET" in routes else routes)
@@ -137,7 +138,9 @@ class Router:
 
 def _in_context(name: str, steps: list[str]) -> tuple[str, list[str]]:
     """Return what subjects of a context begin with, and a path within it with whole names of subjects."""
-    own = name.strip(":")
+    own = name.removeprefix(":").removesuffix(":")
+    if ":" in own:
+        raise RegistryError(f"The specified context {name!r} has a colon in its name.", 422, 42208)
     own = own if own.startswith(".") else f".{own}"
     prefix = context_prefix(own)
     place = 1 if steps[0] in ("config", "mode") else steps.index("subjects") + 1 if "subjects" in steps else 0

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from kcodec.errors import ConfigError
 
@@ -13,6 +13,7 @@ __all__ = ["ServerSettings"]
 _BOUNDS = (
     ("port", 0, 65535),
     ("max_body", 1, math.inf),
+    ("max_bodies", 1, math.inf),
     ("max_schema", 1, math.inf),
     ("max_references", 0, math.inf),
     ("max_connections", 1, math.inf),
@@ -39,8 +40,13 @@ class ServerSettings:
         Files in PEM for TLS, and what the key is encrypted with.
     client_authority : str or None
         Certificates in PEM: clients then need one that these have signed.
+    allowed_hosts : tuple of str
+        Names, without a port and in lower case, by which clients may call the server; none stands for any.
     max_body : int
         Bytes that the body of a request may have.
+    max_bodies : int
+        Bytes that the bodies of all requests under way may have in a worker, beside the first 64 KiB of each; further
+        ones are answered with 503. One body that `max_body` allows always has room alone.
     max_schema : int
         Characters that a schema's text may have.
     max_references : int
@@ -62,9 +68,11 @@ class ServerSettings:
     access: str | None = None
     certificate: str | None = None
     key: str | None = None
-    key_password: str | None = None
+    key_password: str | None = field(default=None, repr=False)
     client_authority: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
     max_body: int = 16 << 20
+    max_bodies: int = 32 << 20
     max_schema: int = 8 << 20
     max_references: int = 1000
     max_connections: int = 1000
@@ -73,6 +81,8 @@ class ServerSettings:
     access_log: bool = True
 
     def __post_init__(self) -> None:
+        # A list, as JSON has it.
+        object.__setattr__(self, "allowed_hosts", tuple(each.lower() for each in self.allowed_hosts))
         scheme = self.url.partition("://")[0]
         if scheme not in ("sqlite", "memory"):
             raise ConfigError(f"a server serves sqlite:///file or memory://scope, not {scheme}://")

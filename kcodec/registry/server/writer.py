@@ -3,11 +3,11 @@
 import asyncio
 import contextvars
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.guard import ServedRegistry
+from kcodec.registry.server.threads import Threads
 
 __all__ = ["Writer"]
 
@@ -33,7 +33,7 @@ class Writer:
     def __init__(self, registry: EmbeddedRegistry, served: ServedRegistry) -> None:
         self._registry = registry
         self._served = served
-        self._thread = ThreadPoolExecutor(1, "registry-writer")
+        self._thread = Threads(1, "registry-writer")
         self._waiting: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -48,10 +48,13 @@ class Writer:
             self._task = loop.create_task(self._run())
         return await done
 
-    def close(self) -> None:
-        """Await the change that is under way, and close the registry."""
-        self._thread.shutdown()
-        self._registry.close()
+    def end(self, seconds: float) -> None:
+        """Await the change that is under way for some seconds, and close the registry.
+
+        One that takes longer is not made: nobody was told that it was.
+        """
+        if self._thread.end(seconds):
+            self._registry.close()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

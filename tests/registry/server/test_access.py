@@ -3,11 +3,14 @@
 import base64
 import hashlib
 import hmac
+import io
 import json
+import re
 import threading
 import time
 from http.client import IncompleteRead
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import quote
 
 import jwt
 import pytest
@@ -15,8 +18,8 @@ from asked import Asked
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from kcodec.errors import ConfigError
-from kcodec.registry import Reference, Schema
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.server import access, bearer
 from kcodec.registry.server.calls import ROUTES
@@ -146,6 +149,157 @@ class TestUsers:
             access.Access(str(tmp_path / "none.json"))
 
 
+class TestOfWhomNothingIsRead:
+    @pytest.mark.parametrize("user", [None, "nobody"])
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("POST", "/subjects/orders-value/versions"),
+            ("POST", "/compatibility/subjects/orders-value/versions"),
+            ("PUT", "/config"),
+            ("GET", "/"),
+            ("POST", "/ui/check"),
+        ],
+    )
+    def test_who_has_no_role(self, ask, user, method, path):
+        read = []
+
+        async def receive():
+            read.append(1)
+            return {"type": "http.request", "body": b"{}"}
+
+        status = []
+
+        async def send(message):
+            status.append(message.get("status"))
+
+        headers = {"content-length": "2", "content-type": "application/json", **(basic(user) if user else {})}
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "client": None,
+        }
+        ask.loop.run_until_complete(ask.application(scope, receive, send))
+        assert status[0] == (401 if user is None else 403)
+        assert not read
+
+
+class TestPagesOfAnonymousReaders:
+    @pytest.fixture
+    def asked(self, ask, file):
+        grants = [{"role": "read", "anonymous": True}, {"role": "admin", "users": ["root"]}]
+        asked = Asked(ask.registry, access=file(grants=grants))
+        yield asked
+        asked.stop()
+
+    def test_they_can_sign_in(self, asked):
+        page = asked("GET", "/ui/")
+        assert (page.status, b'href="login"' in page.data) == (200, True)
+        answer = asked("GET", "/ui/login")
+        assert answer.status == 401
+        assert answer.headers["www-authenticate"] == 'Basic realm="kcodec"'
+        assert asked("GET", "/ui/login", headers=basic("root", "wrong")).status == 401
+        answer = asked("GET", "/ui/login", headers=basic("root"))
+        assert (answer.status, answer.headers["location"]) == (303, "./")
+
+    def test_they_see_who_they_are_and_can_leave(self, asked):
+        page = asked("GET", "/ui/", headers=basic("root"))
+        assert b'root <a href="logout?user=root">' in page.data
+        assert b'href="login"' not in page.data
+        answer = asked("GET", "/ui/logout?user=root", headers=basic("root"))
+        assert answer.status == 401
+        assert answer.headers["www-authenticate"] == 'Basic realm="kcodec"'
+        # With another name, or none, one goes on.
+        for headers in ({}, basic("reader")):
+            assert asked("GET", "/ui/logout?user=root", headers=headers).status == 303
+
+
+class TestWhatIsResolved:
+    """What a role may not read is not read by way of an alias, a reference or a form either."""
+
+    RECORD = '{{"type":"record","name":"{}","fields":[{{"name":"{}","type":"{}"}}]}}'
+
+    @pytest.fixture
+    def asked(self, ask, file):
+        registry = ask.registry
+        registry.register(":.sec:bob-pay", Schema(self.RECORD.format("Pay", "iban", "string")))
+        registry.register(":.sec:open", INT)
+        registry.set_config(Config("NONE"), ":.sec:open")
+        registry.register("bob-pay", Schema(self.RECORD.format("Pay", "mine", "int")))
+        registry.set_config(Config(alias=":.sec:open"), "bob-al")
+        registry.register("hidden-pay", Schema(self.RECORD.format("Hidden", "iban", "string")))
+        reference = Reference("Hidden", "hidden-pay", 1)
+        registry.register("bob-t", Schema(self.RECORD.format("T", "h", "Hidden"), references=(reference,)))
+        asked = Asked(
+            registry, access=file(grants=[{"role": "write", "users": ["shop"], "subjects": ["bob-*"]}])
+        )
+        yield asked
+        asked.stop()
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/subjects/{}/versions",
+            "/subjects/{}",
+            "/compatibility/subjects/{}/versions/latest?verbose=true",
+        ],
+    )
+    def test_references_are_those_of_the_context_that_is_meant(self, asked, path):
+        reference = {"name": "Pay", "subject": "bob-pay", "version": 1}
+        body = {"schema": self.RECORD.format("W", "p", "Pay"), "references": [reference]}
+        answer = asked("POST", path.format("bob-al"), body, basic("shop"))
+        assert answer.fault == (403, 40301, "User shop is denied operation read on Subject: :.sec:bob-pay")
+        assert asked("POST", path.format("bob-x"), body, basic("shop")).status in (200, 404)
+
+    def test_references_of_references(self, asked):
+        shop, found = basic("shop"), asked.registry.get_version("bob-t")
+        assert asked("GET", "/subjects/bob-t/versions/1", headers=shop).status == 200
+        assert asked("GET", f"/schemas/ids/{found.id}", headers=shop).status == 200
+        for path in (
+            "/subjects/bob-t/versions/1?format=resolved",
+            "/subjects/bob-t/versions/1/schema?format=resolved",
+            f"/schemas/ids/{found.id}?format=resolved",
+            f"/schemas/ids/{found.id}/schema?format=resolved",
+            f"/schemas/ids/{found.id}?format=resolved&subject=bob-t",
+            f"/schemas/guids/{found.guid}?format=resolved",
+            f"/apis/registry/v3/ids/contentIds/{found.id}?references=DEREFERENCE",
+            "/ui/version?subject=bob-t&version=1&form=resolved",
+            "/ui/text?subject=bob-t&version=1&form=resolved",
+            "/ui/compare?subject=bob-t&from=1&to=1",
+        ):
+            answer = asked("GET", path, headers=shop)
+            assert (answer.status, b"iban" in answer.data) == (403, False), path
+        page = asked("GET", "/ui/version?subject=bob-t&version=1", headers=shop)
+        assert page.status == 200
+        assert b"form=resolved" not in page.data
+        reference = {"name": "T", "subject": "bob-t", "version": 1}
+        body = {"schema": '["null","T"]', "references": [reference]}
+        assert asked("POST", "/subjects/bob-u/versions", body, shop).status == 403
+
+    def test_pages_say_the_same_of_what_is_hidden_and_of_nothing(self, asked):
+        shop, found = basic("shop"), asked.registry.get_version("hidden-pay")
+
+        def got(path):
+            answer = asked("GET", path, headers=shop)
+            return answer.status, answer.data, answer.headers.get("location")
+
+        missing = "00000000-0000-0000-0000-000000000000"
+        known = asked.registry.get_version("bob-pay").id
+        assert got(f"/ui/find?q={known}")[2] == f"schema?id={known}"
+        assert got(f"/ui/find?q={found.id}")[2] == f"subjects?q={found.id}"
+        for template in ("/ui/schema?guid={}", "/ui/schema?id={}"):
+            hidden, none = (found.guid, missing) if "guid" in template else (found.id, 999)
+            told = [got(template.format(each))[:2] for each in (hidden, none)]
+            assert told[0][0] == 403
+            assert re.sub(rb'name="token" value="[^"]*"', b"", told[0][1]) == re.sub(
+                rb'name="token" value="[^"]*"', b"", told[1][1]
+            )
+
+
 class TestRoles:
     @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.template}")
     def test_nothing_is_open(self, ask, route):
@@ -175,6 +329,25 @@ class TestRoles:
         assert ask("GET", "/contexts", headers=basic("owner")).json == ["."]
         listed = ask("GET", "/schemas?subjectPrefix=:*:", headers=shop).json
         assert {each["subject"] for each in listed} == {":.lab:x", "common", "orders-value"}
+
+    def test_a_grant_on_other_contexts_is_none_on_what_holds_for_all(self, ask, file):
+        grants = [{"role": "admin", "users": ["owner"], "subjects": [":.*"]}]
+        asked = Asked(ask.registry, access=file(grants=grants))
+        owner = basic("owner")
+        for subject in ("hidden", ":.::.:hidden", ":.:hidden", ":.__GLOBAL:", ":.__GLOBAL", ":.", ":.:"):
+            place = quote(subject, safe="")
+            for method, path, body in (
+                ("POST", f"/subjects/{place}/versions", {"schema": '"int"'}),
+                ("PUT", f"/config/{place}", {"compatibility": "NONE"}),
+                ("PUT", f"/mode/{place}", {"mode": "READONLY"}),
+                ("DELETE", f"/subjects/{place}", None),
+            ):
+                assert asked(method, path, body, owner).status in (403, 422), (method, path)
+        assert asked("PUT", "/config/:.lab:", {"compatibility": "NONE"}, owner).status == 200
+        assert asked("GET", "/config/:.__GLOBAL:", headers=owner).status == 200
+        assert ask.registry.subjects() == [":.lab:x", "common", "hidden", "orders-value"]
+        assert ask.registry.config().compatibility == "BACKWARD"
+        asked.close()
 
     def test_reading(self, ask):
         shop = basic("shop")
@@ -394,23 +567,79 @@ class TestTokens:
         assert asked("GET", "/subjects", headers=sent(new)).status == 200
         assert asked("GET", "/subjects", headers=sent(token(key, "three"))).status == 401
 
+    def test_groups_that_are_none(self, ask, file, keys, key):
+        settings = {"jwks": keys, "issuer": ISSUER, "audience": AUDIENCE}
+        grants = [{"role": "read", "groups": ["None", "5", "True", "{}"]}]
+        asked = Asked(ask.registry, access=file(tokens=settings, grants=grants))
+        for groups in (None, 5, True, {}):
+            body = {
+                "iss": ISSUER,
+                "aud": AUDIENCE,
+                "sub": "anna",
+                "exp": int(time.time()) + 60,
+                "groups": groups,
+            }
+            text = jwt.encode(body, key, "RS256", headers={"kid": "one"})
+            assert asked("GET", "/subjects", headers=sent(text)).status == 403
+        assert asked("GET", "/subjects", headers=sent(token(key, groups="5 6"))).status == 200
+        asked.stop()
+
+    @pytest.mark.parametrize("kid", [["one"], {"a": 1}, 5])
+    def test_a_name_of_a_key_that_is_no_text(self, tokens, key, kid):
+        head = {"alg": "RS256", "typ": "JWT", "kid": kid}
+        _, *rest = token(key).split(".")
+        encoded = base64.urlsafe_b64encode(json.dumps(head).encode()).decode().rstrip("=")
+        assert tokens("GET", "/subjects", headers=sent(".".join([encoded, *rest]))).fault[:2] == (401, 40101)
+
+    @pytest.mark.filterwarnings("ignore:The RSA key")
+    @pytest.mark.parametrize(
+        ("bits", "use", "status"), [(1024, "sig", 401), (2048, "enc", 401), (2048, "sig", 200)]
+    )
+    def test_keys_that_are_not_for_signatures(self, ask, file, tmp_path, bits, use, status):
+        key = rsa.generate_private_key(65537, bits)
+        path = tmp_path / "others.json"
+        path.write_text(json.dumps({"keys": [{**published(key), "use": use}]}))
+        settings = {"jwks": str(path), "issuer": ISSUER, "audience": AUDIENCE}
+        asked = Asked(ask.registry, access=file(tokens=settings))
+        assert asked("GET", "/subjects", headers=sent(token(key))).status == status
+        asked.stop()
+
+    def test_keys_that_come_for_ever(self, monkeypatch):
+        monkeypatch.setattr(bearer, "_FETCH_SECONDS", 0.1)
+        monkeypatch.setattr(bearer, "_fetched", lambda place: threading.Event().wait(60))
+        settings = {"jwks": "https://issuer.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
+        with pytest.raises(RegistryError, match="Unauthorized"):
+            bearer.Tokens(settings).user(jwt.encode({}, "x" * 32, headers={"kid": "one"}))
+
+    def test_keys_that_are_too_many(self, monkeypatch):
+        monkeypatch.setattr(bearer, "_MAX_KEYS", 10)
+        answer = io.BytesIO(b" " * 11)
+        answer.url = "https://issuer.example/keys"
+        monkeypatch.setattr(bearer, "urlopen", lambda place, timeout: answer)
+        with pytest.raises(ValueError, match="more than 10 bytes"):
+            bearer._fetched(answer.url)
+        answer = io.BytesIO(b" ")
+        answer.url = "http://issuer.example/keys"
+        with pytest.raises(ValueError, match="leads to"):
+            bearer._fetched("https://issuer.example/keys")
+
     def test_an_issuer_that_does_not_answer_is_not_asked_each_time(self, ask, file, key, monkeypatch):
         tried, failing = [], []
 
-        def get_jwk_set(self):
-            tried.append(self.uri)
+        def fetched(place):
+            tried.append(place)
             if failing:
                 raise failing[-1]
-            return jwt.PyJWKSet.from_dict({"keys": [published(key)]})
+            return json.dumps({"keys": [published(key)]}).encode()
 
-        monkeypatch.setattr(jwt.PyJWKClient, "get_jwk_set", get_jwk_set)
+        monkeypatch.setattr(bearer, "_fetched", fetched)
         settings = {"jwks": "https://issuer.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
         asked = Asked(ask.registry, access=file(tokens=settings))
         assert asked("GET", "/subjects", headers=sent(token(key))).status == 200
         monkeypatch.setattr(bearer, "_FRESH", 0)
         monkeypatch.setattr(bearer, "_PAUSE", 0)
         for failure in (
-            jwt.PyJWKClientConnectionError("no answer"),
+            TimeoutError("no answer"),
             json.JSONDecodeError("a page", "<html>", 0),
             OSError("gone"),
             IncompleteRead(b""),

@@ -20,6 +20,8 @@ from kcodec.registry.server.access_log import logger
 from kcodec.registry.server.apicurio import APICURIO_ROUTES
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.durations import Durations
+from kcodec.registry.server.guard import current_user
+from kcodec.registry.server.roles import User
 from kcodec.registry.sqlite import SqliteRegistry
 
 
@@ -61,7 +63,8 @@ class TestTypes:
             ("application/json", 200),
             ("application/json; charset=utf-8", 200),
             ("application/octet-stream", 200),
-            ("", 200),
+            ("", 415),
+            (None, 415),
             ("application/x-www-form-urlencoded", 415),
             ("text/plain", 415),
         ],
@@ -73,9 +76,140 @@ class TestTypes:
 
 def test_other_sites_change_nothing(ask):
     for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
-        headers = {"sec-fetch-site": site, "content-type": ""}
+        headers = {"sec-fetch-site": site}
         assert ask("POST", "/subjects/s/versions", {"schema": '"int"'}, headers).status == status
         assert ask("GET", "/subjects", headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "null"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://registry:8082"}, 403),
+        ({"origin": "http://[", "host": "["}, 403),
+        ({"origin": "http://registry:8081", "host": None}, 403),
+        ({"origin": "http://registry:8081"}, 200),
+        ({"origin": "HTTP://Registry:8081"}, 200),
+        # A proxy may have changed the name; this header a page cannot.
+        ({"origin": "https://schemas.example", "sec-fetch-site": "same-origin"}, 200),
+        ({}, 200),
+    ],
+)
+def test_a_change_comes_from_here_or_from_no_browser(ask, headers, status):
+    headers = {"host": "registry:8081", **headers}
+    for method, path, body in (
+        ("PUT", "/config", {"compatibility": "NONE"}),
+        ("POST", "/subjects/s/versions", {"schema": '"int"'}),
+        ("DELETE", "/subjects/s", None),
+    ):
+        assert ask(method, path, body, headers).status == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost", 200), ("LOCALHOST:8081", 200), ("127.0.0.1:8081", 200), ("[::1]:8081", 200)),
+        *(("[::1]", 200), (None, 200)),
+        *(("evil.example", 421), ("localhost.evil.example:8081", 421), ("localhost:8081:1", 421)),
+    ],
+)
+def test_names_of_the_server(host, status):
+    ask = Asked(allowed_hosts=["localhost", "127.0.0.1", "[::1]"])
+    for path in ("/subjects", "/ui/"):
+        assert ask("GET", path, headers={"host": host}).status == status
+    assert ask("GET", "/health/live", headers={"host": host}).status == 200
+    ask.stop()
+
+
+def test_the_user_of_a_request_is_not_that_of_the_one_before(tmp_path, monkeypatch):
+    """A request that waits behind another one on its connection begins in the context of that."""
+    ask, lines = Asked(access_log=True), []
+    monkeypatch.setattr(logger, "handle", lambda record: lines.append(json.loads(record.msg)))
+    monkeypatch.setattr(logger, "isEnabledFor", lambda level: True)
+
+    async def second():
+        current_user.set(User("anna"))
+        await asyncio.create_task(ask.sent("GET", "/health/live"))
+
+    ask.loop.run_until_complete(second())
+    assert [each.get("user") for each in lines] == [None]
+
+
+class TestBodies:
+    def test_all_under_way_have_one_budget(self):
+        ask = Asked(max_body=200_000, max_bodies=200_000)
+
+        async def meanwhile():
+            first, second = asyncio.Event(), asyncio.Event()
+            filler = b" " * 150_000
+
+            async def sent(begun, ended):
+                """A request that waits in the middle of its body."""
+                scope = self.scope(len(filler) * 2)
+                parts, answer = [filler, b"x"], []
+
+                async def receive():
+                    if len(parts) == 1:
+                        begun.set()
+                        await ended.wait()
+                    part = parts.pop(0)
+                    return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+                async def send(message):
+                    answer.append(message)
+
+                await ask.application(scope, receive, send)
+                return answer[0]
+
+            ended = asyncio.Event()
+            waiting = [asyncio.create_task(sent(each, ended)) for each in (first, second)]
+            await asyncio.gather(first.wait(), second.wait())
+            third = await sent(asyncio.Event(), ended)
+            # Small ones are taken meanwhile.
+            small = await ask.sent("POST", "/subjects/s/versions", {"schema": '"int"'})
+            ended.set()
+            first_answers = await asyncio.gather(*waiting)
+            fourth = await sent(asyncio.Event(), ended)
+            return third, small, first_answers, fourth
+
+        third, small, others, fourth = ask.loop.run_until_complete(meanwhile())
+        assert third["status"] == 503
+        assert (b"retry-after", b"1") in third["headers"]
+        assert small.status == 200
+        assert [each["status"] for each in (*others, fourth)] == [400, 400, 400]
+        ask.stop()
+
+    def scope(self, length):
+        return {
+            "type": "http",
+            "method": "POST",
+            "path": "/subjects/s/versions",
+            "raw_path": b"/subjects/s/versions",
+            "query_string": b"",
+            "headers": [(b"content-type", TYPE.encode()), (b"host", b"x")],
+            "client": None,
+        }
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[" + "[]," * 600_000 + "[]]",
+            '{"a":[' + '"",' * 600_000 + '""]}',
+            '{"a":"' + '\\"' * 600_000 + '","b":[' + "1," * 600_000 + "1]}",
+            '"' * 1_500_001,
+        ],
+        ids=["lists", "texts", "escapes", "quotes"],
+    )
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+    def test_many_values_are_refused_before_they_are_made(self, ask, text, encoding):
+        answer = ask("POST", "/subjects/s/versions", text.encode(encoding))
+        assert answer.fault[:2] == (413, 413)
+
+    def test_a_large_text_is_one_value(self, ask):
+        doc = '\\"[],' * 300_000
+        text = json.dumps({"type": "int", "doc": doc})
+        assert ask("POST", "/subjects/s/versions", {"schema": text}).status == 200
 
 
 class TestBounds:
@@ -355,7 +489,7 @@ class Placed(SqliteRegistry):
 def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
     # However slow the machine is.
-    monkeypatch.setattr(ask.application, "_durations", Durations(1.0))
+    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(1.0))
     ask.register("s")
     texts = [json.dumps({"type": "int", "doc": "x" * size}) for size in (10, 20, 1000, 1010, 1020, 1030)]
     for text in texts:
@@ -366,10 +500,38 @@ def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
     assert Placed.at_once == [False, True, False, True, True, False]
 
 
+def test_a_body_that_costs_more_than_its_size_tells_is_for_a_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(Placed, "at_once", [])
+    ask = Asked(Placed(str(tmp_path / "schemas.db")))
+    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(60.0))
+    ask.register("s")
+    path = "/subjects/s/versions/latest"
+
+    def check(number, **more):
+        body = {"schema": '"int"', "number": number, "pad": " " * 1000, **more}
+        assert ask("POST", f"/compatibility{path}", body).status in (200, 422)
+
+    for number in range(2):
+        check(number)
+    assert Placed.at_once == [False, True]
+    # Other languages, references, much text, a key that is written with escapes.
+    check(2, schemaType="JSON", schema="{}")
+    check(3, references=[])
+    check(4, pad=" " * 5000)
+    check(5, schema='"int"\u00e9')
+    assert Placed.at_once[2:] == [False] * 4
+    # What is compared with may be another schema now.
+    ask.register("t")
+    for number in range(6, 8):
+        check(number)
+    assert Placed.at_once[6:] == [False, True]
+    ask.stop()
+
+
 def test_memory_that_a_thread_uses_is_not_waited_for(monkeypatch):
     registry, at_once = MemoryRegistry(), []
     ask = Asked(registry)
-    monkeypatch.setattr(ask.application, "_durations", Durations(20.0))
+    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(20.0))
     ask.register("s")
 
     def noted(*given, **options):
@@ -408,7 +570,7 @@ def test_no_file_that_others_wait_for_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(Placed, "write_ahead", lambda self: False)
     monkeypatch.setattr(Placed, "at_once", [])
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
-    monkeypatch.setattr(ask.application, "_durations", Durations(1.0))
+    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(1.0))
     ask.register("s")
     for size in (10, 11):
         body = {"schema": json.dumps({"type": "int", "doc": "x" * size})}

@@ -31,10 +31,11 @@ from kcodec.registry.server.settings import ServerSettings
 from kcodec.registry.sqlite import SqliteRegistry
 
 
-def asked(url, method="GET", body=None, context=None):
+def asked(url, method="GET", body=None, context=None, headers=None):
     """Return the status and the JSON of an answer."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    given = {"Content-Type": "application/json", **(headers or {})}
+    request = urllib.request.Request(url, data, given, method=method)
     try:
         with urllib.request.urlopen(request, timeout=30, context=context) as answer:
             return answer.status, json.load(answer)
@@ -103,6 +104,7 @@ def test_the_first_day(tmp_path):
         server.stop()
     # One file, with nothing beside it.
     assert sorted(os.listdir(tmp_path)) == ["log", "schemas.db"]
+    assert (tmp_path / "schemas.db").stat().st_mode & 0o777 == 0o600
     assert SqliteRegistry(str(tmp_path / "schemas.db")).subjects() == ["s"]
     log = (tmp_path / "log").read_text()
     assert "sqlite:///schemas.db at http://127.0.0.1" in log
@@ -122,8 +124,23 @@ def test_a_port_that_is_taken(tmp_path):
             text=True,
         )
     assert run.returncode
-    assert "address already in use" in run.stderr
+    assert "address already in use" in run.stderr.lower()
     assert "Traceback" not in run.stderr
+    # Nothing is said to be served there.
+    assert " at http" not in run.stderr
+
+
+def test_a_file_that_is_gone_is_not_healthy(tmp_path):
+    with command(tmp_path) as server:
+        assert asked(f"{server.url}/subjects/s/versions", "POST", {"schema": '"int"'})[0] == 200
+        (tmp_path / "schemas.db").rename(tmp_path / "elsewhere.db")
+        assert asked(f"{server.url}/health") == (503, {"status": "DOWN"})
+        # What was answered would be lost.
+        status, answer = asked(f"{server.url}/subjects/t/versions", "POST", {"schema": '"int"'})
+        assert (status, answer["error_code"]) == (500, 50001)
+        (tmp_path / "elsewhere.db").rename(tmp_path / "schemas.db")
+        assert asked(f"{server.url}/health")[0] == 200
+        server.stop()
 
 
 class Writers:
@@ -251,6 +268,17 @@ def received(connection):
 
 
 class TestConnections:
+    def test_idle_ones_make_room(self, served):
+        """Of more connections than there may be, those that ask nothing are closed, the oldest first."""
+        host = served.rpartition("/")[2].encode()
+        idle = [connected(served) for _ in range(70)]
+        with connected(served) as asking:
+            asking.sendall(b"GET /subjects HTTP/1.1\r\nHost: %b\r\n\r\n" % host)
+            assert asking.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        assert received(idle[0]) == b""
+        for each in idle:
+            each.close()
+
     def test_those_that_say_nothing_are_closed(self, served, monkeypatch):
         monkeypatch.setattr(connection, "_HEAD_SECONDS", 0.2)
         for sent in (b"", b"GET /subjects HT", b"GET /subjects HTTP/1.1\r\nHost: x\r\n"):
@@ -363,11 +391,16 @@ class TestConnections:
         assert asked(f"{served}/subjects") == (200, [])
 
     def test_too_many(self, served):
-        idle = [connected(served) for _ in range(60)]
+        busy = [connected(served) for _ in range(49)]
+        for each in busy:
+            each.sendall(
+                b"POST /subjects/s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
+            )
+            assert each.recv(100).startswith(b"HTTP/1.1 100 ")
         with connected(served) as late:
             late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert received(late).startswith(b"HTTP/1.1 503 ")
-        for each in idle:
+        for each in busy:
             each.close()
         end = time.monotonic() + 5
         status = 503
@@ -523,6 +556,38 @@ def test_passwords_are_hashed_for_the_file():
         text=True,
     )
     assert is_password("secret", run.stdout.strip())
+
+
+class TestPasswordsOfATerminal:
+    @pytest.fixture(autouse=True)
+    def terminal(self, monkeypatch):
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+
+    def given(self, monkeypatch, *answers):
+        waiting = list(answers)
+
+        def getpass(prompt=""):
+            if not waiting:
+                raise EOFError
+            return waiting.pop(0)
+
+        monkeypatch.setattr("getpass.getpass", getpass)
+        return main(["registry", "password"])
+
+    def test_it_is_asked_twice(self, monkeypatch, capsys):
+        assert self.given(monkeypatch, "secret", "secret") == 0
+        assert is_password("secret", capsys.readouterr().out.strip())
+
+    @pytest.mark.parametrize("answers", [(), ("secret",), ("secret", "Secret"), ("", "")])
+    def test_what_is_no_answer(self, monkeypatch, capsys, answers):
+        assert self.given(monkeypatch, *answers) == 2
+        told = capsys.readouterr()
+        assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_settings_do_not_show_the_password_of_the_key():
+    settings = ServerSettings(certificate="a.pem", key_password="geheim")
+    assert "geheim" not in repr(settings)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "ascii:surrogateescape"])

@@ -34,7 +34,7 @@ def test_those_that_wait_share_a_transaction(tmp_path):
 
     assert asyncio.run(main()) == [1] * 50
     assert registry.batches <= 3
-    writer.close()
+    writer.end(10)
 
 
 def test_what_fails_leaves_nothing_and_hinders_nobody():

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.exchange import Receive, Scope, Send
-from kcodec.registry.server.page import browse, changes, decode, guard
+from kcodec.registry.server.page import browse, changes, decode, guard, session
 from kcodec.registry.server.page.request import Fields, Refused, Request, Response, read_request
 from kcodec.registry.server.page.visit import Allows, Visit, static_file
+from kcodec.registry.server.threads import Threads
 
 __all__ = ["RegistryPage"]
 
@@ -35,6 +36,8 @@ _VIEWS = {
     ("POST", "delete"): changes.delete,
     ("GET", "decode"): decode.form,
     ("POST", "decode"): decode.decode,
+    ("GET", "login"): session.login,
+    ("GET", "logout"): session.logout,
 }
 _PATHS = {path for _, path in _VIEWS}
 
@@ -71,6 +74,10 @@ class RegistryPage:
         Called as ``allows(scope, action, subject)``; returns whether the user of a request may ``"read"``, ``"write"``
         (register, delete softly) or ``"admin"`` (delete for good, set configuration and mode) a subject, a context
         (``":.lab:"``), or all there is for None. By default everyone may do everything.
+    user : callable, optional
+        Called as ``user(scope)``; returns the name of the user of a request, empty for who has shown none. Pages then
+        say who it is, and lead to ``login`` and ``logout``; to what these answer with 401 the server adds the header
+        WWW-Authenticate.
     max_body : int
         Bytes that a form may have.
     max_schema : int
@@ -102,16 +109,18 @@ class RegistryPage:
         *,
         root_path: str = "",
         allows: Allows | None = None,
+        user: Callable[[Scope], str] | None = None,
         max_body: int = 4 << 20,
         max_schema: int = 1 << 20,
     ) -> None:
         self._registry = registry
         self._root = root_path.rstrip("/")
         self._allows = allows
+        self._user = user
         self._max_body = max_body
         self._max_schema = max_schema
         # Threads of its own: whoever compares large schemas here does not keep the server's clients waiting.
-        self._threads = ThreadPoolExecutor(4, "registry-page")
+        self._threads = Threads(4, "registry-page")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -133,6 +142,10 @@ class RegistryPage:
         body = b"" if scope["method"] == "HEAD" else response.body
         await send({"type": "http.response.body", "body": body})
 
+    def end(self, seconds: float) -> None:
+        """Answer nothing more, and wait some seconds for what is under way."""
+        self._threads.end(seconds)
+
     async def _response(self, scope: Scope, receive: Receive) -> Response:
         try:
             request = await read_request(scope, receive, self._root, self._max_body)
@@ -144,7 +157,8 @@ class RegistryPage:
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, request)
 
     def _visit(self, request: Request) -> Visit:
-        return Visit(request, self._registry, self._allows, self._max_schema)
+        user = None if self._user is None else self._user(request.scope)
+        return Visit(request, self._registry, self._allows, self._max_schema, user)
 
     def _answer(self, request: Request) -> Response:
         folder, _, name = request.path.partition("/")
@@ -180,6 +194,7 @@ class RegistryPage:
 
 _TITLES = {
     400: "This request cannot be read",
+    401: "Not signed in",
     403: "Not allowed",
     404: "Not found",
     405: "Not possible here",

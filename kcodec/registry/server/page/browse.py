@@ -163,6 +163,7 @@ def version(visit: Visit) -> Response:
     here = SubjectVersion(found.subject or name, found.version or 0)
     text = None
     if form:
+        visit.need_references(found.schema, context)
         text = registry.get_version(name, found.version or 0, deleted=True, form=form).schema.text
     return visit.page(
         "version",
@@ -199,10 +200,11 @@ def _forms(visit: Visit, found: RegisteredSchema) -> list[str]:
     forms = []
     for form in _FORMS:
         try:
+            visit.need_references(found.schema, context_of(found.subject or ""))
             other = visit.registry.get_version(
                 found.subject or "", found.version or 0, deleted=True, form=form
             ).schema.text
-        except KcodecError:
+        except (KcodecError, Refused):
             continue
         if other != found.schema.text:
             forms.append(form)
@@ -272,13 +274,20 @@ def schema(visit: Visit) -> Response:
     """Show a schema by its id or its GUID, and where it is registered."""
     query, registry = visit.request.query, visit.registry
     context = query.text("context", DEFAULT_CONTEXT)
-    if query.text("guid"):
-        found, context = find_guid(registry, query.text("guid"), context)
-    else:
-        found = registry.get(query.number("id", 0), inside(context))
+    # Who may not read all is not told which schemas there are.
+    hidden = Refused(403, "There is no such schema, or you may not read it.")
+    try:
+        if query.text("guid"):
+            found, context = find_guid(registry, query.text("guid"), context)
+        else:
+            found = registry.get(query.number("id", 0), inside(context))
+    except RegistryError:
+        if visit.can("read"):
+            raise
+        raise hidden from None
+    if visit.hides(found.id, context):
+        raise hidden
     places = visit.places(found.id, context)
-    if visit.is_limited and not places:
-        raise Refused(403, "You may not read this schema.")
     alive = set(registry.schema_versions(found.id or 0, inside(context)))
     return visit.page(
         "schema", found=found, context=context, places=places, alive=alive, code=visit.code(found, context)
@@ -291,6 +300,8 @@ def text(visit: Visit) -> Response:
     name = query.text("subject")
     visit.need("read", name)
     found = _found(visit, name, query.text("version", "latest"))
+    if query.text("form"):
+        visit.need_references(found.schema, context_of(found.subject or name))
     kept = visit.registry.get_version(name, found.version or 0, deleted=True, form=query.text("form"))
     return visit.plain(kept.schema.text)
 
@@ -300,10 +311,12 @@ def find(visit: Visit) -> Response:
     wanted = visit.request.query.text("q").strip()
     if wanted.isascii() and wanted.isdigit() and len(wanted) <= 10:
         try:
-            visit.registry.get(int(wanted))
-            return visit.go("schema", id=wanted)
+            found = visit.registry.get(int(wanted))
         except RegistryError:
             return visit.go("subjects", q=wanted)
+        if visit.hides(found.id, DEFAULT_CONTEXT):
+            return visit.go("subjects", q=wanted)
+        return visit.go("schema", id=wanted)
     try:
         return visit.go("schema", guid=str(uuid.UUID(wanted)))
     except ValueError:
@@ -323,6 +336,8 @@ def compare(visit: Visit) -> Response:
     before = query.number("from", max((each for each in numbers if each < to), default=numbers[0]))
     old, new = (registry.get_version(name, each, deleted=True) for each in (before, to))
     context = context_of(old.subject or name)
+    for each in (old, new):
+        visit.need_references(each.schema, context)
     policy = registry.config(name, default_to_global=True).compatibility_policy or "STRICT"
     directions = _directions(visit, old, new, context, policy)
     return visit.page(

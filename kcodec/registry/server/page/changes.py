@@ -8,7 +8,16 @@ from typing import Any
 
 from kcodec.errors import RegistryError, one_line
 from kcodec.formats.schema_format import schema_format, schema_types
-from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, own_config, own_mode, qualified
+from kcodec.registry.base import (
+    DEFAULT_TYPE,
+    Reference,
+    Schema,
+    check_schema,
+    context_of,
+    own_config,
+    own_mode,
+    qualified,
+)
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
@@ -138,7 +147,6 @@ def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
             raise RegistryError(
                 f"The version {version!r} of the reference {name!r} is not a number", 422, 42201
             )
-        visit.need("read", subject)
         references.append(Reference(name, subject, int(number)))
     properties = {}
     for line in values["properties"].splitlines():
@@ -156,7 +164,10 @@ def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
     if metadata == Metadata():
         metadata = None
     rules = None if latest is None else latest.rules
-    return Schema(values["text"], values["type"], tuple(references), metadata, rules)
+    schema = Schema(values["text"], values["type"], tuple(references), metadata, rules)
+    if references:
+        visit.need_references(check_schema(schema), context_of(visit.registry.meant(values["subject"])))
+    return schema
 
 
 def _register(visit: Visit, name: str, schema: Schema, normalize: bool) -> Response:

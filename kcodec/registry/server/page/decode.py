@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from kcodec.errors import RegistryError, one_line
-from kcodec.registry.base import DEFAULT_CONTEXT
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema
 from kcodec.registry.server.page.message import ENCODINGS, dump, find_schema, read_bytes, read_message
-from kcodec.registry.server.page.request import Response
+from kcodec.registry.server.page.request import Refused, Response
 from kcodec.registry.server.page.visit import Visit
 
 __all__ = ["decode", "form"]
+
+_HIDDEN = "There is no such schema, or you may not read it and all that it refers to."
 
 #: Bytes that are too many to be shown again in their box.
 _MAX_ECHO = 100_000
@@ -36,20 +39,13 @@ def decode(visit: Visit) -> Response:
     if name:
         try:
             found, context = find_schema(visit.registry, name, context)
+            problem = _hidden(visit, found, context)
         except RegistryError as error:
-            return _page(visit, 422, name_problem=f"{one_line(error)}.", **shown)
-    message = read_message(visit.registry, data, context, found)
-    places = []
-    if message.found is not None:
-        places = visit.places(message.found.id, message.context)
-        if visit.is_limited and not places:
-            message = message._replace(
-                found=None,
-                value=None,
-                indexes=(),
-                place="",
-                problem="You may not read the schema of this message.",
-            )
+            problem = f"{one_line(error)}." if visit.can("read") else _HIDDEN
+        if problem:
+            return _page(visit, 422, name_problem=problem, **shown)
+    message = read_message(visit.registry, data, context, found, functools.partial(_hidden, visit))
+    places = [] if message.found is None else visit.places(message.found.id, message.context)
     rows, left_out = dump(message)
     return _page(
         visit,
@@ -61,6 +57,22 @@ def decode(visit: Visit) -> Response:
         schema=None if message.found is None else visit.code(message.found, message.context),
         **shown,
     )
+
+
+def _hidden(visit: Visit, found: RegisteredSchema | None, context: str) -> str:
+    """Return why a user cannot have a message read with a schema, or that there is none (None); empty if it can be.
+
+    Who may not read all is told the same of a schema that is hidden and of none.
+    """
+    if found is None:
+        return "" if visit.can("read") else _HIDDEN
+    try:
+        if visit.hides(found.id, context):
+            return _HIDDEN
+        visit.need_references(found.schema, context)
+    except Refused:
+        return _HIDDEN
+    return ""
 
 
 def _page(visit: Visit, status: int = 200, **values: Any) -> Response:

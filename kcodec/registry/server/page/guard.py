@@ -2,8 +2,8 @@
 
 import hmac
 import secrets
-from urllib.parse import urlsplit
 
+from kcodec.registry.server.origin import is_same_origin
 from kcodec.registry.server.page.request import Refused, Request
 
 __all__ = ["COOKIE", "TOKEN", "check_form", "token_cookie", "token_of"]
@@ -31,14 +31,11 @@ def token_cookie(token: str, request: Request) -> tuple[str, str]:
 
 def check_form(request: Request) -> None:
     """Refuse a form that another site has sent, or that does not have the browser's token."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    if site is not None:
-        same = site == "same-origin"
-    elif origin is not None:
-        same = urlsplit(origin).netloc == request.headers.get("host")
-    else:
-        same = True
+    headers = request.headers
+    # Nobody types the address of a form that is sent.
+    same = headers.get("sec-fetch-site") != "none" and is_same_origin(
+        headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host")
+    )
     if not same:
         raise Refused(403, "This form was sent from another site. Nothing has been changed.")
     known, given = request.cookie(COOKIE), request.form.text(TOKEN)

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import uuid
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, one_line
@@ -163,7 +164,11 @@ def find_schema(registry: EmbeddedRegistry, name: str, context: str) -> tuple[Re
 
 
 def read_message(
-    registry: EmbeddedRegistry, data: bytes, context: str, given: RegisteredSchema | None = None
+    registry: EmbeddedRegistry,
+    data: bytes,
+    context: str,
+    given: RegisteredSchema | None = None,
+    hidden: Callable[[RegisteredSchema | None, str], str] = lambda found, context: "",
 ) -> Message:
     """Take a message apart.
 
@@ -177,6 +182,8 @@ def read_message(
         The context that its id counts in, or that the schema given is of.
     given : RegisteredSchema, optional
         The schema, of a message without a frame.
+    hidden : callable
+        Returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
     """
     if given is not None:
         return _value(registry, Message(data, [], given, context), 0)
@@ -202,7 +209,10 @@ def read_message(
         else:
             found, context = find_guid(registry, str(uuid.UUID(bytes=data[1:17])), context)
     except RegistryError as error:
-        return message._replace(parts=rest, problem=f"{one_line(error)}.", offset=1)
+        problem = hidden(None, context) or f"{one_line(error)}."
+        return message._replace(parts=rest, problem=problem, offset=1)
+    if problem := hidden(found, context):
+        return message._replace(parts=rest, problem=problem, offset=1)
     return _value(registry, message._replace(found=found, context=context), size)
 
 

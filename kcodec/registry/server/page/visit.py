@@ -12,8 +12,16 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kcodec.errors import RegistryError
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, SubjectVersion, context_of, qualified
+from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
+    RegisteredSchema,
+    Schema,
+    SubjectVersion,
+    context_of,
+    qualified,
+)
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.references import needed_subjects
 from kcodec.registry.server.exchange import Scope
 from kcodec.registry.server.page import guard
 from kcodec.registry.server.page.code import MAX_MARKED, code_lines, markup
@@ -89,13 +97,24 @@ class Visit:
     """A request, the registry, and what may be done with it."""
 
     def __init__(
-        self, request: Request, registry: EmbeddedRegistry, allows: Allows | None, max_schema: int
+        self,
+        request: Request,
+        registry: EmbeddedRegistry,
+        allows: Allows | None,
+        max_schema: int,
+        user: str | None = None,
     ) -> None:
         self.request = request
         self.registry = registry
         self.max_schema = max_schema
+        self.user = user
         self._allows = allows
         self._token, self._is_new = guard.token_of(request)
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether a user may show a name here; `user` is empty as long as none is shown."""
+        return self.user is not None
 
     # What may be done
 
@@ -113,6 +132,16 @@ class Visit:
         if not self.can(action, subject):
             what = {"read": "read", "write": "register or delete schemas in", "admin": "administer"}[action]
             raise Refused(403, f"You may not {what} {'this registry' if subject is None else subject}.")
+
+    def need_references(self, schema: Schema, context: str) -> None:
+        """Refuse a request for a schema of a context that needs, directly or not, what the user may not read."""
+        if not self.can("read"):
+            for each in needed_subjects(self.registry, schema, context):
+                self.need("read", each)
+
+    def hides(self, schema_id: int | None, context: str) -> bool:
+        """Return whether the user may not know whether there is a schema."""
+        return not self.can("read") and not self.places(schema_id, context)
 
     def places(self, schema_id: int | None, context: str) -> list[SubjectVersion]:
         """Return where the user may read a schema, softly deleted versions included."""

@@ -307,7 +307,7 @@ def test_who_may_read_one_subject_sees_no_other(registry, limited):
     assert page.status == 403
     number = registry.get_version("clicks-value").id
     page = browser.post("decode", message=f"{number:010x}7b7d")
-    assert "You may not read the schema" in page.text
+    assert "There is no such schema, or you may not read it" in page.text
     assert "properties" not in page.html
 
 
