@@ -205,6 +205,12 @@ class AvroFormat(SchemaFormat):
         """Compare two schemas as Avro Java's ``SchemaCompatibility`` does."""
         return differences(reader.root, writer.root)
 
+    def conversions(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+        """Return what the logical types of both mean for values: see `kcodec.formats.avro.logical_types`."""
+        from kcodec.formats.avro.logical_types import conversions
+
+        return conversions(reader.root, writer.root)
+
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
         sentence = self.describe(difference, reader, writer)

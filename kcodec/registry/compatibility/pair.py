@@ -11,10 +11,10 @@ __all__ = ["differences"]
 def differences(
     old: Schema, new: Schema, *, policy: str = "STRICT", registry: SchemaRegistry | None = None
 ) -> list[Difference]:
-    """Return what a reader with a new schema cannot read of what was written with an old one.
+    """Return what a reader with a new schema cannot read, or converts, of what was written with an old one.
 
-    So an empty list means that the new one is backward compatible. The other way round, with both in the other order,
-    it is forward compatible.
+    So a list with nothing but logical types means that the new one is backward compatible, for which they do not count:
+    no schema registry looks at them. The other way round, with both in the other order, it is forward compatible.
 
     Parameters
     ----------
@@ -29,7 +29,9 @@ def differences(
     -------
     list of Difference
         Type, path and message of each, under the names that the language's reference implementation has: Avro Java's
-        ``SchemaCompatibility``, or the Schema Registry's for JSON Schema and Protobuf.
+        ``SchemaCompatibility``, or the Schema Registry's for JSON Schema and Protobuf. Behind them logical types that
+        changed: ``LOGICAL_TYPE_CONVERTED`` where kcodec converts the values, and ``LOGICAL_TYPE_MISMATCH`` where they
+        are the error ``logical_type`` of their rows.
 
     Raises
     ------
@@ -46,6 +48,10 @@ def differences(
     []
     >>> differences(Schema('"long"'), Schema('"int"'))
     [Difference(type='TYPE_MISMATCH', path='/', message='reader type: INT not compatible with writer type: LONG')]
+    >>> millis = Schema('{"type": "long", "logicalType": "timestamp-millis"}')
+    >>> micros = Schema('{"type": "long", "logicalType": "timestamp-micros"}')
+    >>> [each.message for each in differences(millis, micros)]
+    ['timestamp-millis -> timestamp-micros: converted']
     """
     for name, schema in (("old", old), ("new", new)):
         if not isinstance(schema, Schema):
@@ -57,7 +63,8 @@ def differences(
         raise ConfigError(f"a schema of {new.type} does not compare with one of {old.type}")
     check_choice("policy", policy, known.policies)
     writer, reader = (known.parse_known(schema.text, _references(schema, registry)) for schema in (old, new))
-    return known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
+    found = known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
+    return [*found, *known.conversions(reader, writer)]
 
 
 def _references(schema: Schema, registry: SchemaRegistry | None) -> tuple[NamedText, ...]:

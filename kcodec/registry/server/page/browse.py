@@ -348,6 +348,8 @@ class Direction(NamedTuple):
         Whose data is to be read by whom.
     differences : list of tuple
         Why it cannot be read, each with a sentence.
+    conversions : list of Difference
+        Where it is converted for a logical type that is another one.
     problem : str
         Why they cannot be compared; empty if they can.
     """
@@ -356,6 +358,7 @@ class Direction(NamedTuple):
     reader: RegisteredSchema
     writer: RegisteredSchema
     differences: list[tuple[Difference, str]]
+    conversions: list[Difference]
     problem: str
 
     def places(self) -> list[tuple[str, ...]]:
@@ -391,8 +394,22 @@ def _directions(
                 ]
             except KcodecError as error:
                 problem = f"{one_line(error)}."
-        found.append(Direction(level, reader, writer, differences, problem))
+        conversions = _conversions(visit, reader, writer, context)
+        found.append(Direction(level, reader, writer, differences, conversions, problem))
     return found
+
+
+def _conversions(
+    visit: Visit, reader: RegisteredSchema, writer: RegisteredSchema, context: str
+) -> list[Difference]:
+    """Return the logical types that are others; none of schemas that cannot be compared."""
+    if reader.schema.type != writer.schema.type:
+        return []
+    try:
+        parsed = [_parsed(visit, each, context) for each in (reader, writer)]
+        return schema_format(reader.schema.type).conversions(*parsed)[:MAX_CHANGES]
+    except KcodecError:
+        return []
 
 
 def _changes(
