@@ -89,6 +89,7 @@ CODES: dict[str, str] = {
     "missing_required": "a required field is not set",
     "unknown_field": "the message has no field of this name",
     "schema_violation": "the document is not valid by its schema",
+    "logical_type": "the writer's logical type means something else than the reader's",
 }
 
 

@@ -36,6 +36,7 @@ OPTIONS = (
     "readerSchemaId",
     "readerSchemaVersion",
     "debezium",
+    "compat",
 )
 _MAX_RECURSION = 15
 
@@ -72,6 +73,8 @@ def from_avro(
         ``datetimeRebaseMode`` and Databricks' ``avroSchemaEvolutionMode``, which may be ``CORRECTED`` and ``none``;
         ``debezium``: whether Debezium's dates and times, which ``connect.name`` says, are such (``true``, the default)
         or the numbers and the text of Spark's own function;
+        ``compat``: ``avro`` reads bytes and numbers of a logical type that the schema to read as changes as that type,
+        as Spark's own function does; by default decimals are converted to its scale, and times to its unit;
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
     subject, schemaRegistryAddress : str or literal Column, optional
         Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry:
@@ -240,6 +243,8 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if flag(given, "enableStableIdentifiersForUnionType"):
         options["union_members"] = "type"
         options["union_prefix"] = str(given.get("stableIdentifierPrefixForUnionType", "member_"))
+    if "compat" in given:
+        options["compat"] = given["compat"]
     if not flag(given, "debezium", default=True):
         options["debezium"] = False
     return options

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["select_rows"]
+__all__ = ["mapped_rows", "select_rows"]
 
 
 def select_rows(selector: Any, chosen: Sequence[bool]) -> Any:
@@ -19,6 +19,15 @@ def select_rows(selector: Any, chosen: Sequence[bool]) -> Any:
     numbers = np.frombuffer(selector, np.int32)
     if all(chosen):
         return np.minimum(numbers, 0)
+    return mapped_rows(selector, [0 if each else -1 for each in chosen])
+
+
+def mapped_rows(selector: Any, numbers: Sequence[int]) -> Any:
+    """Return the selector of rows whose programs have other numbers, which are negative for those that are not read.
+
+    >>> mapped_rows(np.array([0, 1, -2], np.int32), [3, -1]).tolist()
+    [3, -1, -1]
+    """
     # A negative number picks from the end.
-    table = np.array([*(0 if each else -1 for each in chosen), -1], np.int32)
-    return table[np.maximum(numbers, -1)]
+    table = np.array([*numbers, -1], np.int32)
+    return table[np.maximum(np.frombuffer(selector, np.int32), -1)]

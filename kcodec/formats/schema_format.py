@@ -447,6 +447,19 @@ class SchemaFormat(ABC):
             If they are nested too deeply to be compared.
         """
 
+    def conversions(self, reader: Any, writer: Any) -> list[Difference]:
+        """Return where a parsed schema has other logical types than the other, of which `differences` knows nothing.
+
+        The type is ``LOGICAL_TYPE_CONVERTED`` where values are converted, ``LOGICAL_TYPE_MISMATCH`` where they are
+        errors when they are read. Empty in a language that has none.
+
+        Raises
+        ------
+        SchemaError
+            If the two cannot be compared.
+        """
+        return []
+
     def changes(self, old: Any, new: Any) -> list[Difference]:
         """Return what one parsed schema changed of another, what breaks no reader included.
 

@@ -1,14 +1,18 @@
 """Why a row cannot be read or written: what is raised where rows are handled one by one."""
 
-from kcodec.errors import CODES, Fault
+from kcodec.errors import CODES, Fault, SchemaError
 
-__all__ = ["OtherPrefix", "RowError", "bounded", "prefix", "step"]
+__all__ = ["OtherMeaning", "OtherPrefix", "RowError", "bounded", "prefix", "step"]
 
 _MAX_PATH = 1000
 
 
 class OtherPrefix(Exception):
     """Values are not read as ones that all start with the same bytes."""
+
+
+class OtherMeaning(SchemaError):
+    """Values of a writer's schema mean something else than what they are to be read as: ``logical_type``."""
 
 
 class RowError(Exception):

@@ -227,11 +227,16 @@ class Node:
     factor : int
         INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
         times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
+    divisor : int
+        LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
     floor : bool
-        INT, LONG, JSON_INTEGER: written, that rest is dropped, so that the value is the next lower one. JSON_TIME and
+        INT, LONG, JSON_INTEGER: that rest is dropped, so that the value is the next lower one. JSON_TIME and
         STRING: read, digits beyond the column's unit are.
     precision, scale : int
         DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
+    shift : int
+        DECIMAL, read: the digits of `scale` that the wire's value does not have, zeros; if negative, those that it
+        has too many, which are zeros, else the value is ``inexact``.
     symbols : tuple of str or None
         ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     data : bytes
@@ -243,6 +248,8 @@ class Node:
         JSON: what else is read, or how it is written.
     bounds : tuple of (int, int) or None
         JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
+    conversion : str
+        Of a value that is read as another logical type than it was written with: what is told to people.
     """
 
     op: Op
@@ -260,6 +267,9 @@ class Node:
     forms: Form = Form.PLAIN
     bounds: tuple[int, int] | None = None
     floor: bool = False
+    divisor: int = 1
+    shift: int = 0
+    conversion: str = ""
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, 0))
@@ -313,10 +323,14 @@ def _lines(node: Node, depth: int) -> list[str]:
         parts.insert(0, f"{node.name}:")
     if node.size:
         parts.append(f"size {node.size}")
+    if node.divisor != 1:
+        parts.append(f"divisor {node.divisor}" + (" floor" if node.floor else ""))
     if node.factor != 1:
-        parts.append(f"factor {node.factor}" + (" floor" if node.floor else ""))
+        parts.append(f"factor {node.factor}" + (" floor" if node.floor and node.divisor == 1 else ""))
     if node.precision:
         parts.append(f"({node.precision}, {node.scale})")
+    if node.conversion:
+        parts.append(f"[{node.conversion}]")
     if node.symbols:
         parts.append("{" + ", ".join("-" if s is None else s for s in node.symbols) + "}")
     if node.forms:

@@ -15,7 +15,7 @@ from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
 from kcodec.plan import Limits
-from kcodec.plan.failure import OtherPrefix
+from kcodec.plan.failure import OtherMeaning, OtherPrefix
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
@@ -266,7 +266,8 @@ class ColumnReader:
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
             source = Source(schema_id, decoder.program(writer, indexes))
         except SchemaError as error:
-            source = Source(schema_id, code="schema_error", reason=str(error))
+            code = "logical_type" if isinstance(error, OtherMeaning) else "schema_error"
+            source = Source(schema_id, code=code, reason=str(error))
             if indexes:
                 # Any bytes may be message indexes.
                 return source

@@ -158,6 +158,20 @@ def test_positions_are_those_of_spark_and_databricks(points):
     assert renamed.select("p.name").collect()[2] == ("zwölf",)
 
 
+def test_scale_that_grew(spark):
+    old, new = (
+        {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale} for scale in (2, 3)
+    )
+    prices = frame(spark, encoded(json.dumps(old), [decimal.Decimal("3.14")]))
+    reader = {"avroSchema": json.dumps(new)}
+    both = [
+        from_avro("value", json.dumps(old), options) for options in (reader, {**reader, "compat": "avro"})
+    ]
+    assert prices.select(*both).first()[:] == (decimal.Decimal("3.140"), decimal.Decimal("0.314"))
+    with pytest.raises(ConfigError, match="compat='java'"):
+        from_avro("value", json.dumps(old), {"compat": "java"})
+
+
 def test_ready_codec_in_place_of_the_schema(points):
     codec = AvroCodec(POINT, fields=["name"])
     assert points.select(from_avro("value", codec).alias("p")).first()["p"] == ("one",)

@@ -116,7 +116,10 @@ class _Row(ColumnRow):
 
     def integer(self, node: Node, path: str) -> None:
         begin = self.at
-        value = self.varint(path, 32 if node.op is Op.INT else 64) * node.factor
+        value, rest = divmod(self.varint(path, 32 if node.op is Op.INT else 64), node.divisor)
+        if rest and not node.floor:
+            self.fail("inexact", begin, path)
+        value *= node.factor
         if node.column < 0:
             return
         kind = self.columns[node.column].type
@@ -173,8 +176,18 @@ class _Row(ColumnRow):
         if not data:
             self.fail("truncated", self.at, path)
         value = int.from_bytes(data, "big", signed=True)
-        if _digits(value, node.precision) > node.precision:
+        # The digits that it may have before it is scaled.
+        most = node.precision - node.shift
+        if value and _digits(value, most) > most:
             self.fail("decimal_precision", self.at - len(data), path)
+        if node.shift > 0:
+            value *= 10**node.shift
+        elif node.shift < 0:
+            negative = value < 0
+            value, rest = divmod(abs(value), 10**-node.shift)
+            if rest:
+                self.fail("inexact", self.at - len(data), path)
+            value = -value if negative else value
         if is_text(self.columns[node.column].type):
             text = _plain(value, node.scale, lambda size: self.expand(size, path, len(data)))
             self.put(node.column, text)

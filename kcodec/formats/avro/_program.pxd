@@ -17,6 +17,8 @@ cdef enum Code:
     DO_LONG_TO_FLOAT
     DO_LONG_TO_DOUBLE
     DO_LONG_TO_TIME
+    DO_INT_CONVERTED    # a date or time in another unit; `size`: of a time of day, ticks of the column in a second
+    DO_LONG_CONVERTED   # the same, after a division by `precision`; `scale` is not 0 if its rest is dropped
     DO_FLOAT
     DO_FLOAT_TO_DOUBLE
     DO_DOUBLE
@@ -25,7 +27,8 @@ cdef enum Code:
     DO_FIXED
     DO_ENUM
     DO_DECIMAL
-    DO_DECIMAL_TEXT
+    DO_DECIMAL_TEXT     # `factor`: digits to put behind the unscaled value; negative: to take away
+    DO_DECIMAL_SCALED   # the same, to a slot
     DO_ISO              # text of a date or time; `precision` is its form, `scale` the digits of the unit
     DO_ARRAY
     DO_MAP

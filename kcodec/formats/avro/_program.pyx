@@ -274,6 +274,9 @@ cdef class AvroProgram(Program):
                 code = DO_INT_TO_FLOAT
             elif pa.types.is_float64(kind):
                 code = DO_INT_TO_DOUBLE
+            elif node.factor > 1 and (pa.types.is_time(kind) or node.factor > 1000):
+                # In DO_INT_TO_LONG no product leaves 64 bits.
+                code = DO_INT_CONVERTED
             elif pa.types.is_time(kind):
                 code = DO_INT_TO_TIME
             else:
@@ -283,6 +286,8 @@ cdef class AvroProgram(Program):
                 code = DO_LONG_TO_FLOAT
             elif pa.types.is_float64(kind):
                 code = DO_LONG_TO_DOUBLE
+            elif node.divisor > 1 or (node.factor > 1 and pa.types.is_time(kind)):
+                code = DO_LONG_CONVERTED
             elif pa.types.is_time(kind):
                 code = DO_LONG_TO_TIME
             else:
@@ -300,7 +305,10 @@ cdef class AvroProgram(Program):
         elif op is Step.ENUM:
             code = DO_ENUM
         elif op is Step.DECIMAL:
-            code = DO_DECIMAL if pa.types.is_decimal(kind) else DO_DECIMAL_TEXT
+            if not pa.types.is_decimal(kind):
+                code = DO_DECIMAL_TEXT
+            else:
+                code = DO_DECIMAL_SCALED if node.shift else DO_DECIMAL
         else:
             raise ValueError(f"{op} is not an op of one value")
         at = self.add(code, path, node.column)
@@ -315,12 +323,18 @@ cdef class AvroProgram(Program):
             self.expansion += max((len(text) for text in texts if text), default=0)
         elif code == DO_INT_TO_TIME or code == DO_LONG_TO_TIME:
             # The first value that is not a time of day.
-            self.ops[at].factor = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+            self.ops[at].factor = 86_400 * 10 ** _DIGITS[kind.unit]
+        elif code == DO_INT_CONVERTED or code == DO_LONG_CONVERTED:
+            self.ops[at].precision = node.divisor
+            self.ops[at].scale = node.floor
+            self.ops[at].size = 10 ** _DIGITS[kind.unit] if pa.types.is_time(kind) else 0
         elif code == DO_ISO:
             self.set_iso(at, kind)
             self.ops[at].precision |= ISO_FLOOR if node.floor else 0
-        elif code == DO_DECIMAL_TEXT:
-            self.expansion += node.precision + node.scale + 3
+        elif op is Step.DECIMAL:
+            self.ops[at].factor = node.shift
+            if code == DO_DECIMAL_TEXT:
+                self.expansion += node.precision + max(node.scale, node.scale - node.shift) + 4
         return 0
 
     cdef int set_iso(self, int32_t at, object kind) except -1:

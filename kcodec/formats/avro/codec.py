@@ -115,10 +115,16 @@ class AvroCodec(Codec):
         the wire.
     round : {"error", "truncate"}
         What `encode` makes of a time that is finer than the schema's: an error of its row, or the next earlier time
-        that is not. Also what `decode` makes of Debezium's times in text with more than six digits of a second.
+        that is not. Also what `decode` makes of times that are finer than the reader's: of another logical type, or
+        Debezium's in text with more than six digits of a second.
     debezium : bool
         Whether types that ``connect.name`` says are Debezium's dates and times (``io.debezium.time.*``) become Arrow's;
         otherwise they are the numbers and the text that they look like.
+    compat : {None, "avro"}
+        What becomes of a value whose logical type the reader's schema changes. By default it is converted exactly: a
+        decimal to another scale, a time to another unit, a date to a timestamp; what does not fit is an error of its
+        row, and types that mean different things are the error ``logical_type``. ``"avro"`` reads the writer's bytes or
+        number as the reader's type, as Avro Java does, so 3.14 becomes 0.314 where the scale grew from 2 to 3.
     limits : Limits, optional
         What one row may cost.
 
@@ -159,13 +165,22 @@ class AvroCodec(Codec):
         fields: Sequence[str] | None = None,
         round: str = "error",
         debezium: bool = True,
+        compat: str | None = None,
         limits: Limits | None = None,
     ) -> None:
         check_booleans(trailing=trailing)
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = TypeOptions(
-            large, recursive_depth, wide_decimals, union_members, union_prefix, fields, round, debezium
+            large,
+            recursive_depth,
+            wide_decimals,
+            union_members,
+            union_prefix,
+            fields,
+            round,
+            debezium,
+            compat,
         )
         self._arguments: dict[str, Any] = {
             "writer_schema": schema_text(writer_schema),
@@ -180,6 +195,7 @@ class AvroCodec(Codec):
             "fields": options.fields,
             "round": round,
             "debezium": debezium,
+            "compat": compat,
             "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]

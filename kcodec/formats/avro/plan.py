@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
+from kcodec.formats.avro.logical_types import conversion
 from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
@@ -17,8 +18,6 @@ __all__ = ["PlanMaker", "decode_plan"]
 
 #: Nodes that a plan may have: a bound on schemas whose references multiply.
 _MAX_NODES = 200_000
-
-_FACTORS = {"timestamp-millis": 1000, "local-timestamp-millis": 1000}
 
 
 def decode_plan(
@@ -143,6 +142,10 @@ class _DecodePlan(PlanMaker):
             return self.items(writer, reader, column, name)
         if kind == "enum":
             return self.node(Op.ENUM, column, name, symbols=self.read_symbols(writer, reader))
+        how = conversion(writer, reader, self.options)
+        if how.reason:
+            return self.fail(name, how.reason, "logical_type")
+        truncates = self.options.round == "truncate"
         if reader.logical == "decimal":
             return self.node(
                 Op.DECIMAL,
@@ -151,12 +154,21 @@ class _DecodePlan(PlanMaker):
                 size=writer.size,
                 precision=reader.precision,
                 scale=reader.scale,
+                shift=how.shift,
+                conversion=how.told,
             )
         if kind in ("bytes", "string", "fixed"):
-            floor = logical_type(reader, self.options) == "iso-text" and self.options.round == "truncate"
+            floor = truncates and logical_type(reader, self.options) == "iso-text"
             return self.node(Op(kind), column, name, size=writer.size, floor=floor)
-        factor = _FACTORS.get(logical_type(reader, self.options), 1)
-        return self.node(Op(writer.type), column, name, factor=factor)
+        return self.node(
+            Op(writer.type),
+            column,
+            name,
+            factor=how.factor,
+            divisor=how.divisor,
+            floor=truncates and how.divisor > 1,
+            conversion=how.told,
+        )
 
     def read_symbols(self, writer: Schema, reader: Schema) -> tuple[str | None, ...]:
         """Return what the writer's symbols are read as: one tuple for all places where the two types meet."""

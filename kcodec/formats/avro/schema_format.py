@@ -210,6 +210,13 @@ class AvroFormat(SchemaFormat):
         """Return what is rounded, or read as an enum's default, where the schemas are compatible."""
         return losses(reader.root, writer.root)
 
+    def conversions(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+        """Return what the logical types of both mean for values: see `kcodec.formats.avro.logical_types`."""
+        # With Arrow, which a registry does not need.
+        from kcodec.formats.avro.logical_types import conversions
+
+        return conversions(reader.root, writer.root)
+
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
         sentence = self.describe(difference, reader, writer)

@@ -57,6 +57,7 @@ _CHOICES = {
     "wide_decimals": ("decimal256", "string"),
     "union_members": ("index", "type"),
     "round": ("error", "truncate"),
+    "compat": (None, "avro"),
 }
 
 _Wanted = Mapping[str, Any] | None
@@ -85,11 +86,14 @@ class TypeOptions:
         also within arrays, maps and nullable types.
     round : {"error", "truncate"}
         What becomes of a time that is finer than what is written, such as microseconds for ``timestamp-millis``: an
-        error of its row, or the next earlier time that is not, as Spark writes it. Also of text in nanoseconds that
-        `debezium` reads as microseconds.
+        error of its row, or the next earlier time that is not, as Spark writes it. Also of a time that is finer than
+        what it is read as, be it text or another logical type.
     debezium : bool
         Whether types that ``connect.name`` says are Debezium's dates and times (``io.debezium.time.*``) are read as
         such; otherwise they are the numbers and the text that they look like.
+    compat : {None, "avro"}
+        Whether values of another logical type are converted to the reader's, or are its bytes or numbers, as Avro Java
+        reads them: see `kcodec.AvroCodec`.
 
     Raises
     ------
@@ -113,6 +117,7 @@ class TypeOptions:
     fields: Sequence[str] | None = None
     round: str = "error"
     debezium: bool = True
+    compat: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

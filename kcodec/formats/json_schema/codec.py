@@ -14,7 +14,7 @@ from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
-from kcodec.formats.json_schema.odd_rows import is_odd, read_odd_rows
+from kcodec.formats.json_schema.odd_rows import Rereading
 from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
@@ -48,27 +48,39 @@ class JsonSchemaReader:
         self.options = options or TypeOptions()
         kind = arrow_type(shape, self.options) if self.options.arrow_type is None else self.options.arrow_type
         self.arrow_type = chosen(kind, self.options.fields)
-        plan = decode_plan(decodable(self.arrow_type), shape, self.options)
-        self.program = Programs(plan, Limits.of(limits))
+        self.shape = shape
+        self._limits = Limits.of(limits)
+        self.program = self.program_of(shape)
+
+    def program_of(self, shape: Shape) -> Programs:
+        """Return what decodes documents of another shape to the same columns."""
+        return Programs(decode_plan(decodable(self.arrow_type), shape, self.options), self._limits)
 
     def decode(
-        self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
+        self,
+        values: pa.Array,
+        *,
+        programs: Sequence[Programs] = (),
+        selector: Any = None,
+        starts: Any = None,
+        stop: bool = False,
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array; see `JsonKernel.decode`. As Jackson does it, only the first value of a document counts."""
         module = kernel()
-        program = self.program.compiled(module)
+        compiled = [each.compiled(module) for each in programs or (self.program,)]
         how: dict[str, Any] = {"selector": selector, "starts": starts, "trailing": True}
-        array, found = module.decode(values, [program], stop=stop, **how)
+        array, found = module.decode(values, compiled, stop=stop, **how)
         faults = list(found)
         # A row that strict reading refuses may still be one that Jackson reads.
-        if stop and faults and is_odd(module, program, values, starts, faults[0]):
-            array, found = module.decode(values, [program], **how)
+        reread = Rereading(module, compiled, values, selector, starts)
+        if stop and faults and reread.is_odd(faults[0]):
+            array, found = module.decode(values, compiled, **how)
             faults = list(found)
             stop = False
         if stop and faults:
             return array, faults
         if faults:
-            array, faults = read_odd_rows(module, program, values, starts, array, faults)
+            array, faults = reread.rows(array, faults)
         return array if array.type == self.arrow_type else array.cast(self.arrow_type), faults
 
 

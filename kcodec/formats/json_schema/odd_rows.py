@@ -1,8 +1,9 @@
 """Documents that strict reading refuses and Jackson reads: UTF-16 and UTF-32, and numbers that are none."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec.columns.frames import payload_start
@@ -10,7 +11,7 @@ from kcodec.columns.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 
-__all__ = ["is_odd", "read_odd_rows"]
+__all__ = ["Rereading"]
 
 #: What may be wrong with such a document for the strict reader.
 _CODES = ("json_syntax", "invalid_utf8", "truncated", "trailing_bytes")
@@ -18,30 +19,45 @@ _CODES = ("json_syntax", "invalid_utf8", "truncated", "trailing_bytes")
 _WORDS = (b"NaN", b"INF", b"Infinity")
 
 
-def is_odd(module: Any, program: Any, values: pa.Array, starts: Any, fault: Fault) -> bool:
-    """Return whether the document of a fault can be read after all."""
-    text = _strict_text(values, starts, fault)
-    return text is not None and not module.decode(_column([text]), [program])[1]
+class Rereading(NamedTuple):
+    """What the kernel was called with, to read some rows again: `selector` says by which of the programs."""
 
+    module: Any
+    programs: Sequence[Any]
+    values: pa.Array
+    selector: Any
+    starts: Any
 
-def read_odd_rows(
-    module: Any, program: Any, values: pa.Array, starts: Any, array: pa.Array, faults: Sequence[Fault]
-) -> tuple[pa.Array, list[Fault]]:
-    """Read the rows again that only seem not to be JSON; return the array with their values, and the other faults.
+    def is_odd(self, fault: Fault) -> bool:
+        """Return whether the document of a fault can be read after all."""
+        text = _strict_text(self.values, self.starts, fault)
+        return text is not None and not self._read([fault.row], [text])[1]
 
-    The array and its faults are what the kernel made of the values, by one program.
-    """
-    texts = {fault.row: _strict_text(values, starts, fault) for fault in faults}
-    rows = [row for row, text in texts.items() if text is not None]
-    if not rows:
-        return array, list(faults)
-    found, wrong = module.decode(_column([texts[row] for row in rows]), [program])
-    bad = {fault.row for fault in wrong}
-    good = [number for number in range(len(rows)) if number not in bad]
-    read = [rows[number] for number in good]
-    if read:
-        array = replace_rows(array, read, found.take(pa.array(good, pa.int64())))
-    return array, [fault for fault in faults if fault.row not in read]
+    def rows(self, array: pa.Array, faults: Sequence[Fault]) -> tuple[pa.Array, list[Fault]]:
+        """Read the rows again that only seem not to be JSON; return the array with their values, and the other faults.
+
+        The array and its faults are what the kernel made of the values.
+        """
+        texts = {fault.row: _strict_text(self.values, self.starts, fault) for fault in faults}
+        rows = [row for row, text in texts.items() if text is not None]
+        if not rows:
+            return array, list(faults)
+        found, wrong = self._read(rows, [texts[row] for row in rows])
+        bad = {fault.row for fault in wrong}
+        good = [number for number in range(len(rows)) if number not in bad]
+        read = [rows[number] for number in good]
+        if read:
+            array = replace_rows(array, read, found.take(pa.array(good, pa.int64())))
+        return array, [fault for fault in faults if fault.row not in read]
+
+    def _read(self, rows: Sequence[int], texts: Sequence[bytes | None]) -> tuple[pa.Array, Sequence[Fault]]:
+        selector = None
+        if self.selector is not None:
+            selector = np.frombuffer(self.selector, np.int32)[list(rows)]
+        found: tuple[pa.Array, Sequence[Fault]] = self.module.decode(
+            pa.array(texts, pa.binary()), self.programs, selector=selector
+        )
+        return found
 
 
 def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
@@ -60,7 +76,3 @@ def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
         return None if tree is ... else write_tree(tree).encode()
     except (JacksonError, UnicodeEncodeError):
         return None
-
-
-def _column(texts: Sequence[bytes | None]) -> pa.Array:
-    return pa.array(texts, pa.binary())

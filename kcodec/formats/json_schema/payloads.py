@@ -1,13 +1,13 @@
 """Payloads behind Confluent's frame: documents, validated where that is asked for."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import members, unpack
-from kcodec.columns.selection import select_rows
+from kcodec.columns.selection import mapped_rows, select_rows
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
@@ -19,21 +19,33 @@ from kcodec.formats.json_schema.texts import changed_texts
 from kcodec.formats.json_schema.types import TypeOptions
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
+from kcodec.formats.json_schema.written import has_logical_types, written_as
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan import Limits
+from kcodec.plan.node import Node
+from kcodec.plan.programs import Programs
 
 __all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
 
-#: The program of documents that are not validated.
-_PLAIN = "plain"
+
+class _Program(NamedTuple):
+    """What is particular to the documents of a writer's schema; None where nothing is.
+
+    Attributes
+    ----------
+    validator : Validator or None
+        What validates them.
+    programs : Programs or None
+        What reads them, where Connect's logical types in it are others than the reader's.
+    """
+
+    validator: Validator | None = None
+    programs: Programs | None = None
 
 
 class DocumentDecoder(SchemaDecoder):
-    """A schema that documents of any other are read as.
-
-    A program is what validates the documents of a writer's schema: the whole of what is particular to it.
-    """
+    """A schema that documents of any other are read as."""
 
     takes_prefix = True
 
@@ -45,25 +57,50 @@ class DocumentDecoder(SchemaDecoder):
         shape = shape_of(schema.documents, options.recursive_depth)
         self._reader = JsonSchemaReader(shape, options=options, limits=limits)
         self.arrow_type = self._reader.arrow_type
+        self._recursive_depth = options.recursive_depth
+        self._is_logical = has_logical_types(shape)
+        #: Programs of other logical types than the reader's, by their plans.
+        self._programs: dict[Node, Programs] = {}
         self._validates = validate
         self._by_reader = by_reader
 
-    def program(self, writer: JsonSchema, indexes: tuple[int, ...] = ()) -> Any:
-        """Return what validates the documents of a schema, or the mark that they are not validated."""
-        if not self._validates:
-            return _PLAIN
-        return Validator((self._schema if self._by_reader else writer).documents)
+    def program(self, writer: JsonSchema, indexes: tuple[int, ...] = ()) -> _Program:
+        """Return what validates and what reads the documents of a schema."""
+        validator = programs = None
+        if self._validates:
+            validator = Validator((self._schema if self._by_reader else writer).documents)
+        if self._is_logical and writer is not self._schema:
+            shape = written_as(self._reader.shape, shape_of(writer.documents, self._recursive_depth))
+            if shape is not self._reader.shape:
+                made = self._reader.program_of(shape)
+                programs = self._programs.setdefault(made.plan.root, made)
+        return _Program(validator, programs)
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Decode an array, of which all rows that are read at all are read alike."""
-        chosen = select_rows(selector, [program is not None for program in programs])
+        """Decode an array, of which most rows are read alike."""
+        ways: dict[Programs, int] = {}
+        numbers: list[int] = []
+        for program in programs:
+            if program is None:
+                numbers.append(-1)
+                continue
+            numbers.append(ways.setdefault(program.programs or self._reader.program, len(ways)))
+        several = len(ways) > 1
+        chosen = (
+            mapped_rows(selector, numbers) if several else select_rows(selector, [n == 0 for n in numbers])
+        )
         array, faults = self._reader.decode(
-            values, selector=chosen, starts=starts, stop=stop and not self._validates
+            values,
+            programs=[*ways],
+            selector=chosen,
+            starts=starts,
+            stop=stop and not self._validates,
         )
         if self._validates:
-            array, faults = validated(array, faults, values, programs, selector, starts)
+            validators = [None if program is None else program.validator for program in programs]
+            array, faults = validated(array, faults, values, validators, selector, starts)
         return array, faults[:1] if stop else faults
 
 

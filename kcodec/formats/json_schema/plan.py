@@ -16,7 +16,7 @@ from kcodec.columns.types import (
     stored_type,
 )
 from kcodec.errors import SchemaError
-from kcodec.formats.connect.values import BITS
+from kcodec.formats.connect.values import BITS, DATE
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
@@ -235,7 +235,7 @@ class _Planner(ABC):
         if is_bytes(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
-            return self.time(kind, kinds, made)
+            return self.time(kind, shape, kinds, made)
         raise SchemaError(f"a column of {kind} is not read from JSON, nor written")
 
     def integer(self, shape: Shape | None, made: Node) -> Node:
@@ -248,7 +248,7 @@ class _Planner(ABC):
     def text(self, kinds: tuple[str, ...], made: Node) -> Node:
         return _with(made, Op.JSON_STRING)
 
-    def time(self, kind: pa.DataType, kinds: tuple[str, ...], made: Node) -> Node:
+    def time(self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
         """Plan numbers, of days or of milliseconds, where the schema has numbers only; else ISO 8601."""
         if not kinds or not set(kinds) <= {"integer", "number"}:
             return _with(made, Op.JSON_TIME)
@@ -256,6 +256,8 @@ class _Planner(ABC):
         if types.is_date(kind):
             factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
             return self.counted(made, factor, integer_bounds(32))
+        if types.is_timestamp(kind) and shape is not None and shape.note("integer").name == DATE:
+            return self.counted(made, PER_MILLI[kind.unit] * MILLIS_PER_DAY, integer_bounds(32))
         bounds = (0, MILLIS_PER_DAY - 1) if types.is_time(kind) else None
         return self.counted(made, PER_MILLI[kind.unit], bounds)
 

@@ -216,6 +216,17 @@ class JsonSchemaFormat(SchemaFormat):
 
         return documents
 
+    def conversions(self, reader: JsonSchema, writer: JsonSchema) -> list[Difference]:
+        """Return what Connect's logical types in both mean for values."""
+        from kcodec.formats.json_schema.shape import shape_of
+        from kcodec.formats.json_schema.written import conversions
+
+        try:
+            return conversions(shape_of(reader.documents), shape_of(writer.documents))
+        except SchemaError:
+            # What has no columns has no values that could be converted.
+            return []
+
     # Payloads
 
     def writes_nulls(self, array: pa.Array) -> bool:

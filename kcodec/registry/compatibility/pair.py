@@ -13,11 +13,11 @@ __all__ = ["differences", "losses"]
 def differences(
     old: Schema, new: Schema, *, policy: str = "STRICT", registry: SchemaRegistry | None = None
 ) -> list[Difference]:
-    """Return what a reader with a new schema cannot read of what was written with an old one.
+    """Return what a reader with a new schema cannot read, or converts, of what was written with an old one.
 
-    So an empty list means that the new one is backward compatible, by the rules that a registry has for its levels: not
-    that each value is read as it was written, which `losses` tells. The other way round, with both in the other order,
-    it is forward compatible.
+    So a list with nothing but logical types, which no schema registry looks at, means that the new one is backward
+    compatible by the rules that a registry has for its levels: not that each value is read as it was written, which
+    `losses` tells. The other way round, with both in the other order, it is forward compatible.
 
     Parameters
     ----------
@@ -32,7 +32,9 @@ def differences(
     -------
     list of Difference
         Type, path and message of each, under the names that the language's reference implementation has: Avro Java's
-        ``SchemaCompatibility``, or the Schema Registry's for JSON Schema and Protobuf.
+        ``SchemaCompatibility``, or the Schema Registry's for JSON Schema and Protobuf. Behind them logical types that
+        changed: ``LOGICAL_TYPE_CONVERTED`` where kcodec converts the values, and ``LOGICAL_TYPE_MISMATCH`` where they
+        are the error ``logical_type`` of their rows.
 
     Raises
     ------
@@ -49,10 +51,15 @@ def differences(
     []
     >>> differences(Schema('"long"'), Schema('"int"'))
     [Difference(type='TYPE_MISMATCH', path='/', message='reader type: INT not compatible with writer type: LONG')]
+    >>> millis = Schema('{"type": "long", "logicalType": "timestamp-millis"}')
+    >>> micros = Schema('{"type": "long", "logicalType": "timestamp-micros"}')
+    >>> [each.message for each in differences(millis, micros)]
+    ['timestamp-millis -> timestamp-micros: converted']
     """
     known, writer, reader = _parsed(old, new, registry)
     check_choice("policy", policy, known.policies)
-    return known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
+    found = known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
+    return [*found, *known.conversions(reader, writer)]
 
 
 def losses(old: Schema, new: Schema, *, registry: SchemaRegistry | None = None) -> list[Difference]:

@@ -273,7 +273,7 @@ class KsqlAvroFormat(AvroFormat):
         rows, trailing = self._rows, not self.fail_on_trailing
         named = rows._replace(kind=_avro_names(rows.kind))
         # The reader's schema is no deeper than the columns are.
-        inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="")
+        inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="", compat="avro")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
             source = AvroSource(writer.root)

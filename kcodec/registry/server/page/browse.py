@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kcodec.errors import KcodecError, RegistryError, one_line
@@ -363,6 +364,8 @@ class Direction(NamedTuple):
         Whose data is to be read by whom.
     differences : list of tuple
         Why it cannot be read, each with a sentence.
+    conversions : list of Difference
+        Where it is converted for a logical type that is another one.
     problem : str
         Why they cannot be compared; empty if they can.
     losses : list of Difference
@@ -373,6 +376,7 @@ class Direction(NamedTuple):
     reader: RegisteredSchema
     writer: RegisteredSchema
     differences: list[tuple[Difference, str]]
+    conversions: list[Difference]
     problem: str
     losses: list[Difference]
 
@@ -401,7 +405,7 @@ def _directions(
     found = []
     for level, reader, writer in (("BACKWARD", new, old), ("FORWARD", old, new)):
         differences: list[tuple[Difference, str]] = []
-        problem, lost = "", []
+        problem = ""
         if old.schema.type != new.schema.type:
             problem = f"One is {old.schema.type}, the other {new.schema.type}."
         else:
@@ -414,24 +418,30 @@ def _directions(
                     (each, known.describe(each, f"version {reader.version}", f"version {writer.version}"))
                     for each in verdict.differences
                 ]
-                if not differences:
-                    lost = _losses(visit, reader, writer, context)
             except KcodecError as error:
                 problem = f"{one_line(error)}."
-        found.append(Direction(level, reader, writer, differences, problem, lost))
+        asked, language = (visit, reader, writer, context), schema_format(reader.schema.type)
+        converted = _told(*asked, language.conversions)
+        lost = [] if differences or problem else _told(*asked, language.losses)
+        found.append(Direction(level, reader, writer, differences, converted, problem, lost))
     return found
 
 
-def _losses(
-    visit: Visit, reader: RegisteredSchema, writer: RegisteredSchema, context: str
+def _told(
+    visit: Visit,
+    reader: RegisteredSchema,
+    writer: RegisteredSchema,
+    context: str,
+    ask: Callable[[Any, Any], list[Difference]],
 ) -> list[Difference]:
-    known = schema_format(reader.schema.type)
+    """Return what a language tells of two schemas; nothing of those that cannot be compared."""
+    if reader.schema.type != writer.schema.type:
+        return []
     try:
-        found = known.losses(_parsed(visit, reader, context), _parsed(visit, writer, context))
+        return ask(*(_parsed(visit, each, context) for each in (reader, writer)))[:MAX_CHANGES]
     except KcodecError:
         # The levels do not ask whether all types are known.
         return []
-    return found[:MAX_CHANGES]
 
 
 def _changes(

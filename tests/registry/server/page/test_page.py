@@ -174,6 +174,17 @@ def test_versions_are_compared_in_words(browser):
     assert "The texts are the same" in browser.get("compare?subject=orders-value&from=2&to=2").text
 
 
+def test_logical_types_are_compared_in_words(registry, browser):
+    for scale in (2, 3):
+        schema = f'{{"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": {scale}}}'
+        registry.register("prices-value", Schema(schema))
+    page, _, changes = browser.get("compare?subject=prices-value").text.partition("What changed")
+    assert "scale 2 -> 3: converted /" in page
+    assert "scale 3 -> 2: converted if exact /" in page
+    assert "breaks" not in page
+    assert "scale changed: 2 → 3" in changes
+
+
 def test_messages_are_compared_in_words(registry, browser):
     registry.set_config(Config("NONE"), "shop/address.proto")
     registry.register(
