@@ -12,7 +12,7 @@ from kcodec.formats.avro._program cimport (
     DO_DECIMAL, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
     DO_INT_TO_TIME, DO_ISO, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.cursor cimport load_le32, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
 from kcodec.wire.isotime cimport iso_read
@@ -52,6 +52,9 @@ cdef const uint8_t *read_leaf(
                 return fail(context, status, op, p, index)
         else:
             value = offset_at(column, index, wide)
+            status = fit_bytes(&context.budget, column, value + <int64_t>decimal_text_room(length, op.scale, True))
+            if unlikely(status != OK):
+                return fail(context, status, op, p, index)
             status = put_decimal_text(context, op, p, length, column.data + value, &size)
             if unlikely(status != OK):
                 return fail(context, status, op, p, index)
