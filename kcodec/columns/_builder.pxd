@@ -10,6 +10,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from kcodec.columns._memory cimport Memory
+from kcodec.wire.status cimport Status
+
+cdef enum:
+    SLOP = 64          # values are moved in steps of up to 64 bytes, whatever their length
 
 
 # Width of the offsets of text, bytes and lists.
@@ -31,7 +35,7 @@ cdef enum Kind:
 
 cdef struct Column:
     int32_t kind
-    int32_t width
+    int32_t width         # of a value of FIXED; of LIST and MAP what an item takes, but for text and items of its own
     int32_t end           # the column after the last one below this one
     int32_t scope         # the list or map whose items it belongs to, -1 for the rows
     uint8_t *data         # values, or bytes of TEXT and BLOB; BITS: as `valid`
@@ -46,7 +50,9 @@ cdef struct Column:
     uint8_t *data_map
     uint8_t *bitmap
     uint8_t *bits
-    int64_t padding[3]    # to 128 bytes: addresses of columns then are a shift
+    int64_t below_room    # LIST and MAP: items that all columns of its scope have room for, where these are asked
+    int64_t counted       # and what is counted of them, in bytes,
+    int64_t counted_row   # for this row
 
 
 cdef class Shape:
@@ -63,11 +69,21 @@ cdef class Builder:
     cdef int64_t rows
     cdef object layout
     cdef list buffers             # per column the Memory of [bitmap, offsets, data]
+    cdef int32_t spread           # by how many cache lines buffers are shifted, at most
+    # Where columns get their room value by value:
+    cdef int64_t row              # the row in hand,
+    cdef int64_t row_bytes        # what is counted of its items,
+    cdef int64_t max_row_bytes    # and how much that may be
+    cdef object problem           # why there is no room
 
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil
     cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil
     cdef bint has_room(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) noexcept nogil
+    cdef bint has_items(self) noexcept nogil
+    cdef int64_t missing(
+        self, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
     ) noexcept nogil
     cdef int grow(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
@@ -79,11 +95,19 @@ cdef class Builder:
     cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size)
     cdef int grow_items(self, int32_t at, int64_t items) except -1
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1
+    cdef void begin_row(self, int64_t row, int64_t max_bytes) noexcept nogil
+    cdef int64_t items_bytes(self, int64_t row) noexcept nogil
+    cdef Status add_bytes(self, int32_t at, int64_t needed)
+    cdef Status add_items(self, int32_t at, int64_t needed)
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil
     cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil
     cdef void pack(self, int64_t row) noexcept nogil
     cdef object finish(self)
     cdef object array(self, int32_t at, int64_t length)
+
+
+cdef Status more_bytes(void *builder, const Column *column, int64_t needed) noexcept with gil
+cdef Status more_items(void *builder, const Column *column, int64_t needed) noexcept with gil
 
 
 cdef inline int64_t offset_at(const Column *column, int64_t index, bint wide) noexcept nogil:

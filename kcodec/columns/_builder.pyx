@@ -1,7 +1,9 @@
 """Output columns that grow in pyarrow's memory pool; see the .pxd for how they are kept.
 
 Before each block of rows, room is made for all that its payloads can yield in any column. Row loops therefore store
-without a check. Validity and booleans are bytes while a block is decoded, and packed into
+without a check. That is room for the same bytes in each column, so it is for blocks and types for which it is little
+(`Builder.missing`); where it is not, the row loop asks for every text and item (`kcodec.plan._budget`), and a column
+grows by what it takes itself. Validity and booleans are bytes while a block is decoded, and packed into
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
@@ -11,15 +13,17 @@ from libc.string cimport memcpy, memmove
 
 from kcodec.columns._memory cimport Memory, with_room
 from kcodec.wire.cursor cimport load_le64, pack8, pack_bytes, popcount64
+from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout as layout_of
+from kcodec.columns.layout import item_bytes, layout as layout_of
 from kcodec.errors import CapacityError
 
 cdef enum:
-    SLOP = 64          # values are moved in steps of up to 64 bytes, whatever their length
+    NARROW = 512       # columns that caches can be kept from mixing up
+    FEW_ITEMS = 4      # that a list has room for, at least
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
     DATA = 2
@@ -69,6 +73,8 @@ cdef class Shape:
                 column.width = kind.byte_width
             if column.kind != NOTHING and (entry.nullable or entry.parent < 0):
                 column.valid_map = <uint8_t *>1  # marks that there is one; allocated when room is made
+        for at, size in item_bytes(self.layout).items():
+            self.columns[at].width = size
 
     def __dealloc__(self):
         free(self.columns)
@@ -88,6 +94,7 @@ cdef class Builder:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
         self.buffers = [[None, None, None] for _ in range(self.count)]
+        self.spread = 31 if self.count <= NARROW else 0
         for at in range(self.count):
             if self.columns[at].scope < 0:
                 self.grow_items(at, rows)
@@ -129,7 +136,7 @@ cdef class Builder:
         extra : int64_t
             Bytes and items that it may yield beyond what its payloads hold.
         divisor : const int64_t *
-            Per list or map: the fewest bytes of one of its items.
+            Per list or map: the fewest bytes of one of its items. NULL: texts and items ask for their room.
         """
         cdef int32_t at
         cdef Column *column
@@ -140,6 +147,8 @@ cdef class Builder:
             if column.scope < 0:
                 length = row
                 items = row + block
+            elif divisor == NULL:
+                continue
             else:
                 length = self.length(at, row)
                 items = length + payload // divisor[column.scope] + extra + 1
@@ -148,10 +157,33 @@ cdef class Builder:
             # And for one more: a row that failed is read again behind the block.
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first >= column.scratch_room:
                 return False
-            if column.kind == TEXT or column.kind == BLOB:
+            if divisor != NULL and (column.kind == TEXT or column.kind == BLOB):
                 if self.bytes_used(at, length) + payload + extra + SLOP > column.bytes_room:
                     return False
         return True
+
+    cdef bint has_items(self) noexcept nogil:
+        """Return whether there are lists or maps."""
+        cdef int32_t at
+        for at in range(self.count):
+            if self.columns[at].scope >= 0:
+                return True
+        return False
+
+    cdef int64_t missing(
+        self, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) noexcept nogil:
+        """Return how much room `grow` would make for a block in all columns together, of bytes and items."""
+        cdef int64_t total = 0
+        cdef int32_t at
+        cdef const Column *column
+        for at in range(self.count):
+            column = &self.columns[at]
+            if (column.kind == LIST or column.kind == MAP) and divisor[at] <= payload + extra:
+                total += (payload // divisor[at] + extra + 1) * column.width
+            elif column.kind == TEXT or column.kind == BLOB:
+                total += payload + extra + SLOP
+        return total
 
     cdef int grow(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
@@ -172,6 +204,8 @@ cdef class Builder:
             length = self.length(at, row)
             items = row + block
             if column.scope >= 0:
+                if divisor == NULL:
+                    continue
                 items = length + payload // divisor[column.scope] + extra + 1
                 if items > column.items_room:
                     # Offsets of a map have 32 bits always.
@@ -184,7 +218,7 @@ cdef class Builder:
                     items = length + payload // divisor[column.scope] + extra + 1
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first >= column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
-            if column.kind == TEXT or column.kind == BLOB:
+            if divisor != NULL and (column.kind == TEXT or column.kind == BLOB):
                 used = self.bytes_used(at, length)
                 needed = used + payload + extra + SLOP
                 if needed > column.bytes_room:
@@ -217,8 +251,8 @@ cdef class Builder:
         return memory.data + margin
 
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
-        """Shift each buffer by some cache lines of its own."""
-        return 64 * ((3 * at + which) & 31)
+        """Shift each buffer by some cache lines of its own, unless there are too many for that to help."""
+        return 64 * ((3 * at + which) & self.spread)
 
     cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size):
         return memory.lend(self.margin(at, which), size)
@@ -262,6 +296,77 @@ cdef class Builder:
             column.data = memory - column.first
         column.scratch_room = items
         return 0
+
+    cdef void begin_row(self, int64_t row, int64_t max_bytes) noexcept nogil:
+        """Prepare for a row that asks for its room, and whose items may take so many bytes."""
+        self.row = row
+        self.row_bytes = 0
+        self.max_row_bytes = max_bytes
+
+    cdef int64_t items_bytes(self, int64_t row) noexcept nogil:
+        """Return what the items of a row take, but for their text, by `item_bytes`."""
+        cdef int64_t total = 0
+        cdef int32_t at
+        cdef const Column *column
+        for at in range(self.count):
+            column = &self.columns[at]
+            if (column.kind == LIST or column.kind == MAP) and column.items_room:
+                total += column.width * (
+                    offset_at(column, self.length(at, row + 1), self.wide)
+                    - offset_at(column, self.length(at, row), self.wide)
+                )
+        return total
+
+    cdef Status add_bytes(self, int32_t at, int64_t needed):
+        """Make room for so many bytes of text or blobs, and for more to come."""
+        cdef Column *column = &self.columns[at]
+        cdef int64_t most = INT64_MAX if self.wide else INT32_MAX
+        try:
+            if needed > most:
+                raise self.too_large(at, "bytes")
+            column.bytes_room = min(max(needed, 2 * column.bytes_room), most)
+            column.data = self.resize(at, DATA, column.bytes_room)
+        except (CapacityError, MemoryError) as error:
+            self.problem = error
+            return NO_MEMORY
+        return OK
+
+    cdef Status add_items(self, int32_t at, int64_t needed):
+        """Make room for so many items of a list or map, and for more to come.
+
+        SIZE_LIMIT says that the row in hand has more items than it may.
+        """
+        cdef Column *above = &self.columns[at]
+        cdef Column *column
+        cdef int64_t items = max(needed, FEW_ITEMS)
+        # The first item of the row; the map of one that failed is as it was.
+        cdef int64_t first = self.length(at + 1, self.row)
+        cdef int64_t most = INT64_MAX if self.wide and above.kind != MAP else INT32_MAX
+        cdef int32_t below
+        if above.counted_row != self.row:
+            above.counted_row = self.row
+            above.counted = 0
+        self.row_bytes += (needed - first) * above.width - above.counted
+        above.counted = (needed - first) * above.width
+        if self.row_bytes > self.max_row_bytes:
+            return SIZE_LIMIT
+        try:
+            if needed > most:
+                raise self.too_large(at, "items")
+            items = min(max(items, 2 * above.below_room), most)
+            for below in range(at + 1, above.end):
+                column = &self.columns[below]
+                if column.scope != at:
+                    continue
+                if items > column.items_room:
+                    self.grow_items(below, items)
+                if (column.valid_map != NULL or column.kind == BITS) and items - column.first >= column.scratch_room:
+                    self.grow_scratch(below, items - column.first + 8)
+        except (CapacityError, MemoryError) as error:
+            self.problem = error
+            return NO_MEMORY
+        above.below_room = items
+        return OK
 
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil:
         """Check the text of a block; return the first column that is not all UTF-8, or -1."""
@@ -349,6 +454,16 @@ cdef class Builder:
             entries = pa.struct([kind.key_field, kind.item_field])
             children = [pa.Array.from_buffers(entries, used, [None], 0, 0, children)]
         return pa.Array.from_buffers(kind, length, [bitmap, offsets], nulls, 0, children)
+
+
+cdef Status more_bytes(void *builder, const Column *column, int64_t needed) noexcept with gil:
+    """Make room in one of the builder's columns, see `Builder.add_bytes`."""
+    return (<Builder>builder).add_bytes(<int32_t>(column - (<Builder>builder).columns), needed)
+
+
+cdef Status more_items(void *builder, const Column *column, int64_t needed) noexcept with gil:
+    """Make room below one of the builder's columns, see `Builder.add_items`."""
+    return (<Builder>builder).add_items(<int32_t>(column - (<Builder>builder).columns), needed)
 
 
 cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:

@@ -243,10 +243,10 @@ cdef int64_t scan(
     return row
 
 
-def decode_frames(values, int c_indexes):
+def decode_frames(values, int indexes):
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     cdef Rows rows = Rows(values)
-    cdef _Keys keys = _Keys(c_indexes != 0)
+    cdef _Keys keys = _Keys(indexes != 0)
     cdef Slice value
     cdef Key key
     cdef int32_t[LEVELS] levels
@@ -258,7 +258,7 @@ def decode_frames(values, int c_indexes):
     cdef int32_t *starts = <int32_t *>PyByteArray_AS_STRING(places)
     while True:
         with nogil:
-            row = scan(rows, keys, c_indexes, selector, starts, row)
+            row = scan(rows, keys, indexes, selector, starts, row)
         if row == rows.length:
             break
         keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
@@ -268,7 +268,7 @@ def decode_frames(values, int c_indexes):
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            status = read_row(&value, c_indexes, &key, levels, &size)
+            status = read_row(&value, indexes, &key, levels, &size)
             if read_frame(value.start, value.end, &size) != OK:
                 found.append((row, 0, _WAYS[<int>status]))
                 ids.append(None)
@@ -276,7 +276,7 @@ def decode_frames(values, int c_indexes):
                 found.append((row, size, _INDEX_WAYS[<int>status]))
                 ids.append(None if key.guid else key.high)
     faults = Faults.told_apart(found).with_ids(integers(ids)) if found else []
-    return chosen, places, keys.values(c_indexes != 0), faults
+    return chosen, places, keys.values(indexes != 0), faults
 
 
 def common_frame(values, int indexes):

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec.columns.types import is_list
 
-__all__ = ["Column", "layout"]
+__all__ = ["Column", "item_bytes", "layout"]
 
 
 class Column(NamedTuple):
@@ -69,3 +69,33 @@ def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
 
     visit("", arrow_type, True, -1)
     return tuple(columns)  # type: ignore[arg-type]
+
+
+def item_bytes(columns: tuple[Column, ...]) -> dict[int, int]:
+    """Return what an item of each list or map takes, by the number of its column.
+
+    That is the width of numbers, a byte for a bool, and an offset for text, bytes, lists and maps; not what these hold.
+
+    >>> item_bytes(layout(pa.list_(pa.struct([("a", pa.int64()), ("b", pa.string()), ("c", pa.list_(pa.bool_()))]))))
+    {0: 16, 4: 1}
+    """
+    sizes: dict[int, int] = {}
+    scopes: dict[int, int] = {-1: -1}
+    for column in columns:
+        scope = scopes[column.parent]
+        kind = column.type
+        items = is_list(kind) or pa.types.is_map(kind)
+        scopes[column.index] = column.index if items else scope
+        if items:
+            sizes[column.index] = 0
+        if scope < 0 or pa.types.is_struct(kind) or pa.types.is_null(kind):
+            continue
+        if pa.types.is_boolean(kind):
+            sizes[scope] += 1
+        elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
+            sizes[scope] += 8
+        elif items or pa.types.is_string(kind) or pa.types.is_binary(kind):
+            sizes[scope] += 4
+        else:
+            sizes[scope] += kind.byte_width
+    return sizes

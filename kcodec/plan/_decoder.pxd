@@ -11,6 +11,9 @@ from kcodec.wire.status cimport Status
 
 cdef enum:
     MAX_ROWS = 512             # of a block, for any format
+    MAX_ROOM = 16 << 20        # that is made for a block, in all columns together
+    FEW_ROWS = 8               # of a block, for which these ask for their room rather than that there are fewer
+    SPARE = 16                 # bytes of items that a byte of a payload may yield before that counts as expansion
 
 
 cdef enum Answer:
@@ -18,6 +21,7 @@ cdef enum Answer:
     DONE
     GROW
     FAULT
+    OVERSIZED
     OTHER_PREFIX
     OUT_OF_MEMORY
 
@@ -45,6 +49,10 @@ cdef class Decoder:
     cdef int64_t block_rows    # a block is full with as many rows
     cdef int64_t block_bytes   # or when its rows hold as much
     cdef bint in_blocks        # the format has `read_together`
+    cdef bint growing          # columns of the block in hand get their room value by value
+    cdef bint always_growing   # and so for all blocks
+    cdef int64_t most_rows     # of a block for which there is room
+    cdef int64_t max_expansion
     cdef bint always_checked   # texts are always checked as they are read
     cdef bint stop             # at the first row that fails
     cdef Failures failures     # rows that failed, of formats that note them
@@ -67,8 +75,11 @@ cdef class Decoder:
     cdef int prepare(self, Program program) except -1
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil
+    cdef int64_t max_items_bytes(self, int64_t row, const Slice *slice) noexcept nogil
     cdef bint step_over_prefix(self) noexcept nogil
     cdef int64_t room(self) noexcept nogil
+    cdef const int64_t *divisors(self) noexcept nogil
+    cdef int fit_block(self) except -1
     cdef Answer advance(self) noexcept nogil
     cdef object decode(self, bint stop)
 

@@ -1,7 +1,8 @@
 """The loop over the rows of a column that is decoded, the same for all formats.
 
 Rows are decoded in blocks: columns are given room for all that a block can hold, then its rows are read without a
-check. Text is checked for a block as a whole. If it is wrong, or a row fails before that is known, the block is read
+check. Where that is too much room, blocks get fewer rows, and in the end none of it: then each text and item of a row
+asks for its own. Text is checked for a block as a whole. If it is wrong, or a row fails before that is known, the block is read
 again with each text checked where it stands, so that the first error of a row is found. A row that fails is written
 over with null.
 """
@@ -15,7 +16,7 @@ from kcodec.columns._builder cimport Builder, hide, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport likely, load_le64, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
+from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT, Status
 
 from kcodec.columns.faults import joined
 from kcodec.plan.failure import OtherPrefix
@@ -77,6 +78,7 @@ cdef class Decoder:
             self.tables[at] = program.table
             self.stops[at] = program.stop
             self.expansion = max(self.expansion, program.expansion)
+            self.max_expansion = program.limits.max_expansion
             for column, least in program.divisors.items():
                 self.divisor[column] = min(self.divisor[column], <int64_t>least)
             self.prepare(program)
@@ -118,6 +120,12 @@ cdef class Decoder:
             end[0] = slice.start + ends[row]
         return slice.start + start if 0 <= start <= end[0] - slice.start else NULL
 
+    cdef int64_t max_items_bytes(self, int64_t row, const Slice *slice) noexcept nogil:
+        """Return what the items of a row may take, but for their text."""
+        cdef const uint8_t *end
+        cdef const uint8_t *start = payload_of(self, row, slice, &end)
+        return self.max_expansion + (SPARE * (end - start) if start != NULL else 0)
+
     cdef bint step_over_prefix(self) noexcept nogil:
         """Let the rows of the block start behind the prefix; return whether it is that of all."""
         cdef int64_t size = self.prefix_size
@@ -142,6 +150,28 @@ cdef class Decoder:
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion
 
+    cdef const int64_t *divisors(self) noexcept nogil:
+        return NULL if self.growing else self.divisor
+
+    cdef int fit_block(self) except -1:
+        """Make room for the block; or let it have fewer rows, or its columns grow while they are read."""
+        if not self.growing and self.builder.missing(self.count, self.payload, self.room(), self.divisor) > MAX_ROOM:
+            if self.count > FEW_ROWS:
+                self.most_rows = self.count // 2
+                self.extra //= 2
+                # The block is filled again.
+                self.count = 0
+                self.next = 0
+                return 0
+            # A row may be larger than others. Where blocks were made small in vain, they all are.
+            self.always_growing = self.most_rows < self.block_rows
+            self.growing = self.checked = True
+            self.extra = 0
+        self.builder.grow(
+            self.row, self.count, self.payload, self.room(), self.divisors(), self.rows.bytes_from(self.row)
+        )
+        return 0
+
     cdef Answer advance(self) noexcept nogil:
         """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
         cdef int64_t row
@@ -161,19 +191,21 @@ cdef class Decoder:
                     self.row = row
                     if row == self.rows.length:
                         return DONE
-                    self.checked = self.always_checked
+                    self.growing = self.always_growing
+                    self.checked = self.always_checked or self.growing
                     self.count = self.rows.fill(
-                        row, self.slices, self.block_rows, self.block_bytes, &self.payload
+                        row, self.slices, self.block_rows if self.growing else self.most_rows, self.block_bytes,
+                        &self.payload
                     )
                     if self.prefix_size and not self.step_over_prefix():
                         return OTHER_PREFIX
                 self.next = 0
             if self.next == 0:
-                if not self.builder.has_room(self.row, self.count, self.payload, self.room(), self.divisor):
+                if not self.builder.has_room(self.row, self.count, self.payload, self.room(), self.divisors()):
                     return GROW
                 self.begin(self.room())
             while self.next < self.count:
-                together = self.read_together() if self.in_blocks else 0
+                together = self.read_together() if self.in_blocks and not self.growing else 0
                 if likely(together > 0):
                     self.next += together
                     continue
@@ -186,7 +218,13 @@ cdef class Decoder:
                     set_null(self.builder.columns, 0, row, self.builder.wide)
                     self.next += 1
                     continue
+                if unlikely(self.growing):
+                    self.builder.begin_row(row, self.max_items_bytes(row, slice))
                 status = self.read_row(row, slice, program)
+                if unlikely(self.growing) and status == OK:
+                    self.builder.row_bytes = self.builder.items_bytes(row)
+                    if self.builder.row_bytes > self.builder.max_row_bytes:
+                        status = SIZE_LIMIT
                 if likely(status == OK):
                     self.next += 1
                     continue
@@ -209,6 +247,8 @@ cdef class Decoder:
                 else:
                     set_null(self.builder.columns, 0, row, self.builder.wide)
                 self.next += 1
+                if self.growing and status == SIZE_LIMIT and self.builder.row_bytes > self.builder.max_row_bytes:
+                    return OVERSIZED
                 answer = self.fail_row(row, slice, program)
                 if answer != GO_ON:
                     return answer
@@ -217,7 +257,11 @@ cdef class Decoder:
         """Return the array and the rows that failed; with `stop`, only the first of these."""
         cdef Answer answer
         cdef int64_t at
+        cdef Program program
         self.stop = stop
+        self.most_rows = self.block_rows
+        # Only rows that ask for their room are held to less than a block may have.
+        self.always_growing = self.max_expansion < MAX_ROOM and self.builder.has_items()
         faults = []
         while True:
             with nogil:
@@ -227,12 +271,16 @@ cdef class Decoder:
                     faults = joined([self.failures.faults(self.compiled, self.prefix_size), faults])
                 return self.builder.finish(), faults
             if answer == GROW:
-                self.builder.grow(
-                    self.row, self.count, self.payload, self.room(), self.divisor, self.rows.bytes_from(self.row)
-                )
-            elif answer == FAULT:
+                self.fit_block()
+            elif answer == FAULT or answer == OVERSIZED:
                 at = self.next - 1
-                fault = self.fault(self.row + at, &self.slices[at], program_of(self, at))
+                if answer == FAULT:
+                    fault = self.fault(self.row + at, &self.slices[at], program_of(self, at))
+                else:
+                    program = self.compiled[program_of(self, at)]
+                    fault = program.fault(
+                        self.row + at, self.slices[at].end - self.slices[at].start, SIZE_LIMIT, -1, ""
+                    )
                 if fault is not None:
                     if self.prefix:
                         fault = fault._replace(offset=fault.offset + len(self.prefix))
@@ -241,5 +289,7 @@ cdef class Decoder:
                         return None, faults
             elif answer == OTHER_PREFIX:
                 raise OtherPrefix
+            elif self.builder.problem is not None:
+                raise self.builder.problem
             else:
                 raise MemoryError

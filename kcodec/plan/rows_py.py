@@ -1,5 +1,6 @@
 """What the row loops in plain Python share: programs, which row is read by which and from where, and how rows end."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -11,10 +12,16 @@ from kcodec.errors import Fault
 from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["ColumnRow", "Program", "decode_rows", "encode_rows", "join_rows"]
+__all__ = ["ColumnRow", "ItemBytes", "Program", "decode_rows", "encode_rows", "join_rows"]
 
 P = TypeVar("P", bound="Program")
 Row = TypeVar("Row")
+
+#: Bytes and values of rows that are held as Python objects before an array is made of them.
+_HELD = 1 << 17
+
+#: Bytes of items that a byte of a row may yield before that counts as expansion; see `Limits.max_expansion`.
+_SPARE = 16
 
 
 class Program:
@@ -47,14 +54,16 @@ def decode_rows(
     values: pa.Array,
     programs: Sequence[P | None],
     read: Callable[[P, bytes, int], Row],
+    join: Callable[[list[Row | None]], pa.Array],
     *,
+    width: int,
     selector: Any,
     starts: Any,
     stop: bool,
     ends: Any = None,
     start: int = 0,
-) -> tuple[list[Row | None], list[Fault]]:
-    """Read the rows that are not null, each by its program.
+) -> tuple[pa.Array, list[Fault]]:
+    """Read the rows that are not null, each by its program, and make an array of them, some at a time.
 
     Parameters
     ----------
@@ -62,6 +71,10 @@ def decode_rows(
         As for `kcodec.plan.kernel.RowKernel.decode`.
     read : callable
         Reads a row with a program, up to the end of the bytes given and from a position in them.
+    join : callable
+        Makes an array of rows that were read, None for those that are null or failed.
+    width : int
+        Values that a row has at least.
     ends : buffer of int32, optional
         Per row where the payload ends.
     start : int
@@ -69,8 +82,8 @@ def decode_rows(
 
     Returns
     -------
-    tuple of (list, list of Fault)
-        What was read, None for rows that are null or failed; and those that failed.
+    tuple of (pyarrow.Array, list of Fault)
+        The rows; and those that failed.
     """
     prefix = b""
     if isinstance(starts, bytes):
@@ -79,6 +92,8 @@ def decode_rows(
         None if each is None else memoryview(each).cast("B").cast("i") for each in (selector, starts, ends)
     )
     rows: list[Row | None] = []
+    arrays: list[pa.Array] = []
+    held = 0
     faults: list[Fault] = []
     for number, data in enumerate(payloads(values)):
         index = 0 if chosen is None else chosen[number]
@@ -98,7 +113,13 @@ def decode_rows(
                 if stop:
                     break
         rows.append(row)
-    return rows, faults
+        held += width + len(data or b"")
+        if held > _HELD:
+            arrays.append(join(rows))
+            rows, held = [], 0
+    if rows or not arrays:
+        arrays.append(join(rows))
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), faults
 
 
 def payloads(values: pa.Array) -> list[bytes | None]:
@@ -119,7 +140,18 @@ class ColumnRow:
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self.columns = columns
-        self.out: list[list[Any]] = [[] for _ in columns]
+        #: Per column that anything was added to.
+        self.out: defaultdict[int, list[Any]] = defaultdict(list)
+
+    def added(self) -> "defaultdict[int, list[Any]]":
+        """Give what was added so far, and begin anew."""
+        out, self.out = self.out, defaultdict(list)
+        return out
+
+    def add(self, out: "defaultdict[int, list[Any]]") -> None:
+        """Add what was added before."""
+        for column, values in out.items():
+            self.out[column] += values
 
     def put(self, column: int, value: Any) -> None:
         """Add a value to a column; -1 drops it."""
@@ -140,7 +172,50 @@ def join_rows(kind: pa.DataType, rows: Sequence[ColumnRow | None]) -> pa.Array:
     null = ColumnRow(columns)
     null.null(0)
     out = [(row or null).out for row in rows]
-    return from_lists(columns, [[value for row in out for value in row[at]] for at in range(len(columns))])
+    return from_lists(
+        columns, [[value for row in out for value in row.get(at, ())] for at in range(len(columns))]
+    )
+
+
+class ItemBytes:
+    """What the items of a row take in columns of fixed width, which `Limits.max_expansion` bounds.
+
+    Parameters
+    ----------
+    sizes : dict of int to int
+        What an item of each column takes; see `kcodec.columns.layout.item_bytes`.
+    limits : Limits
+        What a row may cost.
+    data : bytes
+        The row, up to the end of its payload.
+    at : int
+        Where that starts.
+
+    Examples
+    --------
+    >>> items = ItemBytes({0: 8}, Limits(max_expansion=100), b"0", 0)
+    >>> items.count(0, 14)
+    >>> items.count(0, 1)
+    Traceback (most recent call last):
+    kcodec.plan.failure.RowError: the value expands to more than the limits allow
+    """
+
+    def __init__(self, sizes: dict[int, int], limits: Limits, data: bytes, at: int) -> None:
+        self._sizes = sizes
+        self._left = limits.max_expansion + _SPARE * (len(data) - at)
+        self._end = len(data)
+
+    def count(self, column: int, items: int = 1) -> None:
+        """Count items of a list or map column.
+
+        Raises
+        ------
+        RowError
+            If they take more than they may.
+        """
+        self._left -= items * self._sizes.get(column, 0)
+        if self._left < 0:
+            raise RowError("size_limit", self._end)
 
 
 def encode_rows(

@@ -1,5 +1,6 @@
 """Plans print as trees, compare and pickle; limits hold on both implementations."""
 
+import json
 import pickle
 
 import pyarrow as pa
@@ -201,6 +202,58 @@ def test_expansion_by_defaults(impl):
     values, faults = run(impl, plan, Limits(max_expansion=500), rows)
     assert [value and len(value) for value in values] == [5, None, 5]
     assert faults == [(1, "size_limit")]
+
+
+def absent_fields(count):
+    """Return codecs of lists of structs whose fields need not come, as functions of limits, and an empty item."""
+    fields = [{"name": f"f{i}", "type": "long", "default": 0} for i in range(count)]
+    writer = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+    reader = {**writer, "fields": [*writer["fields"], *fields]}
+    numbers = "".join(f"int64 f{i} = {i + 1};" for i in range(count))
+    text = f'syntax = "proto3"; message M {{ repeated N n = 1; }} message N {{ {numbers} }}'
+    kind = pa.list_(pa.struct([(f"f{i}", pa.int64()) for i in range(count)]))
+    tags = [
+        {"name": f"F{i}", "type": "int64", "versions": "0+", "tag": i, "taggedVersions": "0+"}
+        for i in range(count)
+    ]
+    message = {
+        "apiKey": 1,
+        "type": "data",
+        "name": "M",
+        "validVersions": "0",
+        "flexibleVersions": "0+",
+        "fields": [{"name": "L", "type": "[]S", "versions": "0+", "fields": tags}],
+    }
+    return [
+        (
+            lambda limits: kcodec.AvroCodec(
+                {"type": "array", "items": writer}, {"type": "array", "items": reader}, limits=limits
+            ),
+            lambda items: varint(items) + b"\0" * items + b"\0",
+        ),
+        (lambda limits: kcodec.ProtobufCodec(text, "M", limits=limits), lambda items: b"\n\0" * items),
+        (
+            lambda limits: kcodec.JsonCodec(kind, limits=limits),
+            lambda items: b"[" + b",".join([b"{}"] * items) + b"]",
+        ),
+        (
+            lambda limits: kcodec.MessageCodec(json.dumps(message), 0, limits=limits),
+            lambda items: bytes([items + 1]) + b"\0" * items + b"\0",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("format_", range(4), ids=["avro", "protobuf", "json", "message"])
+def test_expansion_by_absent_fields(impl, format_):
+    make, row = absent_fields(50)[format_]
+    rows = [row(2), row(100), row(1)]
+    decoded, report = make(Limits(max_expansion=2000)).decode(rows, errors="report")
+    assert decoded.is_valid().to_pylist() == [True, False, True]
+    assert report["code"].to_pylist() == ["size_limit"]
+    assert report["row"].to_pylist() == [1]
+    with pytest.raises(kcodec.DecodeError, match="size_limit: row 1"):
+        make(Limits(max_expansion=2000)).decode(rows)
+    assert make(None).decode(rows).null_count == 0
 
 
 def test_expansion_by_decimals_as_text(impl):

@@ -18,7 +18,7 @@ from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
 from kcodec.formats.avro.block._lanes cimport LANES, SLACK, Block, reject
-from kcodec.plan._budget cimport begin_row, set_limits
+from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
@@ -43,10 +43,10 @@ cdef class AvroDecoder(Decoder):
 
     def __init__(self, values, programs, selector, starts, trailing):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
-        self.in_blocks = True
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.memory = BlockMemory(self.builder)
+        self.in_blocks = self.memory.texts != NULL
         self.memory.block.context = &self.context
         self.memory.block.alike = <int32_t *>malloc(self.programs * sizeof(int32_t))
         if self.memory.block.alike == NULL:
@@ -60,7 +60,7 @@ cdef class AvroDecoder(Decoder):
         return set_limits(&self.context.budget, program.limits)
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.budget.room = room
+        begin_block(&self.context.budget, self.builder, room, self.growing)
         self.context.checked = self.checked
         self.together = 0
 
@@ -147,7 +147,8 @@ cdef class AvroDecoder(Decoder):
         if self.next < self.together and block.failed[self.next] >= 0:
             op += block.failed[self.next]
             p = block.failed_at[self.next]
-        context.limit = slice.limit
+        # Where columns grow, values go the long way, on which they ask for room.
+        context.limit = slice.start if self.growing else slice.limit
         context.depth = 0
         begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:

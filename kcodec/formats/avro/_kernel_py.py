@@ -6,6 +6,7 @@ whole row was good: so a bad row leaves nothing behind.
 
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -14,13 +15,13 @@ import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.isotime_py import bounds, read_iso, write_iso
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.avro.defaults import varint
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import MAX_DEPTH, Node, Op
-from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire._varint_py import read as read_varint
 
 __all__ = ["Program", "decode", "encode"]
@@ -45,24 +46,36 @@ def decode(
     """Decode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
+    sizes = item_bytes(columns)
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = _Row(program, columns, data, at)
+        row = _Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
         row.run(program.plan.root, "")
         if not trailing and row.at < len(data):
             row.fail("trailing_bytes", row.at, "")
         return row
 
-    rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, stop=stop)
-    return join_rows(kind, rows), faults
+    return decode_rows(
+        values,
+        programs,
+        read,
+        lambda rows: join_rows(kind, rows),
+        width=len(columns),
+        selector=selector,
+        starts=starts,
+        stop=stop,
+    )
 
 
 class _Row(ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
-    def __init__(self, program: Program, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+    def __init__(
+        self, program: Program, columns: tuple[Column, ...], items: ItemBytes, data: bytes, at: int
+    ) -> None:
         super().__init__(columns)
         self.limits = program.limits
+        self.items = items
         self.named = dict(program.plan.named)
         self.data = data
         self.at = at
@@ -202,15 +215,17 @@ class _Row(ColumnRow):
     def array(self, node: Node, path: str) -> None:
         total = 0
         for where in self.blocks(node, path):
+            self.items.count(node.column)
             self.run(node.children[0], where)
             total += 1
         self.put(node.column, total)
 
     def map(self, node: Node, path: str) -> None:
         key, value = node.children
-        entries: dict[bytes, list[list[Any]]] = {}
+        entries: dict[bytes, defaultdict[int, list[Any]]] = {}
         for where in self.blocks(node, path):
-            outer, self.out = self.out, [[] for _ in self.columns]
+            self.items.count(node.column)
+            outer = self.added()
             self.run(key, where + ".key")
             self.run(value, where + ".value")
             entry, self.out = self.out, outer
@@ -218,8 +233,7 @@ class _Row(ColumnRow):
             entries.pop(name, None)
             entries[name] = entry
         for entry in entries.values():
-            for column, added in zip(self.out, entry, strict=True):
-                column += added
+            self.add(entry)
         self.put(node.column, len(entries))
 
     def blocks(self, node: Node, path: str) -> Iterator[str]:

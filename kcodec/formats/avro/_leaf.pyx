@@ -13,7 +13,7 @@ from kcodec.formats.avro._program cimport (
     DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT, DO_INT_TO_TIME, DO_ISO, DO_LONG_CONVERTED, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT,
     DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.cursor cimport (
     likely, load_le32, multiply_overflows, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
@@ -69,6 +69,9 @@ cdef const uint8_t *read_leaf(
                 return fail(context, status, op, p, index)
         else:
             value = offset_at(column, index, wide)
+            status = fit_bytes(&context.budget, column, value + text_room(op, length))
+            if unlikely(status != OK):
+                return fail(context, status, op, p, index)
             status = put_decimal_text(context, op, p, length, column.data + value, &size)
             if unlikely(status != OK):
                 return fail(context, status, op, p, index)
@@ -207,6 +210,12 @@ cdef Status put_scaled_decimal(
     return decimal_from_text(text, length, <int32_t>op.factor, op.precision, words, slot)
 
 
+cdef inline int64_t text_room(const Op *op, int64_t size) noexcept nogil:
+    """Return what must be free for a decimal as text, at the writer's scale and at the reader's."""
+    cdef int32_t scale = <int32_t>(op.scale - op.factor)
+    return <int64_t>decimal_text_room(size, max(scale, op.scale) + 1, True)
+
+
 cdef Status put_decimal_text(
     Context *context, const Op *op, const uint8_t *data, int64_t size, uint8_t *out, int64_t *length
 ) noexcept nogil:
@@ -215,7 +224,7 @@ cdef Status put_decimal_text(
     cdef int32_t scale = <int32_t>(op.scale - shift)
     cdef int64_t most = op.precision - shift
     cdef Status status
-    if <int64_t>decimal_text_room(size, max(scale, op.scale) + 1, True) > context.budget.room:
+    if text_room(op, size) > context.budget.room:
         return NEED_ROOM
     status = decimal_to_text(data, size, scale, True, max(most, 1), <char *>out, &written)
     if status != OK:

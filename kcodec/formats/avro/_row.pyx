@@ -14,7 +14,8 @@ Wire forms::
 
 The ops of a program (_program.pyx) store into columns that have room for all a block of rows can hold
 (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
-counted against `Budget.room` instead.
+counted against `Budget.room` instead. Where columns grow as they are read, nothing may be read behind values
+(`Context.limit`), so that none of them is copied before there is room.
 """
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -29,7 +30,7 @@ from kcodec.formats.avro._program cimport (
     DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op,
 )
-from kcodec.plan._budget cimport charge, charge_zero_items
+from kcodec.plan._budget cimport charge, charge_zero_items, fit_bytes, fit_item
 from kcodec.wire.cursor cimport (
     copy32, copy_within, ctz64, gather7, likely, load_le64, multiply_overflows, read_branch, read_length, read_varint32,
     read_varint64, unlikely, unzigzag32, unzigzag64,
@@ -91,6 +92,9 @@ cdef const uint8_t *run(
                         return fail(context, NEGATIVE_LENGTH, op, at, index)
                     if unlikely(length > end - p):
                         return fail(context, TRUNCATED, op, p, index)
+                    status = fit_bytes(&context.budget, column, offsets[0] + length)
+                    if unlikely(status != OK):
+                        return fail(context, status, op, p, index)
                     copy_within(column.data + offsets[0], p, length, limit)
                 if unlikely(context.checked) and op.code == DO_STRING and not utf8_valid(p, length):
                     return fail(context, INVALID_UTF8, op, p, index)
@@ -201,6 +205,9 @@ cdef const uint8_t *run(
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 offsets = <offset_t *>column.offsets + index
+                status = fit_bytes(&context.budget, column, offsets[0] + length)
+                if unlikely(status != OK):
+                    return fail(context, status, op, p, index)
                 copy_within(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
@@ -233,7 +240,10 @@ cdef const uint8_t *run(
                         status = charge_zero_items(&context.budget, length)
                         if status != OK:
                             return fail(context, status, op, at, index)
-                    p = run(context, op + 1, op + op.next, items, length, p, tag)
+                    if likely(context.budget.growing == NULL):
+                        p = run(context, op + 1, op + op.next, items, length, p, tag)
+                    else:
+                        p = run_growing(context, op, items, length, p, tag)
                     if unlikely(p == NULL):
                         leave(context, op, context.item - begin, index)
                         return NULL
@@ -282,6 +292,9 @@ cdef const uint8_t *run(
                     return fail(context, status, op, p, index)
                 length = op.texts[0].size
                 offsets = <offset_t *>column.offsets + index
+                status = fit_bytes(&context.budget, column, offsets[0] + length)
+                if unlikely(status != OK):
+                    return fail(context, status, op, p, index)
                 copy_within(column.data + offsets[0], op.texts[0].data, length, op.texts[0].data + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
@@ -292,7 +305,7 @@ cdef const uint8_t *run(
                 outer_end = end
                 outer_limit = limit
                 context.end = op.texts[0].data + op.texts[0].size
-                context.limit = context.end
+                context.limit = context.end if context.budget.growing == NULL else op.texts[0].data
                 start = run(context, op + 1, op + op.next, index, 1, op.texts[0].data, tag)
                 context.end = outer_end
                 context.limit = outer_limit
@@ -310,4 +323,25 @@ cdef const uint8_t *run(
                 op += 1
         index += 1
         count -= 1
+    return p
+
+
+cdef const uint8_t *run_growing(
+    Context *context, const Op *op, int64_t items, int64_t count, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Read items of an array or map, each when its columns have room for it."""
+    cdef const Column *column = &context.columns[op.column]
+    cdef int64_t some
+    cdef Status status
+    while count > 0:
+        status = fit_item(&context.budget, column, items)
+        if status != OK:
+            fail(context, status, op, p, items)
+            return NULL
+        some = min(count, column.below_room - items)
+        p = run(context, op + 1, op + op.next, items, some, p, tag)
+        if p == NULL:
+            return NULL
+        items += some
+        count -= some
     return p

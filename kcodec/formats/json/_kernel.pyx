@@ -24,7 +24,7 @@ from kcodec.formats.json.block._decode cimport read_block
 from kcodec.formats.json.block._lanes cimport LANES, Block, Lapse
 from kcodec.formats.json.block._places cimport free_places
 from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
-from kcodec.plan._budget cimport set_limits
+from kcodec.plan._budget cimport begin_block, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport ctz64, unlikely
@@ -104,7 +104,7 @@ cdef class JsonDecoder(Decoder):
         return set_limits(&context.budget, program.limits)
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.budget.room = room
+        begin_block(&self.context.budget, self.builder, room, self.growing)
 
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows together, as many as are alike.

@@ -7,20 +7,21 @@ row was good. What a key holds is kept apart until its object ends, so that the 
 import base64
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from kcodec.columns.isotime_py import bounds, read_iso
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
 from kcodec.formats.json._tokens_py import Tokens
 from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
 from kcodec.plan.node import JSON_KINDS, Form, Node, Op
-from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -35,7 +36,7 @@ _LONGEST = 1000
 
 _KINDS = {123: "object", 91: "array", 34: "string", 116: "boolean", 102: "boolean"}
 
-_Out = list[list[Any]]
+_Out = defaultdict[int, list[Any]]
 
 
 def decode(
@@ -51,14 +52,24 @@ def decode(
     """Decode one document per row; see `kcodec.formats.json.kernel.JsonKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
+    sizes = item_bytes(columns)
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = _Row(program, columns, data, at)
+        row = _Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
         row.document(program.plan.root, trailing)
         return row
 
-    rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, ends=ends, stop=stop)
-    return join_rows(kind, rows), faults
+    return decode_rows(
+        values,
+        programs,
+        read,
+        lambda rows: join_rows(kind, rows),
+        width=len(columns),
+        selector=selector,
+        starts=starts,
+        ends=ends,
+        stop=stop,
+    )
 
 
 def _runs_on(last: int, after: int) -> bool:
@@ -71,9 +82,12 @@ def _runs_on(last: int, after: int) -> bool:
 class _Row(Tokens, ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
-    def __init__(self, program: Program, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+    def __init__(
+        self, program: Program, columns: tuple[Column, ...], counted: ItemBytes, data: bytes, at: int
+    ) -> None:
         Tokens.__init__(self, program.limits, data, at)
         ColumnRow.__init__(self, columns)
+        self.counted = counted
         self.expansion = 0
 
     def document(self, root: Node, trailing: bool) -> None:
@@ -126,14 +140,10 @@ class _Row(Tokens, ColumnRow):
 
     def into(self, node: Node, path: str) -> _Out:
         """Read a value and give what it adds to the columns."""
-        outer, self.out = self.out, [[] for _ in self.columns]
+        outer = self.added()
         self.value(node, path)
         added, self.out = self.out, outer
         return added
-
-    def add(self, added: _Out) -> None:
-        for column, values in zip(self.out, added, strict=True):
-            column += values
 
     def keyed(self, node: Node, path: str) -> None:
         if self.byte(path) != 123:
@@ -187,7 +197,10 @@ class _Row(Tokens, ColumnRow):
     def listed(self, node: Node, path: str) -> None:
         if self.byte(path) != 91:
             self.wrong(path)
-        items = [self.into(node.children[0], f"{path}[{i}]") for i in self.items(b"]", path)]
+        items = []
+        for i in self.items(b"]", path):
+            self.counted.count(node.column)
+            items.append(self.into(node.children[0], f"{path}[{i}]"))
         self.collection(node, items, path)
 
     def mapped(self, node: Node, path: str) -> None:
@@ -195,12 +208,14 @@ class _Row(Tokens, ColumnRow):
             self.wrong(path)
         items = []
         for i in self.items(b"}", path):
+            self.counted.count(node.column)
             if self.byte(path) != 34:
                 self.fail("json_syntax", self.at, path)
             entry = self.into(node.children[0], f"{path}[{i}].key")
             self.expect(b":", path)
             value = self.into(node.children[1], f"{path}[{i}].value")
-            items.append([key + rest for key, rest in zip(entry, value, strict=True)])
+            items.append(entry)
+            entry.update(value)
         self.collection(node, items, path)
 
     def collection(self, node: Node, items: Sequence[_Out], path: str) -> None:

@@ -7,6 +7,7 @@ from libc.string cimport memcmp, memcpy
 from kcodec.columns._builder cimport Column, offset_at, set_end
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport *
+from kcodec.plan._budget cimport fit_bytes
 from kcodec.wire._floats cimport read_double, read_single
 from kcodec.wire.base64 cimport base64_decode
 from kcodec.wire.cursor cimport load_le64
@@ -209,12 +210,38 @@ cdef void store_integer(const Op *op, Column *column, int64_t index, int64_t val
         (<int8_t *>column.data)[index] = <int8_t>value
 
 
+cdef bint fits(
+    Context *context, const Op *op, const Column *column, int64_t start, const uint8_t *p, const uint8_t *at
+) noexcept nogil:
+    """See to it that a column has room for the bytes from `p` to `at`."""
+    cdef Status status = fit_bytes(&context.budget, column, start + (at - p))
+    if status != OK:
+        fail(context, status, op, p)
+    return status == OK
+
+
+cdef bint string_fits(
+    Context *context, const Op *op, const Column *column, int64_t start, const uint8_t *p
+) noexcept nogil:
+    """See to it that a column has room for the string at `p`, where it grows as it is read."""
+    cdef const uint8_t *at
+    if context.budget.growing == NULL:
+        return True
+    at = json_string(p + 1, context.end, NULL, NULL, &context.fault)
+    if at == NULL:
+        fail_token(context, op)
+        return False
+    return fits(context, op, column, start, p, at)
+
+
 cdef const uint8_t *read_text(
     Context *context, const Op *op, Column *column, int64_t index, const uint8_t *p, bint wide
 ) noexcept nogil:
     cdef int64_t start = offset_at(column, index, wide)
     cdef const uint8_t *at
     if p[0] == 34:
+        if not string_fits(context, op, column, start, p):
+            return NULL
         at = json_string(
             p + 1, context.end, column.data + start, &context.length, &context.fault
         )
@@ -238,6 +265,8 @@ cdef const uint8_t *read_text(
             return fail(context, JSON_TYPE, op, p)
     else:
         return wrong(context, op, p)
+    if not fits(context, op, column, start, p, at):
+        return NULL
     memcpy(column.data + start, p, at - p)
     set_end(column, index, start + (at - p), wide)
     return at
@@ -255,6 +284,8 @@ cdef const uint8_t *read_bytes(
     if op.width >= 0:
         return read_fixed(context, op, column, index, p)
     start = offset_at(column, index, wide)
+    if not string_fits(context, op, column, start, p):
+        return NULL
     target = column.data + start
     at = json_string(p + 1, context.end, target, &size, &context.fault)
     if at == NULL:
@@ -348,6 +379,8 @@ cdef const uint8_t *read_raw(
     )
     if at == NULL:
         return fail_token(context, op)
+    if not fits(context, op, column, start, p, at):
+        return NULL
     memcpy(column.data + start, p, at - p)
     set_end(column, index, start + (at - p), wide)
     return at

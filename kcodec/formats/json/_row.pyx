@@ -19,7 +19,7 @@ from kcodec.formats.json._program cimport (
     OBJECT, RAW, TUPLE, UNION, UNIQUE, Op, key_hash,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
-from kcodec.plan._budget cimport begin_row, charge
+from kcodec.plan._budget cimport begin_row, charge, fit_bytes, fit_item
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, unlikely
 from kcodec.wire.json cimport json_literal, json_plain, json_skip, json_space, json_string
 from kcodec.wire.status cimport (
@@ -229,20 +229,24 @@ cdef const uint8_t *read_null(
     return at
 
 
-cdef void keep(
-    Column *columns, const Op *op, int64_t index, bint first, const uint8_t *begin, const uint8_t *end, offset_t *tag
+cdef Status keep(
+    Context *context, const Op *op, int64_t index, bint first, const uint8_t *begin, const uint8_t *end, offset_t *tag
 ) noexcept nogil:
     """Add a key and its value to the object that is kept of an object's unknown ones; it has less text than that."""
-    cdef Column *column = <Column *>(<char *>columns + op.place)
+    cdef Column *column = <Column *>(<char *>context.columns + op.place)
     cdef offset_t *offsets = <offset_t *>column.offsets + index
     cdef int64_t size = end - begin
     cdef int64_t used = offsets[0] if first else offsets[1] - 1
+    cdef Status status = fit_bytes(&context.budget, column, used + size + 2)
+    if status != OK:
+        return status
     column.data[used] = 123 if first else 44
     memcpy(column.data + used + 1, begin, size)
     column.data[used + 1 + size] = 125
     offsets[1] = <offset_t>(used + size + 2)
     if column.valid != NULL:
         column.valid[index] = 1
+    return OK
 
 
 cdef const uint8_t *read_member(
@@ -330,6 +334,11 @@ cdef const uint8_t *run(
                 if kind == TUPLE and expected != stop:
                     return fail(context, JSON_TYPE, container, p)
             return leave(context, container, 0, index, begin, slot, p + 1, tag)
+        if values_t is items_t:
+            if kind != TUPLE:
+                status = fit_item(&context.budget, column, slot)
+                if unlikely(status != OK):
+                    return fail(context, status, container, p)
 
     while True:
         if values_t is fields_t:
@@ -381,7 +390,9 @@ cdef const uint8_t *run(
                     if unlikely(p == NULL):
                         return fail_token(context, container)
                     if container.forms & KEEPS:
-                        keep(context.columns, container + 1, slot, not exact & 1, begun, p, tag)
+                        status = keep(context, container + 1, slot, not exact & 1, begun, p, tag)
+                        if unlikely(status != OK):
+                            return fail(context, status, container, begun)
                         exact |= 1
         elif keyed:
             if unlikely(p >= end):
@@ -427,7 +438,10 @@ cdef const uint8_t *run(
                 if unlikely(p == NULL):
                     return NULL
             else:
-                at = read_quickly(op, column, slot, p, end, quick, tag)
+                # A text that asks for room goes the long way.
+                at = NULL
+                if likely(context.budget.growing == NULL):
+                    at = read_quickly(op, column, slot, p, end, quick, tag)
                 if unlikely(at == NULL):
                     at = read_leaf(context, op, column, slot, p, offset_t is int64_t)
                     if unlikely(at == NULL):
@@ -461,6 +475,9 @@ cdef const uint8_t *run(
                     op = container + 1
                 if kind != TUPLE:
                     context.items[context.level - 1] = slot - begin
+                    status = fit_item(&context.budget, <Column *>(<char *>columns + container.place), slot)
+                    if unlikely(status != OK):
+                        return fail(context, status, container, p)
                 if unlikely(p >= end or p[0] <= 32):
                     p = json_space(p, end)
         elif likely(p[0] == closer):

@@ -10,7 +10,7 @@ from kcodec.formats.protobuf._names cimport put_name
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, ITEMS, PRESENT, READ_ENUM, READ_ENUM_NAME, READ_TEXT, ZERO_NULL, Message, Op, Text,
 )
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.cursor cimport ctz64
 from kcodec.wire.status cimport NO_MEMORY, OK, REREAD, Status
 
@@ -86,11 +86,13 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
             if member:
                 column = column_of(context, message.case_columns[oneof])
                 name = &message.field_names[64 * word + ctz64(member)]
+                start = offset_at(column, index, context.wide)
                 status = charge(&context.budget, name.size)
+                if status == OK:
+                    status = fit_bytes(&context.budget, column, start + name.size)
                 if status != OK:
                     fail(context, status, context.ops + message.ops + message.count, NULL)
                     return
-                start = offset_at(column, index, context.wide)
                 memcpy(column.data + start, name.data, name.size)
                 set_end(column, index, start + name.size, context.wide)
                 set_valid(column, index)

@@ -18,8 +18,10 @@ from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block
-from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
+from kcodec.plan._budget cimport begin_block, begin_row, set_limits
+from kcodec.plan._decoder cimport (
+    FAULT, GO_ON, MAX_ROOM, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of,
+)
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport has_pext, unlikely
@@ -40,7 +42,6 @@ cdef enum:
     FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
     MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
-    MAX_ROOM = 1 << 25        # what all columns together keep free for names in a block, if that has more than a row
 
 
 @cython.final
@@ -69,8 +70,7 @@ cdef class ProtobufDecoder(Decoder):
         self.aside_payload = -1
         # Blocks check theirs themselves.
         self.always_checked = True
-        # Each column has room for all names of enums that a block may yield.
-        self.block_rows = max(1, min(<int64_t>LANES, MAX_ROOM // (self.expansion * self.builder.count + 1)))
+        self.block_rows = LANES
         self.block.context = &self.context
         self.block.pext = has_pext()
         self.most = LANES
@@ -102,7 +102,7 @@ cdef class ProtobufDecoder(Decoder):
         return set_limits(&self.context.budget, program.limits)
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.budget.room = room
+        begin_block(&self.context.budget, self.builder, room, self.growing)
         self.context.checked = self.checked
 
     cdef int64_t read_together(self) noexcept nogil:
@@ -207,13 +207,15 @@ cdef class ProtobufDecoder(Decoder):
         return OK if read_root(&self.context, 0, p, end) != NULL else self.context.status
 
     cdef bint make_room(self, int64_t payload, int64_t room) noexcept with gil:
-        """Make room aside for a row; return whether there is memory."""
+        """Make room aside for a row; return False if that is too much."""
         cdef Compiled program
         try:
             if self.aside is None:
                 program = next(each for each in self.compiled if each is not None)
                 self.aside = Builder(program.shape, 1)
             payload = max(payload, FEW_BYTES)
+            if self.aside.missing(1, payload, room, self.divisor) > MAX_ROOM:
+                return False
             if not self.aside.has_room(0, 1, payload, room, self.divisor):
                 self.aside.grow(0, 1, payload, room, self.divisor, payload)
         except (MemoryError, CapacityError):
@@ -241,7 +243,8 @@ cdef class ProtobufDecoder(Decoder):
         cdef const uint8_t *p = payload_of(self, row, slice, &end)
         context.ops = <const Op *>self.tables[program]
         context.messages = self.messages[program]
-        context.limit = slice.limit
+        # Where columns grow, values go the long way, on which they ask for room.
+        context.limit = slice.start if self.growing else slice.limit
         begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS, FieldNode, MessageNode
@@ -37,7 +37,7 @@ from kcodec.formats.protobuf.wire import (
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
 from kcodec.plan.node import Op
-from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -65,19 +65,28 @@ def decode(
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
+    sizes = item_bytes(columns)
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
         frame = _Frame(program.plan.root)
         _Reader(data).message(at, len(data), frame, 0, min(program.limits.max_depth, MAX_DEPTH))
         with _inside(offset=len(data)):
             frame.check()
-        row = _Row(columns, program.limits.max_expansion)
+        row = _Row(columns, program.limits.max_expansion, ItemBytes(sizes, program.limits, data, at))
         with _inside(offset=len(data)):
             row.put_message(frame.node, frame)
         return row
 
-    rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, stop=stop)
-    return join_rows(kind, rows), faults
+    return decode_rows(
+        values,
+        programs,
+        read,
+        lambda rows: join_rows(kind, rows),
+        width=len(columns),
+        selector=selector,
+        starts=starts,
+        stop=stop,
+    )
 
 
 class _Frame:
@@ -342,11 +351,14 @@ class _Row(ColumnRow):
         The columns.
     room : int
         Bytes of names that it may add.
+    items : ItemBytes
+        What its items may take.
     """
 
-    def __init__(self, columns: tuple[Column, ...], room: int) -> None:
+    def __init__(self, columns: tuple[Column, ...], room: int, items: ItemBytes) -> None:
         super().__init__(columns)
         self.room = room
+        self.items = items
 
     def name(self, text: str) -> bytes:
         self.room -= len(text.encode())
@@ -375,11 +387,13 @@ class _Row(ColumnRow):
             key, item = entry_node.children
             entries = [value[index] for index in _last(field, value).values()] if value else []
             self.put(field.column, len(entries))
+            self.items.count(field.column, len(entries))
             for entry in entries:
                 self.put_value(key, entry.values.get(1), key.column)
                 self.put_value(item, entry.values.get(2), item.column)
         elif field.label == "repeated":
             self.put(field.column, len(value or ()))
+            self.items.count(field.column, len(value or ()))
             for each in value or ():
                 self.put_value(field, each, field.column + 1)
         elif value is None and field.presence:

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from kcodec.columns._builder cimport Column, offset_at, set_end
 from kcodec.formats.protobuf._context cimport Context
 from kcodec.formats.protobuf._program cimport Names, Op, Text
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, Status
 
@@ -62,6 +62,9 @@ cdef Status put_name(Context *context, const Op *op, Column *column, int64_t ind
     cdef int64_t start = offset_at(column, index, context.wide)
     cdef int64_t size = name.size if name != NULL else 11
     cdef Status status = charge(&context.budget, size)
+    if unlikely(status != OK):
+        return status
+    status = fit_bytes(&context.budget, column, start + size)
     if unlikely(status != OK):
         return status
     if name == NULL:

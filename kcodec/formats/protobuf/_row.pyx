@@ -31,7 +31,7 @@ from kcodec.formats.protobuf._program cimport (
     READ_FIXED32_WIDE, READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_RAW, READ_SINT32,
     READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, VARINT, ZERO_NULL, Message, Op,
 )
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport charge, fit_bytes, fit_item
 from kcodec.wire.cursor cimport (
     copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
@@ -163,6 +163,7 @@ cdef const uint8_t *put_unknown(
     cdef int64_t end
     cdef int64_t tag_size = 1
     cdef const uint8_t *at
+    cdef Status status
     if message.unknown < 0:
         return p
     column = column_of(context, message.unknown)
@@ -193,6 +194,9 @@ cdef const uint8_t *put_unknown(
     last[0] = order
     set_valid(column, index)
     end = offset_at(column, index + 1, context.wide)
+    status = fit_bytes(&context.budget, column, end + (p - tag))
+    if status != OK:
+        return fail(context, status, NULL, tag)
     memcpy(column.data + end, tag, p - tag)
     set_end(column, index, end + (p - tag), context.wide)
     return p
@@ -281,6 +285,9 @@ cdef inline const uint8_t *read_leaf(
             if unlikely(p == NULL):
                 return NULL
             start = offset_at(column, index, context.wide)
+            status = fit_bytes(&context.budget, column, start + length)
+            if unlikely(status != OK):
+                return fail(context, status, op, at)
             memcpy(column.data + start, p, length)
         if unlikely(context.checked) and op.code == READ_TEXT and not utf8_valid(p, length):
             return fail(context, INVALID_UTF8 if op.flags & CHECKED else REREAD, op, p)
@@ -526,6 +533,7 @@ cdef const uint8_t *read_items(
     cdef int64_t width
     cdef const uint8_t *stop
     cdef bint aside = False
+    cdef Status status
     if wire_type == LENGTH and op.flags & PACKABLE:
         p = read_length(context, op, p, end, &length)
         if unlikely(p == NULL):
@@ -533,11 +541,18 @@ cdef const uint8_t *read_items(
         stop = p + length
         if op.code == READ_FIXED32 or op.code == READ_FIXED64:
             width = 4 if op.code == READ_FIXED32 else 8
+            if length >= width:
+                status = fit_item(&context.budget, column, item + length // width - 1)
+                if unlikely(status != OK):
+                    return fail(context, status, op, p)
             # What is left of a run that is cut short fails below.
             memcpy(items.data + item * width, p, length // width * width)
             item += length // width
             p += length // width * width
         while p < stop:
+            status = fit_item(&context.budget, column, item)
+            if unlikely(status != OK):
+                return fail(context, status, op, p)
             p = read_leaf(context, op, items, item, p, stop, &aside)
             if unlikely(p == NULL):
                 return leave(context, item - start)
@@ -552,6 +567,9 @@ cdef const uint8_t *read_items(
         return p
     if op.flags & ENTRIES:
         context.unknown_entry = False
+    status = fit_item(&context.budget, column, item)
+    if unlikely(status != OK):
+        return fail(context, status, op, p)
     set_valid(items, item)
     if op.code < READ_RAW:
         p = read_leaf(context, op, items, item, p, end, &aside)
@@ -590,6 +608,7 @@ cdef const uint8_t *read_below(
     cdef const Message *message
     cdef int64_t length
     cdef int64_t start
+    cdef Status status
     if column != NULL:
         set_valid(column, index)
     if op.code == READ_RAW:
@@ -597,6 +616,9 @@ cdef const uint8_t *read_below(
         if unlikely(p == NULL):
             return NULL
         start = offset_at(column, index + again, context.wide)
+        status = fit_bytes(&context.budget, column, start + length)
+        if unlikely(status != OK):
+            return fail(context, status, op, p)
         memcpy(column.data + start, p, length)
         set_end(column, index, start + length, context.wide)
         return p + length

@@ -26,7 +26,9 @@ from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Column, offset_t, set_null
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.plan._budget cimport begin_row, charge, charge_zero_items, set_limits
+from kcodec.plan._budget cimport (
+    begin_block, begin_row, charge, charge_zero_items, fit_bytes, fit_item, set_limits,
+)
 from kcodec.plan._decoder cimport MAX_ROWS, Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.protocol.message._program cimport (
@@ -157,11 +159,16 @@ cdef const uint8_t *run(
                         return fail_item(context, INVALID_UTF8, op, p, item - index)
                     items = java_text(p, length, NULL)
                     status = charge(&context.budget, max(items - length, 0))
+                    if status == OK:
+                        status = fit_bytes(&context.budget, column, offsets[0] + items)
                     if unlikely(status != OK):
                         return fail_item(context, status, op, p + length, item - index)
                     java_text(p, length, column.data + offsets[0])
                     offsets[1] = offsets[0] + <offset_t>items
                 else:
+                    status = fit_bytes(&context.budget, column, offsets[0] + length)
+                    if unlikely(status != OK):
+                        return fail_item(context, status, op, p, item - index)
                     copy_within(column.data + offsets[0], p, length, limit)
                     offsets[1] = offsets[0] + <offset_t>length
                 p += length
@@ -196,6 +203,14 @@ cdef const uint8_t *run(
                 if column.valid != NULL:
                     column.valid[item] = 1
                 items = offsets[0]
+                if unlikely(context.budget.growing != NULL):
+                    p = run_growing(context, op, items, length, p, tag)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                    offsets[1] = <offset_t>(items + length)
+                    op += op.next
+                    continue
                 column = <Column *>(<char *>columns + op[1].place)
                 if not op.records and op[1].code == GET_32 and likely(length * 4 <= end - p):
                     get_array32(<uint32_t *>column.data + items, p, length)
@@ -267,6 +282,26 @@ cdef const uint8_t *run(
     return p
 
 
+cdef const uint8_t *run_growing(
+    Context *context, const Op *op, int64_t items, int64_t count, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Read items of an array, each when its columns have room for it."""
+    cdef const Column *column = <Column *>(<char *>context.columns + op.place)
+    cdef int64_t some
+    cdef Status status
+    while count > 0:
+        status = fit_item(&context.budget, column, items)
+        if status != OK:
+            return fail(context, status, op, p)
+        some = min(count, column.below_room - items)
+        p = run(context, op + 1, op + op.next, items, some, p, tag)
+        if p == NULL:
+            return NULL
+        items += some
+        count -= some
+    return p
+
+
 cdef inline const uint8_t *fail_item(
     Context *context, Status status, const Op *op, const uint8_t *at, int64_t item
 ) noexcept nogil:
@@ -306,6 +341,8 @@ cdef Status set_default(Context *context, const Op *op, int64_t item, offset_t *
     else:  # SET_TEXT
         if op.data_size:
             status = charge(&context.budget, op.data_size)
+            if status == OK:
+                status = fit_bytes(&context.budget, column, offsets[0] + op.data_size)
             if unlikely(status != OK):
                 return status
             memcpy(column.data + offsets[0], op.data, op.data_size)
@@ -329,6 +366,7 @@ cdef const uint8_t *read_tags(
     cdef int64_t last = -1
     cdef int64_t number
     cdef int64_t size
+    cdef Status status
     known = op + 1
     while known != stop:
         if known.split != known.next and run(context, known + known.split, known + known.next, item, 1, p, tag) == NULL:
@@ -377,8 +415,14 @@ cdef const uint8_t *read_tags(
                 return fail(context, TAG_SIZE, known, at)
             continue
         if offsets != NULL:
+            status = fit_item(&context.budget, <Column *>(<char *>columns + op.place), unknown)
+            if unlikely(status != OK):
+                return fail(context, status, op, p)
             (<uint32_t *>columns[op.column + 2].data)[unknown] = <uint32_t>number
             data_offsets = <offset_t *>columns[op.column + 3].offsets + unknown
+            status = fit_bytes(&context.budget, &columns[op.column + 3], data_offsets[0] + size)
+            if unlikely(status != OK):
+                return fail(context, status, op, p)
             copy_within(columns[op.column + 3].data + data_offsets[0], p, size, context.limit)
             data_offsets[1] = data_offsets[0] + <offset_t>size
             unknown += 1
@@ -405,7 +449,7 @@ cdef class MessageDecoder(Decoder):
         return set_limits(&self.context.budget, program.limits)
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.budget.room = room
+        begin_block(&self.context.budget, self.builder, room, self.growing)
         self.context.checked = self.checked
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:

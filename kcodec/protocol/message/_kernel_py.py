@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.layout import item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
@@ -65,13 +66,23 @@ def decode(
     """Decode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
 
-    def read(program: Program, data: bytes, at: int) -> Any:
-        return _read(data, program, at, trailing)
+    columns = layout(kind)
+    sizes = item_bytes(columns)
 
-    messages, faults = rows_py.decode_rows(
-        values, programs, read, selector=selector, starts=starts, start=start, stop=stop
+    def read(program: Program, data: bytes, at: int) -> Any:
+        return _read(data, program, at, trailing, items=rows_py.ItemBytes(sizes, program.limits, data, at))
+
+    return rows_py.decode_rows(
+        values,
+        programs,
+        read,
+        lambda messages: pa.array(messages, kind),
+        width=len(columns),
+        selector=selector,
+        starts=starts,
+        start=start,
+        stop=stop,
     )
-    return pa.array(messages, kind), faults
 
 
 def decode_one(
@@ -101,8 +112,15 @@ def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: in
     return struct.pack(f"{len(places)}i", *places)
 
 
-def _read(data: bytes, program: Program, start: int, trailing: bool, sparse: bool = False) -> Any:
-    reader = _Reader(data, start, program, sparse)
+def _read(
+    data: bytes,
+    program: Program,
+    start: int,
+    trailing: bool,
+    sparse: bool = False,
+    items: rows_py.ItemBytes | None = None,
+) -> Any:
+    reader = _Reader(data, start, program, sparse, items)
     value = reader.value(program.plan.root, "")
     if not trailing and reader.at < len(data):
         reader.fail("trailing_bytes", reader.at, "")
@@ -112,13 +130,21 @@ def _read(data: bytes, program: Program, start: int, trailing: bool, sparse: boo
 class _Reader:
     """One row: its bytes, and how far they are read."""
 
-    def __init__(self, data: bytes, at: int, program: Program, sparse: bool = False) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        at: int,
+        program: Program,
+        sparse: bool = False,
+        items: rows_py.ItemBytes | None = None,
+    ) -> None:
         self.data = data
         self.at = at
         self.limits = program.limits
         self.lenient = program.lenient
         #: Leave out that there are no unknown tags.
         self.sparse = sparse
+        self.items = items
         self.zero_byte_items = 0
         self.expansion = 0
 
@@ -229,6 +255,8 @@ class _Reader:
             self.zero_byte_items += count
             if self.zero_byte_items > self.limits.max_zero_byte_items:
                 self.fail("size_limit", begin, path)
+        if self.items is not None and node.column >= 0:
+            self.items.count(node.column, count)
         return [self.value(item, f"{path}[{i}]") for i in range(count)]
 
     def marker(self, op: Op, path: str) -> bool:

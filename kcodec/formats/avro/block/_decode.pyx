@@ -43,8 +43,12 @@ from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_longs
 
 
+cdef enum:
+    MAX_TEXTS = 1 << 20       # that may be noted in a block, of all columns together
+
+
 cdef class BlockMemory:
-    """What `read_block` works with, for one call."""
+    """What `read_block` works with, for one call; without `texts` there are too many columns for that."""
 
     def __cinit__(self, Builder builder):
         cdef int32_t at
@@ -60,8 +64,12 @@ cdef class BlockMemory:
         for at in range(builder.count):
             if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
                 size += LANES if builder.columns[at].scope < 0 else ITEMS
+        if block.texts == NULL or block.first == NULL or block.noted == NULL:
+            raise MemoryError
+        if size > MAX_TEXTS:
+            return
         self.texts = <Text *>malloc(size * sizeof(Text) + 1)
-        if block.texts == NULL or block.first == NULL or block.noted == NULL or self.texts == NULL:
+        if self.texts == NULL:
             raise MemoryError
         size = 0
         for at in range(builder.count):
