@@ -89,6 +89,7 @@ CODES: dict[str, str] = {
     "missing_required": "a required field is not set",
     "unknown_field": "the message has no field of this name",
     "schema_violation": "the document is not valid by its schema",
+    "empty_decimal": "the decimal has no bytes",
 }
 
 

@@ -53,6 +53,7 @@ cdef enum Status:
     MISSING_REQUIRED
     UNKNOWN_FIELD
     SCHEMA_VIOLATION
+    EMPTY_DECIMAL
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY

@@ -16,7 +16,7 @@ from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport load_le32, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
 from kcodec.wire.isotime cimport iso_read
-from kcodec.wire.status cimport NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status
+from kcodec.wire.status cimport EMPTY_DECIMAL, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status
 
 
 cdef const uint8_t *read_leaf(
@@ -41,8 +41,9 @@ cdef const uint8_t *read_leaf(
                 return fail(context, status, op, at, index)
             if unlikely(length < 0):
                 return fail(context, NEGATIVE_LENGTH, op, at, index)
-        # No bytes are no number.
-        if unlikely(length > end - p or length == 0):
+        if unlikely(length == 0):
+            return fail(context, EMPTY_DECIMAL, op, p, index)
+        if unlikely(length > end - p):
             return fail(context, TRUNCATED, op, p, index)
         if op.code == DO_DECIMAL:
             status = decimal_from_bytes(
