@@ -90,6 +90,7 @@ CODES: dict[str, str] = {
     "unknown_field": "the message has no field of this name",
     "schema_violation": "the document is not valid by its schema",
     "logical_type": "the writer's logical type means something else than the reader's",
+    "empty_decimal": "the decimal has no bytes",
 }
 
 

@@ -244,7 +244,7 @@ def examples() -> dict[str, Example]:
             lambda: ConnectJsonCodec(CONNECT, **{**lenient, "compat": None}),
         ),
         "decimals": Example(
-            lambda: DecimalCodec(2, 9), [b"\x00\x9c", b"\xff", b"\x3b\x9a\xc9\xff"], prices, b"", "truncated", wide,
+            lambda: DecimalCodec(2, 9), [b"\x00\x9c", b"\xff", b"\x3b\x9a\xc9\xff"], prices, b"", "empty_decimal", wide,
             lambda: DecimalCodec(2, 10), as_text=False,
         ),
         "decimals in Base64": Example(

@@ -17,6 +17,10 @@ cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil
 
+cdef int64_t replace_duplicates(
+    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+) noexcept nogil
+
 cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
 
 cdef void empty_column(

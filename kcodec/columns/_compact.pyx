@@ -1,10 +1,11 @@
 """What is taken out of columns: of the entries of a map with one key all but the last, and what dropped rows hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memmove, memset
 
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
+from kcodec.columns._order cimport Copies, reorder
 from kcodec.wire.cursor cimport load_le64
 
 cdef enum:
@@ -152,9 +153,12 @@ cdef bint mark_by_comparing(
 
 
 cdef int mark_by_hash(
-    const Column *keys, int64_t first, int64_t last, uint8_t *dropped, bint wide
+    const Column *keys, int64_t first, int64_t last, uint8_t *dropped, int64_t *origins, bint wide
 ) noexcept nogil:
-    """Mark all but the last entry of each key; return 1 if any was marked, 0 if none, -1 without memory."""
+    """Mark all but the last entry of each key; return 1 if any was marked, 0 if none, -1 without memory.
+
+    `origins`, unless NULL, gets for each entry the number of the first one that has its key.
+    """
     cdef int64_t size = 16
     cdef int64_t *slots
     cdef int64_t item
@@ -171,6 +175,8 @@ cdef int mark_by_hash(
         slot = <int64_t>(hash_key(keys, item, seed, wide) & <uint64_t>(size - 1))
         while slots[slot] != 0 and not same_key(keys, first + slots[slot] - 1, item, wide):
             slot = (slot + 1) & (size - 1)
+        if origins != NULL:
+            origins[item - first] = origins[slots[slot] - 1] if slots[slot] != 0 else item - first
         if slots[slot] != 0:
             dropped[slots[slot] - 1] = 1
             found = 1
@@ -189,7 +195,7 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
     marks = <uint8_t *>calloc(last - first, 1)
     if marks == NULL:
         return -1
-    found = mark_by_hash(keys, first, last, marks, wide)
+    found = mark_by_hash(keys, first, last, marks, NULL, wide)
     free(marks)
     return found
 
@@ -238,6 +244,27 @@ cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bin
     return same
 
 
+cdef int64_t take_out(
+    Column *columns, int32_t map_column, int64_t first, int64_t last, const uint8_t *dropped, bint wide
+) noexcept nogil:
+    """Take the entries that are marked out of a map; return where it now ends."""
+    cdef int64_t count = last - first
+    cdef int64_t item = 0
+    cdef int64_t start
+    cdef int64_t to = first
+    while item < count:
+        if dropped[item]:
+            item += 1
+            continue
+        start = item
+        while item < count and not dropped[item]:
+            item += 1
+        if first + start != to:
+            move_items(columns, map_column, first + start, first + item, to, wide)
+        to += item - start
+    return to
+
+
 cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil:
@@ -245,32 +272,59 @@ cdef int64_t drop_earlier_duplicates(
     cdef const Column *keys = &columns[map_column + 1]
     cdef uint8_t few[FEW]
     cdef uint8_t *dropped = few
-    cdef int64_t count = last - first
-    cdef int64_t item = 0
-    cdef int64_t start
-    cdef int64_t to = first
+    cdef int64_t to = last
     cdef int found
-    if count <= FEW:
+    if last - first <= FEW:
         memset(few, 0, FEW)
         found = mark_by_comparing(keys, first, last, few, wide)
     else:
-        dropped = <uint8_t *>calloc(count, 1)
+        dropped = <uint8_t *>calloc(last - first, 1)
         if dropped == NULL:
             return -1
-        found = mark_by_hash(keys, first, last, dropped, wide)
+        found = mark_by_hash(keys, first, last, dropped, NULL, wide)
     if found == 1:
-        while item < count:
-            if dropped[item]:
-                item += 1
-                continue
-            start = item
-            while item < count and not dropped[item]:
-                item += 1
-            if first + start != to:
-                move_items(columns, map_column, first + start, first + item, to, wide)
-            to += item - start
-    elif found == 0:
-        to = last
+        to = take_out(columns, map_column, first, last, dropped, wide)
     if dropped != few:
         free(dropped)
     return -1 if found < 0 else to
+
+
+cdef int64_t replace_duplicates(
+    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+) noexcept nogil:
+    """Keep the last entry of each key of one map, in the place of the first; return where the map now ends.
+
+    The result is -1 without memory.
+    """
+    cdef int64_t count = last - first
+    cdef uint8_t *dropped = <uint8_t *>calloc(count, 1)
+    # Per entry the first one of its key; then, per first one, the entry that is kept; then these without gaps.
+    cdef int64_t *origins = <int64_t *>malloc(count * sizeof(int64_t))
+    cdef int64_t *kept = <int64_t *>malloc(count * sizeof(int64_t))
+    cdef Copies copies
+    cdef int64_t to = -1
+    cdef int64_t item
+    cdef int64_t number = 0
+    copies.memory = NULL
+    copies.room = 0
+    if dropped != NULL and origins != NULL and kept != NULL \
+            and mark_by_hash(&columns[map_column + 1], first, last, dropped, origins, wide) >= 0:
+        for item in range(count):
+            kept[item] = -1
+        for item in range(count):
+            if not dropped[item]:
+                kept[origins[item]] = number
+                number += 1
+        to = take_out(columns, map_column, first, last, dropped, wide)
+        number = 0
+        for item in range(count):
+            if kept[item] >= 0:
+                kept[number] = kept[item]
+                number += 1
+        if not reorder(columns, map_column + 1, columns[map_column].end, first, kept, number, wide, &copies):
+            to = -1
+    free(copies.memory)
+    free(kept)
+    free(origins)
+    free(dropped)
+    return to

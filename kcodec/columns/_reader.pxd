@@ -23,6 +23,7 @@ cdef struct Reach:
     int64_t end              # how many values there are
     int64_t first            # those whose offsets were looked at last
     int64_t last
+    bint text                # and not bytes
 
 
 cdef class Inputs:
@@ -31,9 +32,12 @@ cdef class Inputs:
     cdef readonly int64_t length
     cdef Exported exported
     cdef Reach *reach
+    cdef object kept         # what columns point into beside what Arrow has handed over
 
+    cdef int bind_unions(self, object array) except -1
     cdef bint in_order(self, int64_t row, int64_t end) noexcept nogil
     cdef void span(self, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last) noexcept nogil
+    cdef bint is_utf8(self) noexcept nogil
     cdef bint any_null(self, object columns) except *
     cdef int64_t max_bytes(
         self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end

@@ -4,12 +4,18 @@ Slices are resolved once, here: the pointers of a column are those of its value 
 array has, so that row loops use plain indexes.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport atoi, calloc, free
 from libc.string cimport strchr, strrchr
 
 from kcodec.columns._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
 from kcodec.columns._integrity cimport Exported
+from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
+
+import pyarrow as pa
+
+from kcodec._lazy import compute as pc
+from kcodec.columns.inputs import Inputs as Columns
 
 cdef uint8_t EMPTY = 0
 
@@ -74,6 +80,7 @@ cdef int32_t bind(
         if format[0] != b"+":
             if format[0] != b"v":
                 bind_values(column, format, array)
+                inputs.reach[at].text = format[0] == b"u" or format[0] == b"U"
         elif format[1] == b"s":
             for child in range(kind.n_children):
                 next = bind(inputs, next, scope, kind.children[child], array.children[child], column.first)
@@ -104,10 +111,26 @@ cdef class Inputs:
         if self.columns == NULL or self.reach == NULL:
             raise MemoryError
         bind(self, 0, -1, self.exported.kind.schema, &self.exported.array, 0)
+        for kind in layout:
+            if pa.types.is_union(kind.type):
+                self.bind_unions(array)
+                break
 
     def __dealloc__(self):
         free(self.columns)
         free(self.reach)
+
+    cdef int bind_unions(self, object array) except -1:
+        """Tell which values of unions are null: they have no bits for that, but those of their members."""
+        cdef int32_t at
+        self.kept = []
+        for at, values in enumerate(Columns(array).arrays):
+            if pa.types.is_union(values.type):
+                valid = pc.is_valid(values)
+                self.columns[at].first = valid.offset
+                self.columns[at].validity = <const uint8_t *><uintptr_t>valid.buffers()[1].address
+                self.kept.append(valid)
+        return 0
 
     cdef bint in_order(self, int64_t row, int64_t end) noexcept nogil:
         """Return whether the offsets of some rows are in order, and lead to what is there."""
@@ -141,6 +164,25 @@ cdef class Inputs:
             if column.data != NULL and not (
                 start_of(column, first) >= 0 and start_of(column, last) <= column.limit - column.data
             ):
+                return False
+        return True
+
+    cdef bint is_utf8(self) noexcept nogil:
+        """Return whether the text of the rows that `in_order` has looked at last is; also that beneath nulls."""
+        cdef int32_t at
+        cdef int64_t first
+        cdef int64_t count
+        cdef const Input *column
+        for at in range(self.count):
+            column = &self.columns[at]
+            first = self.reach[at].first
+            count = self.reach[at].last - first
+            if not self.reach[at].text or count <= 0:
+                continue
+            if column.wide:
+                if not utf8_valid_values64(column.data, <const int64_t *>column.offsets + first, count):
+                    return False
+            elif not utf8_valid_values32(column.data, <const int32_t *>column.offsets + first, count):
                 return False
         return True
 

@@ -74,7 +74,7 @@ class DecimalCodec(Codec):
     Notes
     -----
     Nothing is ever rounded: a value with more digits behind the point than the scale is ``inexact``, one with more
-    in all is ``decimal_precision``, an unscaled value without a byte ``truncated``.
+    in all is ``decimal_precision``, an unscaled value without a byte ``empty_decimal``.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class DecimalCodec(Codec):
             return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(found)])
 
         empty = pc.fill_null(pc.equal(pc.binary_length(array), 0), False)
-        faults = refused(empty, "truncated")
+        faults = refused(empty, "empty_decimal")
         decoded, found = _each(write, pc.if_else(empty, None, array) if faults else array, kind, stop)
         return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
 

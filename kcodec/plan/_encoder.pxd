@@ -12,6 +12,7 @@ cdef enum Answer:
     GROW
     FAULT
     DISORDER
+    FOUL
 
 
 cdef struct Range:
@@ -33,6 +34,9 @@ cdef class Encoder:
     cdef int64_t block_rows
     cdef int64_t in_order      # the offsets of rows before this one have been looked at
     cdef int64_t one_by_one    # rows before this one are written one by one
+    cdef bint trusting         # the programs take text for UTF-8
+
+    cdef int use(self, list programs) except -1
 
     # What formats do.
     cdef bint put_rows(self, int64_t end) noexcept nogil

@@ -34,19 +34,23 @@ cdef class Encoder:
     """
 
     def __init__(self, array, programs, selector, large):
-        cdef Program program
-        cdef int32_t at
-        cdef int32_t number
-        cdef bint checked
-        self.compiled = list(programs)
-        self.programs = len(self.compiled)
-        self.inputs = Inputs(array, next(each for each in self.compiled if each is not None).layout)
+        self.programs = len(programs)
+        self.inputs = Inputs(array, next(each for each in programs if each is not None).layout)
         self.builder = BinaryBuilder(self.inputs.length, large)
         self.costs = <int64_t *>calloc(self.inputs.count, sizeof(int64_t))
         self.selector = Int32Buffer(selector, self.inputs.length, "selector")
         self.ranges = <Range *>calloc(self.programs, sizeof(Range))
         if self.costs == NULL or self.ranges == NULL:
             raise MemoryError
+        self.use(list(programs))
+
+    cdef int use(self, list programs) except -1:
+        """Write rows by these programs from now on."""
+        cdef Program program
+        cdef int32_t at
+        cdef int32_t number
+        cdef bint checked
+        self.compiled = programs
         for number in range(self.programs):
             program = self.compiled[number]
             if program is None:
@@ -80,7 +84,10 @@ cdef class Encoder:
         return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
 
     cdef Answer advance(self) noexcept nogil:
-        """Write rows until all are done, the output must grow, a row has failed, or offsets lead elsewhere."""
+        """Write rows until all are done, the output must grow, a row has failed, or offsets lead elsewhere.
+
+        Text of arrays is UTF-8 by Arrow's rules, so it is looked at together, without a check where it is written.
+        """
         cdef uint8_t *out
         cdef int64_t row = self.builder.row
         cdef int64_t end
@@ -93,6 +100,9 @@ cdef class Encoder:
                 self.in_order = min(row + LOOK_ROWS, self.builder.rows)
                 if not self.inputs.in_order(row, self.in_order):
                     return DISORDER
+                if self.trusting and not self.inputs.is_utf8():
+                    self.trusting = False
+                    return FOUL
             if not self.builder.has_room(self.max_bytes(row, end) + self.slop):
                 return GROW
             if row < self.one_by_one or not self.put_rows(end):
@@ -124,6 +134,10 @@ cdef class Encoder:
                 return self.builder.finish(), faults
             if answer == DISORDER:
                 raise ArrayError("offsets of the array are not in order")
+            if answer == FOUL:
+                # From here on each text is checked where it is written.
+                self.use([type(each)(each.plan, each.limits, trusts_text=False) for each in self.compiled])
+                continue
             if answer == GROW:
                 self.builder.grow(
                     self.max_bytes(0, min(self.builder.rows, LOOK_ROWS)),

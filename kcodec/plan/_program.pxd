@@ -28,6 +28,7 @@ cdef class Program:
     cdef readonly list costs              # encoding: per column, bytes that one of its values takes at most
     cdef set required                     # encoding: columns that must not be null, which PUT_REQUIRED checks
     cdef bint checking                    # these checks are being compiled
+    cdef bint trusts_text                 # encoding: columns of text are known to be UTF-8
     cdef uint8_t *table                   # the ops
     cdef size_t op_bytes
     cdef int32_t count

@@ -34,10 +34,13 @@ cdef class Program:
         Bounds on what one row may cost.
     op_bytes : int
         Size of the format's ops.
+    trusts_text : bool
+        Whether columns of text that is written are known to be UTF-8; columns of bytes never are.
     """
 
-    def __init__(self, plan, limits, op_bytes):
+    def __init__(self, plan, limits, op_bytes, trusts_text=True):
         self.plan = plan
+        self.trusts_text = trusts_text
         self.limits = limits
         self.op_bytes = op_bytes
         if plan.direction == "decode":

@@ -54,6 +54,7 @@ cdef enum Status:
     UNKNOWN_FIELD
     SCHEMA_VIOLATION
     LOGICAL_TYPE
+    EMPTY_DECIMAL
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import on_both
 
-from kcodec import ConfigError, DecimalCodec, DecodeError, EncodeError, SchemaError
+from kcodec import (
+    AvroCodec,
+    ConfigError,
+    ConnectJsonCodec,
+    DecimalCodec,
+    DecodeError,
+    EncodeError,
+    JsonSchemaCodec,
+    SchemaError,
+)
 
 VALUES = [Decimal("1.56"), None, Decimal("-0.01"), Decimal("0.00"), Decimal("1234567.89")]
 
@@ -57,13 +66,13 @@ def test_what_does_not_fit_costs_its_row(impl):
          ["inexact", "invalid_number", "decimal_precision"]),
         (pa.array([1.5, float("nan"), float("inf"), None, 0.001]), "base64", [1, 2, 4],
          ["out_of_range", "out_of_range", "inexact"]),
-        (pa.array([b"\x01", b""]), "base64", [1], ["truncated"]),
+        (pa.array([b"\x01", b""]), "base64", [1], ["empty_decimal"]),
         (pa.array(["AQ==", "f////w==", "", "?"]), "base64", [1, 2, 3],
-         ["decimal_precision", "truncated", "invalid_base64"]),
+         ["decimal_precision", "empty_decimal", "invalid_base64"]),
         (pa.array([{"scale": 0, "value": "AQ=="}, {"scale": 0, "value": "f////w=="}, {"scale": 0, "value": "?"}]),
          "base64", [1, 2], ["decimal_precision", "invalid_base64"]),
         (pa.array([{"scale": 0, "value": b""}, {"scale": 1 << 40, "value": b"\x01"}, {"scale": 1, "value": None}]),
-         "base64", [0, 1, 2], ["truncated", "out_of_range", "null_value"]),
+         "base64", [0, 1, 2], ["empty_decimal", "out_of_range", "null_value"]),
         (pa.array([{"scale": 3, "value": b"\x01"}, {"scale": 1, "value": b"\x01"}, {"scale": None, "value": b""}]),
          "base64", [0, 2], ["inexact", "null_value"]),
     ]  # fmt: skip
@@ -142,3 +151,77 @@ def test_the_implementations_agree(values, scale, precision):
 @pytest.mark.parametrize("values", [["AJw="], [b"\x00\x9c"], [Decimal("1.56")], [1.56], ("AJw=",)])
 def test_a_list_is_read_as_what_it_holds(impl, values):
     assert DecimalCodec(2, 9).decode([*values, None]).to_pylist() == [Decimal("1.56"), None]
+
+
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+EMPTY = {
+    "AVRO": (
+        lambda: AvroCodec(
+            '{"type":"record","name":"R","fields":[{"name":"d","type":{"type":"bytes","logicalType":"decimal",'
+            '"precision":4,"scale":2}},{"name":"x","type":"int"}]}'
+        ),
+        b"\2\1\2",
+        b"\0\2",
+        1,
+    ),
+    "AVRO, cut": (
+        lambda: AvroCodec('{"type":"bytes","logicalType":"decimal","precision":40,"scale":2}'),
+        b"\2\1",
+        b"\0",
+        1,
+    ),
+    "JSON_SR": (
+        lambda: JsonSchemaCodec(
+            {
+                "type": "object",
+                "properties": {
+                    "d": {
+                        "type": "string",
+                        "title": DECIMAL,
+                        "connect.parameters": {"scale": "2", "connect.decimal.precision": "4"},
+                        "connect.type": "bytes",
+                        "contentEncoding": "base64",
+                    }
+                },
+            }
+        ),
+        b'{"d":"AQ=="}',
+        b'{"d":""}',
+        5,
+    ),
+    "CONNECT_JSON": (
+        lambda: ConnectJsonCodec(
+            {
+                "type": "struct",
+                "fields": [
+                    {
+                        "field": "d",
+                        "type": "bytes",
+                        "name": DECIMAL,
+                        "parameters": {"scale": "2", "connect.decimal.precision": "4"},
+                    }
+                ],
+            },
+            schemas_enable=False,
+        ),
+        b'{"d":"AQ=="}',
+        b'{"d":""}',
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_decimal_of_no_bytes_is_empty(name):
+    """No number, as to Java; and not a value that was cut off, alone or in a block of rows."""
+    make, good, empty, offset = EMPTY[name]
+
+    def decode(rows):
+        decoded, report = make().decode(rows, errors="report")
+        return decoded.is_valid().to_pylist(), report.to_pylist()
+
+    for rows in (1, 20):
+        valid, (fault,) = on_both(lambda rows=rows: decode([good] * rows + [empty] + [good] * rows))
+        assert valid == [row != rows for row in range(2 * rows + 1)]
+        assert (fault["row"], fault["code"], fault["offset"]) == (rows, "empty_decimal", offset)
+        assert fault["reason"] == "the decimal has no bytes"

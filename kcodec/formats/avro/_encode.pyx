@@ -22,8 +22,13 @@ cdef class AvroEncoder(SlotEncoder):
 
     def __init__(self, array, AvroProgram program, prefix, large):
         SlotEncoder.__init__(self, array, program, prefix, large)
-        self.context.ops = program.ops
+        self.trusting = True
         self.context.columns = self.inputs.columns
+
+    cdef int use(self, list programs) except -1:
+        SlotEncoder.use(self, programs)
+        self.context.ops = (<AvroProgram>programs[0]).ops
+        return 0
 
     cdef bint put_block(self, Slots *block) noexcept nogil:
         cdef const Op *first = <const Op *>self.ranges[0].first

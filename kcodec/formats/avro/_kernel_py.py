@@ -187,7 +187,7 @@ class _Row(ColumnRow):
         if node.column < 0:
             return
         if not data:
-            self.fail("truncated", self.at, path)
+            self.fail("empty_decimal", self.at, path)
         value = int.from_bytes(data, "big", signed=True)
         # The digits that it may have before it is scaled.
         most = node.precision - node.shift
@@ -518,7 +518,7 @@ class _Writer(Inputs):
                 raise RowError("out_of_range", None, path)
             return varint(len(text)) + text.encode()
         data: bytes = self.value(node, row, path)
-        if node.op is Op.STRING and not is_text(kind) and not _is_utf8(data):
+        if node.op is Op.STRING and not _is_utf8(data):
             raise RowError("invalid_utf8", None, path)
         return varint(len(data)) + data
 

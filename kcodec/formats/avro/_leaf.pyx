@@ -22,7 +22,7 @@ from kcodec.wire.decimal cimport (
 )
 from kcodec.wire.isotime cimport iso_read
 from kcodec.wire.status cimport (
-    DECIMAL_PRECISION, INEXACT, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status,
+    DECIMAL_PRECISION, EMPTY_DECIMAL, INEXACT, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status,
 )
 
 cdef enum:
@@ -54,8 +54,9 @@ cdef const uint8_t *read_leaf(
                 return fail(context, status, op, at, index)
             if unlikely(length < 0):
                 return fail(context, NEGATIVE_LENGTH, op, at, index)
-        # No bytes are no number.
-        if unlikely(length > end - p or length == 0):
+        if unlikely(length == 0):
+            return fail(context, EMPTY_DECIMAL, op, p, index)
+        if unlikely(length > end - p):
             return fail(context, TRUNCATED, op, p, index)
         if op.code == DO_DECIMAL:
             status = decimal_from_bytes(

@@ -77,9 +77,9 @@ cdef class AvroProgram(Program):
         Bounds on what one row may cost.
     """
 
-    def __init__(self, plan, limits=Limits()):
+    def __init__(self, plan, limits=Limits(), *, trusts_text=True):
         cdef int32_t op
-        Program.__init__(self, plan, limits, sizeof(Op))
+        Program.__init__(self, plan, limits, sizeof(Op), trusts_text)
         self.ops = <Op *>self.table
         self.entries = {}
         self.calls = []
@@ -476,7 +476,7 @@ cdef class AvroProgram(Program):
             code = PUT_ISO
             cost = 36
         elif op is Step.STRING or op is Step.BYTES:
-            if op is Step.STRING and not is_text:
+            if op is Step.STRING and not (is_text and self.trusts_text):
                 code = PUT_STRING
             else:
                 code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES

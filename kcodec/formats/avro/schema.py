@@ -37,6 +37,9 @@ NAMED = frozenset(["record", "enum", "fixed"])
 #: Levels of types within types that a schema may have, in its text or once its references are followed.
 MAX_NESTING = 100
 
+#: Types and fields that schemas parsed together may have in all.
+MAX_PARTS = 500_000
+
 #: Logical types by the Avro type they annotate; on any other type they are ignored.
 _LOGICAL = {
     "int": {"date", "time-millis"},
@@ -287,6 +290,7 @@ class _Parser:
 
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
+        self.parts = 0
         #: Whether no type was used before its definition.
         self.in_order = True
         self.names: dict[str, Schema] = {}
@@ -335,9 +339,15 @@ class _Parser:
         for field, _ in self.fields:
             field.type = self.follow(field.type)
 
+    def count(self, parts: int, path: str) -> None:
+        self.parts += parts
+        if self.parts > MAX_PARTS:
+            raise SchemaError(f"{path}: the schema has more than {MAX_PARTS} parts")
+
     def schema(self, node: object, space: str, path: str, depth: int) -> Schema:
         if depth > MAX_NESTING:
             raise SchemaError(f"{path}: the schema is nested deeper than {MAX_NESTING} levels")
+        self.count(1, path)
         if isinstance(node, str):
             return self.reference(node, space, path)
         # The types of parsed JSON first: abstract classes take their time.
@@ -445,6 +455,7 @@ class _Parser:
         fields = node.get("fields")
         if not isinstance(fields, (list, Sequence)) or isinstance(fields, (str, bytes)):
             raise SchemaError(f"{path}.fields: a record has a list of fields")
+        self.count(len(fields), path)
         seen: set[str] = set()
         for i, item in enumerate(fields):
             where = f"{path}.fields[{i}]"

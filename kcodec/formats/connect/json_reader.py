@@ -118,7 +118,7 @@ def read_unscaled(text: str, scale: int) -> Decimal:
     """Read the Base64 of a decimal without its scale; a `RowError` for what is none, or too long."""
     data = read_base64(text, _INVALID_DECIMAL)
     if not data:
-        raise RowError("invalid_base64", reason=_INVALID_DECIMAL)
+        raise RowError("empty_decimal", reason=_INVALID_DECIMAL)
     if len(data) > _MAX_UNSCALED:
         raise RowError("number_length")
     sign, digits, _ = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()

@@ -410,6 +410,7 @@ cdef class JsonEncoder(Encoder):
         self.around = self.before_size + self.behind_size
         self.slop = SLOP
         self.block_rows = BLOCK_ROWS
+        self.trusting = True
         self.context.columns = self.inputs.columns
         self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
 

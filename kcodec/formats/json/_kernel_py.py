@@ -325,7 +325,7 @@ class _Row(Tokens, ColumnRow):
             self.at = begin
             data = self.base64(path)
             if not data:
-                self.fail("invalid_base64", begin, path)
+                self.fail("empty_decimal", begin, path)
             value = int.from_bytes(data, "big", signed=True)
             if abs(value) >= 10 ** (38 if kind.bit_width == 128 else 76):
                 self.fail("decimal_precision", begin, path)

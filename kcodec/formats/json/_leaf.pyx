@@ -15,8 +15,8 @@ from kcodec.wire.decimal cimport decimal_from_bytes, decimal_from_text, decimal_
 from kcodec.wire.isotime cimport iso_read
 from kcodec.wire.json cimport json_literal, json_number, json_skip, json_skip_string, json_string
 from kcodec.wire.status cimport (
-    FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE, NUMBER_LENGTH, OK,
-    OUT_OF_RANGE, Status,
+    EMPTY_DECIMAL, FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE,
+    NUMBER_LENGTH, OK, OUT_OF_RANGE, Status,
 )
 
 cdef enum:
@@ -186,7 +186,7 @@ cdef const uint8_t *read_decimal(
         json_string(p + 1, context.end, text, &size, &context.fault)
         size = base64_decode(text, size, text)
         if size <= 0:
-            return fail(context, INVALID_BASE64, op, p)
+            return fail(context, EMPTY_DECIMAL if size == 0 else INVALID_BASE64, op, p)
         status = decimal_from_bytes(text, size, 38 if op.width == 2 else 76, op.width, wide)
         if status == OK:
             status = decimal_rescale(wide, op.width, op.scale - op.wire_scale, op.precision, slot)

@@ -123,8 +123,8 @@ cdef class JsonProgram(Program):
         Bounds on what one row may cost.
     """
 
-    def __init__(self, plan, limits=Limits()):
-        Program.__init__(self, plan, limits, sizeof(Op))
+    def __init__(self, plan, limits=Limits(), *, trusts_text=True):
+        Program.__init__(self, plan, limits, sizeof(Op), trusts_text)
         self.ops = <Op *>self.table
         if self.shape is not None and self.shape.wide and any(not _is_wide(entry.type) for entry in self.layout):
             raise ValueError("columns have 64-bit offsets all, or none of them")
@@ -353,7 +353,7 @@ cdef class JsonProgram(Program):
     cdef int set_leaf(self, int32_t at, object node) except -1:
         cdef Op *op = &self.ops[at]
         kind = self.layout[node.column].type if node.column >= 0 else pa.null()
-        op.text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        op.text = self.trusts_text and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
         if op.code == INTEGER:
             op.width = kind.bit_width // 8
             op.scale = node.floor

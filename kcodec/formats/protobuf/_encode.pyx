@@ -24,9 +24,15 @@ cdef class ProtobufEncoder(SlotEncoder):
 
     def __init__(self, array, ProtobufProgram program, prefix, large):
         SlotEncoder.__init__(self, array, program, prefix, large)
+        self.trusting = True
+        self.writing.columns = self.inputs.columns
+
+    cdef int use(self, list programs) except -1:
+        cdef ProtobufProgram program = programs[0]
+        SlotEncoder.use(self, programs)
         self.writing.ops = program.ops
         self.writing.messages = program.messages
-        self.writing.columns = self.inputs.columns
+        return 0
 
     def __dealloc__(self):
         free(self.writing.order)

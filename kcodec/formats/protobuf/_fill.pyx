@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport BITS, BLOB, Column, offset_at, set_end, set_null
-from kcodec.columns._compact cimport has_duplicates
+from kcodec.columns._compact cimport has_duplicates, replace_duplicates
 from kcodec.formats.protobuf._context cimport Context, column_of, fail, set_valid
 from kcodec.formats.protobuf._names cimport put_name
 from kcodec.formats.protobuf._program cimport (
@@ -99,11 +99,11 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
 
 
 cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Return whether required fields are there and keys differ, here and in messages that are not items."""
+    """Return whether required fields are there, here and in messages that are not items; make keys differ."""
     cdef const uint64_t *seen = context.seen + message.slot
     cdef const Op *first_op = context.ops + message.ops
     cdef const Op *op
-    cdef const Column *column
+    cdef Column *column
     cdef int32_t word
     cdef int32_t at
     cdef int64_t first
@@ -124,8 +124,12 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
             first = offset_at(column, index, context.wide)
             last = offset_at(column, index + 1, context.wide)
             found = has_duplicates(column + 1, first, last, context.wide) if last - first > 1 else 0
-            if found:
-                context.status = NO_MEMORY if found < 0 else REREAD
+            if found > 0:
+                # As in Java's maps: a value that comes later is put where the key was first.
+                last = replace_duplicates(context.columns, op.column, first, last, context.wide)
+                set_end(column, index, last, context.wide)
+            if found < 0 or last < 0:
+                context.status = NO_MEMORY
                 return False
         elif not finish(context, &context.messages[op.message], index):
             return False

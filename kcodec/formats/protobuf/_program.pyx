@@ -62,8 +62,8 @@ cdef class ProtobufProgram(Program):
         Bounds on what one row may cost.
     """
 
-    def __init__(self, plan, limits=Limits()):
-        Program.__init__(self, plan, limits, sizeof(Op))
+    def __init__(self, plan, limits=Limits(), *, trusts_text=True):
+        Program.__init__(self, plan, limits, sizeof(Op), trusts_text)
         self.ops = <Op *>self.table
         self.made = []
         root = plan.root
@@ -217,6 +217,7 @@ cdef class ProtobufProgram(Program):
         repeated = field.label in ("repeated", "map")
         column = field.column + (field.label == "repeated")
         value = self.layout[column].type
+        is_text = pa.types.is_string(value) or pa.types.is_large_string(value)
         if kind in ("message", "group"):
             code = PUT_GROUP if kind == "group" else PUT_MESSAGE
         elif kind in SECONDS:
@@ -252,7 +253,7 @@ cdef class ProtobufProgram(Program):
             (STRICT, field.strict), (PACKED, field.packed), (DURATION, kind == "duration"),
             (REQUIRED, field.label in ("required", "entry")),
             (UNSIGNED, kind.startswith("uint") or kind.startswith("fixed")),
-            (CHECKED, kind == "string" and not pa.types.is_string(value) and not pa.types.is_large_string(value)),
+            (CHECKED, kind == "string" and not (is_text and self.trusts_text)),
         ):
             if is_set:
                 op.flags |= flag

@@ -14,8 +14,8 @@ Fields come in any order, any number of times. The bits of `Context.seen` say wh
 never gets is filled in at its end. A message that comes twice is read on where it was left, so that both are one.
 Columns hold one value for each message, so the last value of a field is simply written over the one before.
 
-What is right or wrong only once all is read (required fields, equal keys of a map, times) ends as REREAD: the plain
-twin says which. So does, while text is not checked, what writes over text.
+What is right or wrong only once all is read (required fields, times) ends as REREAD: the plain twin says which. So
+does, while text is not checked, what writes over text.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -5,6 +5,7 @@ This is the way of one message at a time, for its JSON form; columns have a row 
 
 import dataclasses
 import struct
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -109,16 +110,22 @@ def default_of(field: FieldType) -> Any:
 
 
 def read_message(
-    type: MessageType, data: bytes, *, extensions: bool = False, depth: int = MAX_DEPTH
+    type: MessageType,
+    data: bytes,
+    *,
+    extensions: bool = False,
+    depth: int = MAX_DEPTH,
+    most: int = sys.maxsize,
 ) -> Message:
     """Return the message that the bytes hold.
 
-    With `extensions`, those that its types know are no unknown fields; `depth` messages may stand in each other in it.
+    With `extensions`, those that its types know are no unknown fields; `depth` messages may stand in each other in it,
+    and `most` in all.
     """
     message = Message(type)
     if depth < 0:
         raise RowError("depth_limit", 0)
-    _Reader(data, extensions).merge(message, 0, len(data), depth)
+    _Reader(data, extensions, most).merge(message, 0, len(data), depth)
     missing = missing_fields(message)
     if missing:
         raise RowError(
@@ -149,11 +156,12 @@ def missing_fields(message: Message) -> list[str]:
 
 
 class _Reader:
-    """One row. `depth` is always how many messages and groups may still open."""
+    """One row. `depth` is always how many messages and groups may still open, `left` how many may follow at all."""
 
-    def __init__(self, data: bytes, extensions: bool) -> None:
+    def __init__(self, data: bytes, extensions: bool, left: int) -> None:
         self.data = data
         self.extensions = extensions
+        self.left = left
 
     def merge(self, message: Message, at: int, end: int, depth: int, group: int = 0) -> int:
         """Merge the fields up to the end, or to the end tag of the group of this number, into a message."""
@@ -207,8 +215,9 @@ class _Reader:
         if not group:
             length, at = read_length(self.data, at, end)
             end = at + length
-        if not depth:
-            raise RowError("depth_limit", at)
+        self.left -= 1
+        if not depth or self.left < 0:
+            raise RowError("size_limit" if depth else "depth_limit", at)
         inner = None if field.repeated else owner.values.get(field.number)
         inner = inner or Message(field.message)
         after = self.merge(inner, at, end, depth - 1, group)

@@ -73,10 +73,15 @@ class KafkaRows:
         plain = cast_bytes(array, pa.large_binary() if self._options.large else pa.binary())
         if self._options.kind.base == "BYTES":
             return plain, []
-        text, lost = cast_rows(plain, self.arrow_type, code_of)
-        code = "invalid_utf8"
-        faults = [fault._replace(code=code, reason=CODES[code], offset=0) for fault in lost]
+        text, lost = self._checked(plain)
+        faults = [fault._replace(offset=0) for fault in lost]
         return reread(array, text, faults, self._text, stop=stop)
+
+    def _checked(self, values: pa.Array) -> tuple[pa.Array, list[Fault]]:
+        """Make text of bytes, of those that are UTF-8."""
+        text, lost = cast_rows(values, self.arrow_type, code_of)
+        code = "invalid_utf8"
+        return text, [fault._replace(code=code, reason=CODES[code]) for fault in lost]
 
     def _text(self, data: bytes, row: int) -> str:
         try:
@@ -115,8 +120,11 @@ class KafkaRows:
         """Write an array."""
         kind = self._options.kind
         plain, _ = cast_rows(array, written_type(kind, array.type), code_of)
-        if kind.base not in _SERIALIZERS:
+        if kind.base == "BYTES":
             return cast_bytes(plain, self._encoded_type), []
+        if kind.base == "STRING":
+            text, faults = self._checked(cast_bytes(plain, self._encoded_type))
+            return cast_bytes(text, self._encoded_type), faults
         numbers, lost = cast_rows(plain, self.arrow_type, code_of)
         faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
         size = self.arrow_type.bit_width // 8

@@ -385,6 +385,20 @@ def test_bad_rows_of_any_schema(data):
 
 
 @given(st.data())
+@settings(max_examples=30)
+def test_blocks_of_rows_with_several_faults(data):
+    """The first fault of each row is told, whichever of its fields a block reads first."""
+    schema = parse(data.draw(avro_schemas()))
+    plan = decode_plan(schema, schema, TypeOptions(large=data.draw(st.booleans())))
+    payload = avro_payloads(schema)
+    bad = payload.flatmap(damaged).flatmap(damaged).flatmap(damaged)
+    some = data.draw(st.lists(st.one_of(payload, bad, bad), min_size=2, max_size=8))
+    random = data.draw(st.randoms(use_true_random=False))
+    rows = random.choices(some, k=data.draw(st.sampled_from([8, 13, 70])))
+    same_decode([plan], rows, limits=Limits())
+
+
+@given(st.data())
 @settings(max_examples=40)
 def test_encode_in_blocks(data):
     schema = parse(data.draw(avro_schemas()))

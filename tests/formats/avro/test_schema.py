@@ -84,6 +84,13 @@ def test_nesting_is_bounded():
         parse('{"type":"array","items":' * 100_000)
 
 
+def test_parts_are_bounded(monkeypatch):
+    monkeypatch.setattr("kcodec.formats.avro.schema.MAX_PARTS", 4)
+    assert len(parse(record(*(field(name, "int") for name in "abc"))).fields) == 3
+    with pytest.raises(SchemaError, match="the schema has more than 4 parts"):
+        parse(record(*(field(name, "int") for name in "abcd")))
+
+
 def test_what_java_takes_beyond_the_specification():
     unicode = parse({"type": "enum", "name": "Été", "symbols": ["ß", "Ж1"]})
     assert unicode.symbols == ("ß", "Ж1")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import side_by_side
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
 
@@ -549,6 +549,20 @@ def test_bad_rows_anywhere(data):
     starts = array.array("i", [data.draw(st.sampled_from([0, 0, 0, 0, 1, 400])) for _ in rows])
     same_decode([plan], rows, trailing=data.draw(st.booleans()))
     same_decode([plan], rows, starts=starts)
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_blocks_of_rows_with_several_faults(data):
+    """The first fault of each row is told, whichever of its fields a block reads first."""
+    plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
+    document = documents(plan.root)
+    bad = document.flatmap(damaged).flatmap(damaged).flatmap(damaged)
+    some = data.draw(st.lists(st.one_of(document, bad, bad), min_size=2, max_size=8))
+    rows = random.Random(data.draw(st.integers(0, 1 << 32))).choices(
+        some, k=data.draw(st.sampled_from([8, 13, 70]))
+    )
+    same_decode([plan], rows, limits=Limits())
 
 
 def test_bad_rows_of_every_layout():

@@ -302,3 +302,77 @@ def test_what_stands_before_a_required_field_that_is_missing(rows):
         module = kernel("formats.protobuf._kernel", "native")
         [fault] = module.decode(pa.array(column), [module.Program(plan, Limits())])[1]
         assert (fault.row, fault.code, fault.offset) == (rows, code, offset)
+
+
+MAPS = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+message M { map<KEY, string> s = 1; map<KEY, V> v = 2; map<KEY, E> e = 3;
+map<KEY, google.protobuf.Timestamp> t = 4; I i = 5; repeated I is = 6; string z = 7; }
+message I { map<KEY, V> v = 1; string z = 2; }
+message V { repeated string s = 1; map<KEY, bytes> b = 2; optional bool o = 3; oneof x { int32 n = 4; double d = 5; } }
+enum E { A = 0; LONG_NAME = 1; }"""
+
+
+@pytest.mark.parametrize("key", ["string", "int32", "bool", "sfixed64"])
+@given(seed=st.integers(0, 1 << 32), options=st.sampled_from(OPTIONS))
+@settings(max_examples=15)
+def test_maps_with_equal_keys(key, seed, options):
+    """The last value of a key counts, in the place of the first, in maps of any size and within each other."""
+    rnd = random.Random(seed)
+    message = ProtobufSchema.parse(MAPS.replace("KEY", key)).message("M")
+    keys = {"string": [b"", b"a", b"b", b"long key " * 4], "bool": [0, 1]}.get(key, [0, 1, 2, 1 << 30])
+
+    def sized(number, data):
+        return bytes([number << 3 | 2, *varint(len(data))]) + data
+
+    def entries(number, value):
+        most = rnd.choice((0, 1, 3, 8, 9, 40))
+        return b"".join(sized(number, entry(value)) for _ in range(rnd.randint(0, most)))
+
+    def entry(value):
+        found = rnd.choice(keys)
+        if isinstance(found, bytes):
+            data = sized(1, found)
+        else:
+            data = b"\x09" + found.to_bytes(8, "little") if key == "sfixed64" else bytes([8, *varint(found)])
+        return data * rnd.randint(0, 2) + value()
+
+    def varint(number):
+        while number > 127:
+            yield number & 127 | 128
+            number >>= 7
+        yield number
+
+    def text():
+        return rnd.choice((b"", b"x", b"text" * 9, "é".encode() * 20))
+
+    def plain():
+        return b"".join(sized(1, text()) for _ in range(rnd.randint(0, 3))) + entries(
+            2, lambda: sized(2, text())
+        )
+
+    def inner():
+        return entries(1, lambda: sized(2, plain() + rnd.choice((b"", b"\x18\1", b"\x20\5")))) + sized(
+            2, text()
+        )
+
+    rows = [
+        entries(1, lambda: sized(2, text()))
+        + entries(2, lambda: sized(2, plain()))
+        + entries(3, lambda: bytes([16, rnd.randint(0, 2)]))
+        + entries(4, lambda: sized(2, bytes([8, rnd.randint(0, 99)])))
+        + b"".join(sized(number, inner()) for number in (5, 6, 6))
+        + sized(7, text())
+        for _ in range(rnd.choice((1, 12)))
+    ]
+    same_decode([plan_of(message, options)], rows)
+
+
+def test_maps_with_equal_keys_are_read_by_the_compiled_kernel(monkeypatch):
+    """The plain twin, which takes a hundred times as long, is not asked for them."""
+    message = ProtobufSchema.parse('syntax = "proto3"; message M { map<int32, string> m = 1; }').message("M")
+    native = kernel("formats.protobuf._kernel", "native")
+    plan = plan_of(message, {})
+    monkeypatch.delattr("kcodec.formats.protobuf._kernel_py.decode")
+    rows = pa.array([bytes.fromhex("0a050801120161 0a050802120162 0a050801120163")] * 20)
+    decoded, faults = native.decode(rows, [native.Program(plan, Limits())])
+    assert (decoded.to_pylist(), faults) == ([{"m": [(1, "c"), (2, "b")]}] * 20, [])

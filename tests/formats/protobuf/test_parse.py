@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -246,6 +247,48 @@ def test_depth():
 def test_megabytes_of_text():
     text = 'syntax = "proto3";' + "".join(f"message M{i} {{ M{i} a = 1; }}\n" for i in range(20_000))
     assert len(ProtobufSchema.parse(text).messages) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('syntax = "proto3";;; message A { ; ;\n ; int32 a = 1;;; } ;', None),
+        ("enum E { ;;; A = 0;;; } ;;", None),
+        ("service S { ;;; rpc a (A) returns (A) { ;;; } ;;; } message A {}", None),
+        ("message A { oneof o { int32 a = 1; ; ; } }", "line 1, column 36"),
+        ("option (o) = { n: 1;; };", "line 1, column 21"),
+        ("message A { optional group G = 1 {;;} }", None),
+    ],
+)
+def test_empty_statements_in_a_row(text, place):
+    """They mean what one does, and stand where one may."""
+    if place:
+        with pytest.raises(SchemaError, match=place):
+            parse(text)
+        return
+    tree, plain = parse(text), parse(re.sub(r";[;\s]*;", ";", text))
+    assert print_file(tree) == print_file(plain)
+    assert (tree.refused is None) == (plain.refused is None)
+
+
+def test_empty_statements_cost_no_words():
+    """A text of 3,000,000 of them is read, which is more words than a text may have."""
+    assert parse("message A {}" + ";\n" * 3_000_000).messages[0].name == "A"
+
+
+def test_words_are_bounded(monkeypatch):
+    monkeypatch.setattr("kcodec.formats.protobuf.language.parse.MAX_WORDS", 4)
+    assert parse("message A {}").messages
+    with pytest.raises(SchemaError, match=r"line 1, column 13: a schema of more than 4 words"):
+        parse("message A {};")
+
+
+def test_messages_and_enums_are_bounded(monkeypatch):
+    monkeypatch.setattr("kcodec.formats.protobuf.language.names.MAX_TYPES", 4)
+    text = "message A { map<int32, E> m = 1; enum E { X = 0; } } message B {}"
+    assert len(ProtobufSchema.parse(text).messages) == 3
+    with pytest.raises(SchemaError, match="line 1, column 67: more than 4 messages and enums"):
+        ProtobufSchema.parse(text + " message C {}")
 
 
 def test_a_chain_of_imports():

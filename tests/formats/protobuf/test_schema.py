@@ -93,6 +93,20 @@ def test_bytes_that_are_no_descriptors(data, message):
         ProtobufSchema.parse(data).message()
 
 
+@pytest.mark.parametrize("in_set", [False, True])
+def test_parts_of_descriptors_are_bounded(in_set, monkeypatch):
+    module = "kcodec.formats.protobuf.language.descriptor_set"
+    monkeypatch.setattr(f"{module}.MAX_PARTS", 50)
+
+    def descriptor(messages):
+        data = b"\x0a\1f" + b"".join(b"\x22\x04\x0a\x02M%c" % (65 + at) for at in range(messages))
+        return b"\x0a" + bytes([0x80 | len(data) & 127, len(data) >> 7]) + data if in_set else data
+
+    assert len(ProtobufSchema.parse(descriptor(49)).messages) == 49
+    with pytest.raises(SchemaError, match="descriptors of more than 50 parts"):
+        ProtobufSchema.parse(descriptor(51))
+
+
 @pytest.mark.parametrize("source", [7, None, object(), [], {}])
 def test_what_is_no_schema_at_all(source):
     with pytest.raises(SchemaError):

@@ -42,6 +42,9 @@ __all__ = ["descriptor_types", "escape_bytes", "float_text", "read_descriptors"]
 #: Key of the fields of a message that its type does not know.
 _UNKNOWN = ""
 
+#: Messages, fields, values of enums and options that descriptors may have in all.
+MAX_PARTS = 500_000
+
 _EDITIONS = {1000: "2023", 1001: "2024"}
 _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 
@@ -54,15 +57,22 @@ def read_descriptors(data: bytes) -> dict[str, File]:
     Raises
     ------
     SchemaError
-        If the bytes are neither.
+        If the bytes are neither, or have more than 500,000 parts.
     """
-    types = descriptor_types()
     try:
-        protos = _read(data, types["google.protobuf.FileDescriptorSet"]).get("file", [])
-    except SchemaError:
+        protos = _read(data, "google.protobuf.FileDescriptorSet").get("file", [])
+    except RowError as error:
+        if error.code == "size_limit":
+            raise _too_many() from None
         protos = []
     if not protos or any(_UNKNOWN in proto for proto in protos):
-        protos = [_read(data, types["google.protobuf.FileDescriptorProto"])]
+        kind = "google.protobuf.FileDescriptorProto"
+        try:
+            protos = [_read(data, kind)]
+        except RowError as error:
+            if error.code == "size_limit":
+                raise _too_many() from None
+            raise SchemaError(f"these bytes are no {kind}: {error}") from None
     files = {proto.get("name", ""): _File(proto) for proto in protos}
     imported = {each.path for file in files.values() for each in file.tree.imports}
     main = next((path for path in reversed(files) if path not in imported), next(iter(files)))
@@ -79,11 +89,12 @@ def descriptor_types() -> dict[str, MessageType]:
     return link({path: known_file(path)}).messages
 
 
-def _read(data: bytes, kind: MessageType) -> dict[str, Any]:
-    try:
-        return _plain(read_message(kind, data, extensions=True))
-    except RowError as error:
-        raise SchemaError(f"these bytes are no {kind.name}: {error}") from None
+def _read(data: bytes, kind: str) -> dict[str, Any]:
+    return _plain(read_message(descriptor_types()[kind], data, extensions=True, most=MAX_PARTS))
+
+
+def _too_many() -> SchemaError:
+    return SchemaError(f"descriptors of more than {MAX_PARTS} parts")
 
 
 def _plain(message: Decoded) -> dict[str, Any]:

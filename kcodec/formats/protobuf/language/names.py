@@ -12,6 +12,9 @@ from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, M
 __all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "with_known"]
 
 
+#: Messages and enums that the files of a schema may declare.
+MAX_TYPES = 100_000
+
 #: The longest full name: one is looked for in each scope around it.
 MAX_NAME = 1024
 
@@ -146,6 +149,8 @@ class Names:
             self.fail(path, node.at, f"a name of {len(full)} characters is longer than {MAX_NAME}")
         if full in self.types:
             self.fail(path, node.at, f"{full} is declared twice")
+        if len(self.types) == MAX_TYPES:
+            self.fail(path, node.at, f"more than {MAX_TYPES} messages and enums")
         self.types[full] = node
         self.paths[full] = path
         return full

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import NoReturn
 
 from kcodec.errors import SchemaError, refuse_file
@@ -39,6 +40,9 @@ MAX_DEPTH = 100
 #: The longest text that is read.
 MAX_TEXT = 64 << 20
 
+#: Words, marks and comments that a text may have.
+MAX_WORDS = 2_000_000
+
 _INT32 = (-(2**31), 2**31 - 1)
 
 _TOKEN = re.compile(
@@ -46,7 +50,8 @@ _TOKEN = re.compile(
       (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+)?)
     | ("[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
     | (//[^\n]* | /\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
-    | ([={}\[\]()<>;:,/-])
+    | ([={}\[\]()<>:,/-])
+    | (;[\s;\ufeff]*)
     | (\S)
     )""",
     re.ASCII | re.DOTALL | re.VERBOSE,
@@ -158,15 +163,27 @@ class _Parser:
         self.depth = 0
         words, places = self.words, self.places
         # Blanks at the end, which no token follows, would be looked through from each of them.
-        for match in _TOKEN.finditer(text, 0, len(text.rstrip(_BLANKS))):
+        end = len(text.rstrip(_BLANKS))
+        at = 0
+        for match in islice(_TOKEN.finditer(text, 0, end), MAX_WORDS):
             kind = match.lastindex
-            if kind == 3:
+            at = match.end()
+            if kind == 5:
+                words.append(";")
+                places.append(match.start(5))
+                # Empty statements in a row mean no more than one does.
+                if (second := text.find(";", places[-1] + 1, at)) >= 0:
+                    words.append(";")
+                    places.append(second)
+            elif kind == 3:
                 self.comments.append(match.span(3))
-            elif kind == 5:
+            elif kind == 6:
                 self._odd_character(match)
             else:
                 words.append(match[kind or 0])
                 places.append(match.start(kind or 0))
+        if at < end:
+            fail(text, at, f"a schema of more than {MAX_WORDS} words")
         # What follows the end is the end.
         words += ["", "", ""]
         places += [len(text)] * 3
@@ -177,7 +194,7 @@ class _Parser:
         self.misnamed: tuple[int, str] | None = None
 
     def _odd_character(self, match: re.Match[str]) -> None:
-        at, char = match.start(5), match[5]
+        at, char = match.start(6), match[6]
         if char in "\"'":
             fail(self.text, at, "a text without its closing quotation mark")
         if char == "*" and self.text[at - 1] == "/":
