@@ -4,14 +4,20 @@ import functools
 import importlib
 import os
 from types import ModuleType
+from typing import Any
 
-__all__ = ["IMPLEMENTATIONS", "kernel"]
+__all__ = ["IMPLEMENTATIONS", "chosen", "kernel"]
 
 IMPLEMENTATIONS = ("native", "pure")
 
 #: The variables as `os.environ` keeps them: asking it for one that is missing takes as long as decoding a small column.
 _environment = vars(os.environ)["_data"]
 _VARIABLE = os.environ.encodekey("KCODEC_IMPL")
+
+
+def chosen() -> Any:
+    """Return what the environment chooses now, to keep what was made of it apart; None if nothing is said."""
+    return _environment.get(_VARIABLE)
 
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:

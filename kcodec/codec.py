@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
+from kcodec._impl import chosen, kernel
 from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
@@ -25,6 +25,8 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
 
 __all__ = [
@@ -51,6 +53,9 @@ _MIN_ROWS, _MAX_ROWS = 5_000, 65_536
 
 #: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
 _MAX_REASON = 1000
+
+#: Forms of single values that a codec keeps its readers for.
+_MAX_READERS = 32
 
 #: Columns of an error report. Schema ids are unsigned 32-bit numbers.
 REPORT = pa.schema(
@@ -328,6 +333,131 @@ class Codec:
 
     _encoded_type: pa.DataType
 
+    def decode_one(
+        self, value: Any, *, maps: str = "pairs", unions: str = "members", into: Any = None
+    ) -> Any:
+        r"""Decode one payload to a Python object; no column is made.
+
+        Parameters
+        ----------
+        value : bytes-like or None
+            The payload; None stays None.
+        maps : {"pairs", "dict"}
+            Whether a map becomes a list of pairs, as in ``to_pylist()`` of a column, or a dict.
+        unions : {"members", "value"}
+            Whether a value of a union of several types becomes a dict of all members, of which one is not None, or
+            just that one's value.
+        into : type, optional
+            A class that records are made into: a dataclass, a NamedTuple, or one whose arguments have the fields'
+            names, such as those of pydantic, attrs and msgspec. Records within it become the classes that its
+            annotations name, else dicts.
+
+        Returns
+        -------
+        object
+            What ``decode([value]).to_pylist()[0]`` is. Times have the zone ``datetime.timezone.utc``.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be decoded, with the code, the offset and the path that `decode` gives. Dates and times that
+            Python's types do not have are ``out_of_range`` (years) and ``inexact`` (nanoseconds) too.
+        ConfigError
+            If an option is not known, or the class does not take the fields.
+        TypeError
+            If the value is not bytes, or the codec reads no single values.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> field = '{"name": "%s", "type": "int"}'
+        >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [%s, %s]}' % (field % "x", field % "y"))
+        >>> codec.decode_one(b"\x02\x04")
+        {'x': 1, 'y': 2}
+        >>> import collections
+        >>> codec.decode_one(b"\x02\x04", into=collections.namedtuple("Point", "x y"))
+        Point(x=1, y=2)
+        """
+        reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        try:
+            return reader.decode_one(value)
+        except DecodeError as error:
+            told = self._told_of_objects([_fault_of(error)], [value])
+            raise DecodeError(*told[0]) from None
+
+    def decode_list(
+        self,
+        values: Any,
+        errors: str = "raise",
+        *,
+        maps: str = "pairs",
+        unions: str = "members",
+        into: Any = None,
+    ) -> Any:
+        """Decode payloads to a list of Python objects, as `decode_one` does each.
+
+        Parameters
+        ----------
+        values : list of bytes or None, pyarrow.Array, ChunkedArray, or an Arrow producer
+            The payloads; nulls become None.
+        errors : {"raise", "null", "report"}
+            What becomes of one that cannot be decoded: an exception; None; or None and a row of the report.
+        maps, unions, into
+            As for `decode_one`.
+
+        Returns
+        -------
+        list
+            With ``errors="report"`` a pair of it and the report, as `decode` gives it.
+
+        Raises
+        ------
+        DecodeError, ConfigError, TypeError
+            As `decode_one`.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> AvroCodec('"string"').decode_list([b"\\x04hi", None])
+        ['hi', None]
+        """
+        check_errors(errors)
+        reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        if not isinstance(values, list):
+            values = _listed([_binary(chunk) for chunk in payloads(values)[0]])
+        made, faults = reader.decode_list(values, None, errors == "raise")
+        if not faults:
+            return (made, report([])) if errors == "report" else made
+        if errors == "null":
+            return made
+        faults = self._told_of_objects(faults, values)
+        if errors == "raise":
+            raise DecodeError(*faults[0])
+        return made, report(faults)
+
+    @property
+    def _readers(self) -> dict[Any, Reader]:
+        """What reads single values, by implementation and form."""
+        readers: dict[Any, Reader] = self.__dict__.setdefault("_object_readers", {})
+        return readers
+
+    def _reader_for(self, maps: str, unions: str, into: Any) -> Reader:
+        reader = self._object_reader(ObjectForm.of(maps, unions, into))
+        if len(self._readers) >= _MAX_READERS:
+            # Classes that are made for each call are not to fill the memory.
+            self._readers.clear()
+        return self._readers.setdefault((chosen(), maps, unions, into), reader)
+
+    def _told_of_objects(self, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
+        """Return faults with the reasons that `decode` would give."""
+        if self._names_frames:
+            array = pa.array([values[fault.row] for fault in faults], pa.large_binary())
+            named = name_frames([fault._replace(row=at) for at, fault in enumerate(faults)], array)
+            faults = [
+                fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)
+            ]
+        return [fault._replace(reason=_short(fault.reason)) for fault in faults]
+
     def select(self, fields: Sequence[str]) -> "Codec":
         r"""Return the codec that decodes nothing but some fields, dotted for those of nested records.
 
@@ -417,6 +547,18 @@ class Codec:
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         raise TypeError(f"{type(self).__name__} does not encode")
+
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        raise TypeError(f"{type(self).__name__} does not decode single values")
+
+
+def _fault_of(error: DecodeError | EncodeError) -> Fault:
+    return Fault(error.row, error.offset, error.path, error.code, error.reason)
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    return array if is_bytes(array.type) else array.cast(pa.large_binary())
 
 
 def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:

@@ -23,7 +23,7 @@ from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["Program", "decode", "encode"]
+__all__ = ["Program", "Row", "decode", "digits", "encode", "is_iso", "plain_text", "single"]
 
 _LONG_MIN = -(1 << 63)
 
@@ -47,7 +47,7 @@ def decode(
     columns = layout(kind)
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = _Row(program, columns, data, at)
+        row = Row(program, columns, data, at)
         row.run(program.plan.root, "")
         if not trailing and row.at < len(data):
             row.fail("trailing_bytes", row.at, "")
@@ -57,7 +57,7 @@ def decode(
     return join_rows(kind, rows), faults
 
 
-class _Row(ColumnRow):
+class Row(ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
     def __init__(self, program: Program, columns: tuple[Column, ...], data: bytes, at: int) -> None:
@@ -121,7 +121,7 @@ class _Row(ColumnRow):
             return
         kind = self.columns[node.column].type
         if pa.types.is_float32(kind):
-            self.put(node.column, struct.pack("<f", _single(value)))
+            self.put(node.column, struct.pack("<f", single(value)))
         elif pa.types.is_float64(kind):
             self.put(node.column, struct.pack("<d", value))
         else:
@@ -138,7 +138,7 @@ class _Row(ColumnRow):
 
     def string(self, node: Node, path: str) -> None:
         data = self.sized(path)
-        if node.column >= 0 and _is_iso(node, self.columns[node.column].type):
+        if node.column >= 0 and is_iso(node, self.columns[node.column].type):
             text = data.decode("ascii", "replace")
             value, code = read_iso(text, self.columns[node.column].type, utc=True, floor=node.floor)
             if code:
@@ -173,10 +173,10 @@ class _Row(ColumnRow):
         if not data:
             self.fail("truncated", self.at, path)
         value = int.from_bytes(data, "big", signed=True)
-        if _digits(value, node.precision) > node.precision:
+        if digits(value, node.precision) > node.precision:
             self.fail("decimal_precision", self.at - len(data), path)
         if is_text(self.columns[node.column].type):
-            text = _plain(value, node.scale, lambda size: self.expand(size, path, len(data)))
+            text = plain_text(value, node.scale, lambda size: self.expand(size, path, len(data)))
             self.put(node.column, text)
         else:
             self.put(node.column, value)
@@ -267,14 +267,16 @@ class _Row(ColumnRow):
     def nothing(self, node: Node, path: str) -> None:
         self.put(node.column, None)
 
-    def default(self, node: Node, path: str) -> None:
+    def default(self, node: Node, path: str, read: Callable[[Node, str], Any] | None = None) -> Any:
+        """Read a constant, by what reads nodes; return what that returns."""
         self.expand(len(node.data), path)
         outer = self.data, self.at, self.outside
         if self.outside is None:
             self.outside = self.at
         self.data, self.at = node.data, 0
-        self.run(node.children[0], path)
+        value = (read or self.run)(node.children[0], path)
         self.data, self.at, self.outside = outer
+        return value
 
     def failure(self, node: Node, path: str) -> None:
         self.fail(node.code, self.at, path, node.reason)
@@ -314,28 +316,28 @@ class _Row(ColumnRow):
             _DECODERS[node.op](self, node, path)
 
 
-_DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
-    Op.NULL: _Row.nothing,
-    Op.BOOLEAN: _Row.boolean,
-    Op.INT: _Row.integer,
-    Op.LONG: _Row.integer,
-    Op.FLOAT: _Row.floating,
-    Op.DOUBLE: _Row.floating,
-    Op.BYTES: _Row.string,
-    Op.STRING: _Row.string,
-    Op.FIXED: _Row.fixed,
-    Op.ENUM: _Row.enum,
-    Op.DECIMAL: _Row.decimal,
-    Op.RECORD: _Row.record,
-    Op.ARRAY: _Row.array,
-    Op.MAP: _Row.map,
-    Op.UNION: _Row.union,
-    Op.PRESENT: _Row.present,
-    Op.ABSENT: _Row.absent,
-    Op.MEMBER: _Row.member,
-    Op.DEFAULT: _Row.default,
-    Op.FAIL: _Row.failure,
-    Op.CALL: _Row.call,
+_DECODERS: dict[Op, Callable[[Row, Node, str], None]] = {
+    Op.NULL: Row.nothing,
+    Op.BOOLEAN: Row.boolean,
+    Op.INT: Row.integer,
+    Op.LONG: Row.integer,
+    Op.FLOAT: Row.floating,
+    Op.DOUBLE: Row.floating,
+    Op.BYTES: Row.string,
+    Op.STRING: Row.string,
+    Op.FIXED: Row.fixed,
+    Op.ENUM: Row.enum,
+    Op.DECIMAL: Row.decimal,
+    Op.RECORD: Row.record,
+    Op.ARRAY: Row.array,
+    Op.MAP: Row.map,
+    Op.UNION: Row.union,
+    Op.PRESENT: Row.present,
+    Op.ABSENT: Row.absent,
+    Op.MEMBER: Row.member,
+    Op.DEFAULT: Row.default,
+    Op.FAIL: Row.failure,
+    Op.CALL: Row.call,
 }
 
 
@@ -348,7 +350,7 @@ def _is_empty(node: Node) -> bool:
     return node.op in (Op.RECORD, Op.PRESENT, Op.MEMBER) and all(_is_empty(child) for child in node.children)
 
 
-def _single(value: int) -> float:
+def single(value: int) -> float:
     """Round an integer to the nearest float of 32 bits, half to even, in one step."""
     extra = abs(value).bit_length() - 24
     if extra <= 0:
@@ -361,7 +363,7 @@ def _single(value: int) -> float:
     return float(kept << extra) * (-1 if value < 0 else 1)
 
 
-def _is_iso(node: Node, kind: pa.DataType) -> bool:
+def is_iso(node: Node, kind: pa.DataType) -> bool:
     """Return whether a node reads or writes text for a column of dates or times."""
     return bool(node.op is Op.STRING and pa.types.is_temporal(kind))
 
@@ -374,7 +376,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _digits(value: int, enough: int) -> int:
+def digits(value: int, enough: int) -> int:
     """Count the decimal digits of a number, exactly where there are about `enough` of them."""
     bits = abs(value).bit_length()
     low, high = (bits - 1) * 30102 // 100000 + 1, bits * 30103 // 100000 + 1
@@ -400,7 +402,7 @@ def _number(text: str) -> int:
     return value
 
 
-def _plain(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
+def plain_text(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
     """Print a decimal as Java's ``toPlainString`` does, once its length is known to be allowed."""
     digits = _text(abs(value))
     expand((value < 0) + max(len(digits), scale + 1) + (scale > 0))
@@ -485,7 +487,7 @@ class _Writer(Inputs):
 
     def string(self, node: Node, row: int, path: str) -> bytes:
         kind = self.kinds[node.column]
-        if _is_iso(node, kind):
+        if is_iso(node, kind):
             text = write_iso(self.value(node, row, path), kind, utc=True)
             if text is None:
                 raise RowError("out_of_range", None, path)

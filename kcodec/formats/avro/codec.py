@@ -13,9 +13,12 @@ from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.kernel import kernel
+from kcodec.formats.avro.objects.kernel import object_reader
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
@@ -217,6 +220,12 @@ class AvroCodec(Codec):
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        floor = self._arguments["round"] == "truncate"
+        return object_reader(
+            self.plan, self._arguments["limits"], form._replace(floor=floor), trailing=self._trailing
+        )
 
     def _identity(self) -> dict[str, Any]:
         # The texts that are printed have the references written out, and are the same for all spellings.

@@ -1,0 +1,14 @@
+"""What reads and writes Avro's values as Python objects, compiled or in plain Python."""
+
+from kcodec import _impl
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
+from kcodec.plan import Limits, Plan
+
+__all__ = ["object_reader"]
+
+
+def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: bool) -> Reader:
+    """Return what reads payloads of a plan of columns as Python objects."""
+    made: Reader = _impl.kernel("formats.avro.objects._read").ObjectReader(plan, limits, form, trailing=trailing)
+    return made
