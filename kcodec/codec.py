@@ -435,6 +435,87 @@ class Codec:
             raise DecodeError(*faults[0])
         return made, report(faults)
 
+    def encode_one(self, value: Any, *, unions: str = "members") -> bytes | None:
+        r"""Encode one Python object; no column is made.
+
+        Parameters
+        ----------
+        value : object
+            A dict for a record, or any other mapping, a dataclass, a NamedTuple, an object of pydantic, attrs or
+            msgspec; a dict or a list of pairs for a map. None stays None. Fields that are missing are at their
+            defaults.
+        unions : {"members", "value"}
+            Whether a value of a union of several types is a dict of members, of which one is not None, or the
+            value of one: it is written as the first branch whose own type it has, else as the first that takes it.
+
+        Raises
+        ------
+        EncodeError
+            If it cannot be encoded: a value is not of its type, does not fit it exactly, or is missing; or a key is no
+            field, with the nearest that is.
+        ConfigError
+            If an option is not known.
+        TypeError
+            If the codec writes no single values.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}')
+        >>> codec.encode_one({"x": 1})
+        b'\x02'
+        >>> codec.encode_one({"y": 1})
+        Traceback (most recent call last):
+        kcodec.errors.EncodeError: missing_key: row 0, x: the field is missing, and has no default
+        """
+        return (self._writers.get((chosen(), unions)) or self._writer_for(unions)).encode_one(value)
+
+    def encode_list(self, values: Any, errors: str = "raise", *, unions: str = "members") -> Any:
+        """Encode a list of Python objects to a list of bytes, as `encode_one` does each.
+
+        Parameters
+        ----------
+        values : iterable of objects
+            What to write; None stays None.
+        errors : {"raise", "null", "report"}
+            What becomes of one that cannot be encoded, as in `decode_list`.
+        unions : {"members", "value"}
+            As for `encode_one`.
+
+        Returns
+        -------
+        list of bytes or None
+            With ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        EncodeError, ConfigError, TypeError
+            As `encode_one`.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> AvroCodec('"string"').encode_list(["hi", None])
+        [b'\\x04hi', None]
+        """
+        check_errors(errors)
+        writer = self._writers.get((chosen(), unions)) or self._writer_for(unions)
+        made, faults = writer.encode_list(list(values), b"", errors == "raise")
+        faults = [fault._replace(reason=_short(fault.reason)) for fault in faults]
+        if faults and errors == "raise":
+            raise EncodeError(*faults[0])
+        return (made, report(faults)) if errors == "report" else made
+
+    @property
+    def _writers(self) -> dict[Any, Writer]:
+        """What writes single values, by implementation and form."""
+        writers: dict[Any, Writer] = self.__dict__.setdefault("_object_writers", {})
+        return writers
+
+    def _writer_for(self, unions: str) -> Writer:
+        writer = self._object_writer(ObjectForm.of(unions=unions))
+        return self._writers.setdefault((chosen(), unions), writer)
+
     @property
     def _readers(self) -> dict[Any, Reader]:
         """What reads single values, by implementation and form."""
@@ -551,6 +632,9 @@ class Codec:
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         raise TypeError(f"{type(self).__name__} does not decode single values")
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        raise TypeError(f"{type(self).__name__} does not encode single values")
 
 
 def _fault_of(error: DecodeError | EncodeError) -> Fault:

@@ -23,7 +23,7 @@ from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["Program", "Row", "decode", "digits", "encode", "is_iso", "plain_text", "single"]
+__all__ = ["Program", "Row", "decimal_bytes", "decode", "digits", "encode", "is_iso", "plain_text", "single"]
 
 _LONG_MIN = -(1 << 63)
 
@@ -512,27 +512,7 @@ class _Writer(Inputs):
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
         value = self.value(node, row, path)
-        if isinstance(value, bytes):
-            negative, digits, shift = _parse(value.decode(), path)
-        else:
-            parts = Decimal(value).as_tuple()
-            negative, shift = bool(parts.sign), int(parts.exponent)
-            digits = "".join(map(str, parts.digits)).lstrip("0")
-        core = digits.rstrip("0")
-        shift += len(digits) - len(core) + node.scale
-        if core and shift < 0:
-            raise RowError("inexact", None, path)
-        if core and len(core) + shift > node.precision:
-            raise RowError("decimal_precision", None, path)
-        unscaled = _number(core) * 10**shift if core else 0
-        if negative:
-            unscaled = -unscaled
-        if node.size:
-            return unscaled.to_bytes(node.size, "big", signed=True)
-        data = unscaled.to_bytes(
-            (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True
-        )
-        return varint(len(data)) + data
+        return decimal_bytes(node, value.decode() if isinstance(value, bytes) else f"{Decimal(value)}", path)
 
     def record(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
@@ -610,6 +590,27 @@ _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
     Op.DEFAULT: _Writer.data,
     Op.FAIL: _Writer.failure,
 }
+
+
+def decimal_bytes(node: Node, text: str, path: str) -> bytes:
+    """Return what a DECIMAL node writes of a number's text."""
+    negative, number, shift = _parse(text, path)
+    core = number.rstrip("0")
+    shift += len(number) - len(core) + node.scale
+    if core and shift < 0:
+        raise RowError("inexact", None, path)
+    if core and len(core) + shift > node.precision:
+        raise RowError("decimal_precision", None, path)
+    unscaled = _number(core) * 10**shift if core else 0
+    if negative:
+        unscaled = -unscaled
+    if node.size:
+        try:
+            return unscaled.to_bytes(node.size, "big", signed=True)
+        except OverflowError:
+            raise RowError("decimal_precision", None, path) from None
+    size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return varint(size) + unscaled.to_bytes(size, "big", signed=True)
 
 
 def _parse(text: str, path: str) -> tuple[bool, str, int]:
