@@ -41,6 +41,7 @@ __all__ = [
     "name_rounding",
     "report",
     "result",
+    "short_reason",
 ]
 
 ERRORS = ("raise", "null", "report")
@@ -501,7 +502,7 @@ class Codec:
         check_errors(errors)
         writer = self._writers.get((chosen(), unions)) or self._writer_for(unions)
         made, faults = writer.encode_list(list(values), b"", errors == "raise")
-        faults = [fault._replace(reason=_short(fault.reason)) for fault in faults]
+        faults = [fault._replace(reason=short_reason(fault.reason)) for fault in faults]
         if faults and errors == "raise":
             raise EncodeError(*faults[0])
         return (made, report(faults)) if errors == "report" else made
@@ -537,7 +538,7 @@ class Codec:
             faults = [
                 fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)
             ]
-        return [fault._replace(reason=_short(fault.reason)) for fault in faults]
+        return [fault._replace(reason=short_reason(fault.reason)) for fault in faults]
 
     def select(self, fields: Sequence[str]) -> "Codec":
         r"""Return the codec that decodes nothing but some fields, dotted for those of nested records.
@@ -648,11 +649,16 @@ def _binary(array: pa.Array) -> pa.Array:
 def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
     """Return faults with their rows in the whole column, and with reasons that do not fill the memory."""
     if isinstance(faults, Faults):
-        return faults.placed(before).told(lambda path, code, reason: (path, code, _short(reason)))
-    return [fault._replace(row=fault.row + before, reason=_short(fault.reason)) for fault in faults]
+        return faults.placed(before).told(lambda path, code, reason: (path, code, short_reason(reason)))
+    return [fault._replace(row=fault.row + before, reason=short_reason(fault.reason)) for fault in faults]
 
 
-def _short(reason: str) -> str:
+def short_reason(reason: str) -> str:
+    """Return a reason, or the beginning of a long one.
+
+    >>> len(short_reason("x" * 10**6)) <= 1003
+    True
+    """
     return reason if len(reason) <= _MAX_REASON else one_line(reason, _MAX_REASON)
 
 

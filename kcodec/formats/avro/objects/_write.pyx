@@ -408,14 +408,16 @@ cdef class Record(Node):
                 seen += 1
                 (<Node>PyList_GET_ITEM(self.nodes, at)).write(b, <object>found)
             else:
-                self.missing(b, at)
+                self.missing(b, at, value)
         if unlikely(seen != len(<dict>value)):
             self.stranger(b, value)
         return 0
 
-    cdef int missing(self, Buffer *b, Py_ssize_t at) except -1:
+    cdef int missing(self, Buffer *b, Py_ssize_t at, dict value) except -1:
         data = self.defaults[at]
         if data is None:
+            # It may only be spelt wrong.
+            self.stranger(b, value)
             (<Node>self.nodes[at]).fail(b, "missing_key", "the field is missing, and has no default")
         return put_bytes(b, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 

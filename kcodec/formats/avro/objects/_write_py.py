@@ -186,20 +186,23 @@ class ObjectWriter:
 
     def record(self, node: Node, value: Any, path: str) -> bytes:
         found = self._taken(taken.fields, value, path)
+        names = [child.name for child in node.children]
+        strangers = [name for name in found if name not in names]
         parts = []
         for child in node.children:
             if child.name in found:
                 parts.append(self._run(child, found[child.name], path))
             elif child.op is Op.DEFAULT:
                 parts.append(child.data)
+            elif strangers:
+                # It may only be spelt wrong.
+                break
             else:
                 reason = "the field is missing, and has no default"
                 raise RowError("missing_key", None, step(path, child.name), reason)
-        names = [child.name for child in node.children]
-        for name in found:
-            if name not in names:
-                reason = f"the record has no field {name!r}{near(str(name), names)}"
-                raise RowError("unknown_field", None, path, reason)
+        if strangers:
+            reason = f"the record has no field {strangers[0]!r}{near(str(strangers[0]), names)}"
+            raise RowError("unknown_field", None, path, reason)
         return b"".join(parts)
 
     def array(self, node: Node, value: Any, path: str) -> bytes:
