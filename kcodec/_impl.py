@@ -4,7 +4,6 @@ import functools
 import importlib
 import os
 from types import ModuleType
-from typing import Any
 
 __all__ = ["IMPLEMENTATIONS", "chosen", "kernel"]
 
@@ -14,10 +13,8 @@ IMPLEMENTATIONS = ("native", "pure")
 _environment = vars(os.environ)["_data"]
 _VARIABLE = os.environ.encodekey("KCODEC_IMPL")
 
-
-def chosen() -> Any:
-    """Return what the environment chooses now, to keep what was made of it apart; None if nothing is said."""
-    return _environment.get(_VARIABLE)
+#: What the environment chooses now, to keep what was made of it apart; None if nothing is said.
+chosen = functools.partial(_environment.get, _VARIABLE)
 
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:
@@ -41,7 +38,7 @@ def kernel(name: str, impl: str | None = None) -> ModuleType:
     ValueError
         If the implementation is not one of `IMPLEMENTATIONS`.
     """
-    return _module(name, impl or _environment.get(_VARIABLE))
+    return _module(name, impl or chosen())
 
 
 @functools.cache

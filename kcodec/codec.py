@@ -2,7 +2,8 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
+    ConfigError,
     DecodeError,
     EncodeError,
     Fault,
@@ -25,6 +27,7 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
@@ -255,6 +258,10 @@ class Codec:
     #: The arguments that an equal codec is made with, by name, in the order of the signature.
     _arguments: dict[str, Any]
 
+    #: What reads and writes single values, by implementation and form; never changed, but replaced.
+    _readers: Mapping[Any, Reader] = MappingProxyType({})
+    _writers: Mapping[Any, Writer] = MappingProxyType({})
+
     def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
 
@@ -383,7 +390,7 @@ class Codec:
         try:
             return reader.decode_one(value)
         except DecodeError as error:
-            told = self._told_of_objects([_fault_of(error)], [value])
+            told = self._told_of_objects(reader, [fault_of(error)], [value])
             raise DecodeError(*told[0]) from None
 
     def decode_list(
@@ -395,7 +402,7 @@ class Codec:
         unions: str = "members",
         into: Any = None,
     ) -> Any:
-        """Decode payloads to a list of Python objects, as `decode_one` does each.
+        r"""Decode payloads to a list of Python objects, as `decode_one` does each.
 
         Parameters
         ----------
@@ -419,19 +426,19 @@ class Codec:
         Examples
         --------
         >>> from kcodec import AvroCodec
-        >>> AvroCodec('"string"').decode_list([b"\\x04hi", None])
+        >>> AvroCodec('"string"').decode_list([b"\x04hi", None])
         ['hi', None]
         """
         check_errors(errors)
         reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
-        if not isinstance(values, list):
+        if not isinstance(values, list) and not isinstance(reader, ColumnReader):
             values = _listed([_binary(chunk) for chunk in payloads(values)[0]])
         made, faults = reader.decode_list(values, None, errors == "raise")
         if not faults:
             return (made, report([])) if errors == "report" else made
         if errors == "null":
             return made
-        faults = self._told_of_objects(faults, values)
+        faults = self._told_of_objects(reader, faults, values)
         if errors == "raise":
             raise DecodeError(*faults[0])
         return made, report(faults)
@@ -472,7 +479,7 @@ class Codec:
         return (self._writers.get((chosen(), unions)) or self._writer_for(unions)).encode_one(value)
 
     def encode_list(self, values: Any, errors: str = "raise", *, unions: str = "members") -> Any:
-        """Encode a list of Python objects to a list of bytes, as `encode_one` does each.
+        r"""Encode a list of Python objects to a list of bytes, as `encode_one` does each.
 
         Parameters
         ----------
@@ -497,7 +504,7 @@ class Codec:
         --------
         >>> from kcodec import AvroCodec
         >>> AvroCodec('"string"').encode_list(["hi", None])
-        [b'\\x04hi', None]
+        [b'\x04hi', None]
         """
         check_errors(errors)
         writer = self._writers.get((chosen(), unions)) or self._writer_for(unions)
@@ -507,37 +514,24 @@ class Codec:
             raise EncodeError(*faults[0])
         return (made, report(faults)) if errors == "report" else made
 
-    @property
-    def _writers(self) -> dict[Any, Writer]:
-        """What writes single values, by implementation and form."""
-        writers: dict[Any, Writer] = self.__dict__.setdefault("_object_writers", {})
-        return writers
-
     def _writer_for(self, unions: str) -> Writer:
         writer = self._object_writer(ObjectForm.of(unions=unions))
-        return self._writers.setdefault((chosen(), unions), writer)
-
-    @property
-    def _readers(self) -> dict[Any, Reader]:
-        """What reads single values, by implementation and form."""
-        readers: dict[Any, Reader] = self.__dict__.setdefault("_object_readers", {})
-        return readers
+        self._writers = {**self._writers, (chosen(), unions): writer}
+        return writer
 
     def _reader_for(self, maps: str, unions: str, into: Any) -> Reader:
         reader = self._object_reader(ObjectForm.of(maps, unions, into))
-        if len(self._readers) >= _MAX_READERS:
-            # Classes that are made for each call are not to fill the memory.
-            self._readers.clear()
-        return self._readers.setdefault((chosen(), maps, unions, into), reader)
+        # Classes that are made for each call are not to fill the memory.
+        kept = self._readers if len(self._readers) < _MAX_READERS else {}
+        self._readers = {**kept, (chosen(), maps, unions, into): reader}
+        return reader
 
-    def _told_of_objects(self, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
+    def _told_of_objects(self, reader: Reader, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
         """Return faults with the reasons that `decode` would give."""
-        if self._names_frames:
+        if self._names_frames and not isinstance(reader, ColumnReader):
             array = pa.array([values[fault.row] for fault in faults], pa.large_binary())
             named = name_frames([fault._replace(row=at) for at, fault in enumerate(faults)], array)
-            faults = [
-                fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)
-            ]
+            faults = [fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)]
         return [fault._replace(reason=short_reason(fault.reason)) for fault in faults]
 
     def select(self, fields: Sequence[str]) -> "Codec":
@@ -630,16 +624,24 @@ class Codec:
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         raise TypeError(f"{type(self).__name__} does not encode")
 
-
     def _object_reader(self, form: ObjectForm) -> Reader:
-        raise TypeError(f"{type(self).__name__} does not decode single values")
+        """Return what reads single values: by columns, unless a format has something of its own."""
+        if form != ObjectForm():
+            raise ConfigError(
+                f"{type(self).__name__} gives objects as to_pylist() does: no maps=, unions=, into="
+            )
+        return ColumnReader(self.decode)
 
     def _object_writer(self, form: ObjectForm) -> Writer:
-        raise TypeError(f"{type(self).__name__} does not encode single values")
+        self._check_form(form)
+        return ColumnWriter(self.encode)
 
-
-def _fault_of(error: DecodeError | EncodeError) -> Fault:
-    return Fault(error.row, error.offset, error.path, error.code, error.reason)
+    def _check_form(self, form: ObjectForm) -> None:
+        """Refuse a form that only Avro has."""
+        if form != ObjectForm():
+            raise ConfigError(
+                f"{type(self).__name__} has no maps=, unions= and into=: objects are as Arrow has them"
+            )
 
 
 def _binary(array: pa.Array) -> pa.Array:

@@ -3,8 +3,8 @@
 
     python asv_bench/peers/objects.py [--rows 1000] [--rounds 15] [--schemas flat nested small two]
 
-``flat`` and ``nested`` are the records of the Avro benchmarks, of which ``nested`` has decimals and a map; ``small`` has
-ten fields with a decimal, a timestamp, a list and a record; ``two`` is a record of two fields. With the file of the
+``flat`` and ``nested`` are the records of the Avro benchmarks, ``nested`` with decimals and a map; ``small`` has ten
+fields with a decimal, a timestamp, a list and a record; ``two`` is a record of two fields. With the file of the
 peers' benchmark that `peers/avro.py` is the plugin for (``--peers FILE``), also its records ``full``, ``nodec`` and
 ``flat``. Each contestant gets the same values, and what it makes is compared before it is timed. All take turns; the
 median of their rounds counts. Loops drop each object before the next is made; lists keep all of theirs.
@@ -101,7 +101,7 @@ def _loaded(path: str) -> Any:
     return module
 
 
-def contestants(schema: dict, objects: list[dict]) -> Contestants:
+def contestants(name: str, schema: dict, objects: list[dict]) -> Contestants:
     """Return what reads and writes the objects, and how many there are."""
     text = json.dumps(schema)
     parsed = fastavro.parse_schema(schema)
@@ -120,7 +120,8 @@ def contestants(schema: dict, objects: list[dict]) -> Contestants:
     serializer = AvroSerializer(client, text)
     deserializer = AvroDeserializer(client, text)
     context = SerializationContext("t", MessageField.VALUE)
-    serde = kcodec.Serde("AVRO", kcodec.registry.open(f"memory://objects-{schema['name']}"), topic="t", schema=text)
+    registry = kcodec.registry.open(f"memory://{name.replace(': ', '-')}")
+    serde = kcodec.Serde("AVRO", registry, topic="t", schema=text)
     theirs = [serializer(value, context) for value in objects]
     framed = [serde.serialize_one(value) for value in objects]
     decoded = codec.decode_list(payloads, maps="dict")
@@ -165,7 +166,7 @@ def main() -> None:
     for name, (schema, objects) in cases(arguments.rows, arguments.peers).items():
         if arguments.schemas and name not in arguments.schemas:
             continue
-        taken = measure(contestants(schema, objects), arguments.rounds)
+        taken = measure(contestants(name, schema, objects), arguments.rounds)
         print(f"{name}: {len(objects)} values, median of {arguments.rounds} rounds, one thread")
         for each, nanoseconds in taken.items():
             told = ""

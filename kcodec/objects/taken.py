@@ -5,6 +5,7 @@ Each function raises `RowError` with no path for a value that it does not take.
 
 import dataclasses
 import datetime
+import math
 import operator
 from collections.abc import Collection, Mapping
 from decimal import Decimal
@@ -60,7 +61,7 @@ def whole(value: Any) -> int:
     if not isinstance(value, (Real, Decimal)):
         raise unfit(value, "integer")
     try:
-        number = int(value)
+        number: int = math.trunc(value)
     except (OverflowError, ValueError):
         raise RowError("out_of_range", None) from None
     if number != value:
@@ -97,10 +98,10 @@ def truth(value: Any) -> bool:
 
 
 def octets(value: Any) -> bytes:
-    """Return bytes; those of text are its UTF-8.
+    r"""Return bytes; those of text are its UTF-8.
 
     >>> octets("é")
-    b'\\xc3\\xa9'
+    b'\xc3\xa9'
     """
     if isinstance(value, str):
         return utf8(value)
@@ -166,7 +167,8 @@ def micros(value: Any) -> int:
         raise RowError("inexact", None)
     if value.utcoffset() is not None:
         value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    return (value.replace(tzinfo=None) - _START) // _MICROSECOND
+    since: datetime.timedelta = value.replace(tzinfo=None) - _START
+    return since // _MICROSECOND
 
 
 def decimal_text(value: Any) -> str:

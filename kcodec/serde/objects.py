@@ -104,7 +104,9 @@ class ObjectsReader:
     def _in_column(self, value: bytes, headers: Any, form: ObjectForm) -> Any:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
         if form != ObjectForm():
-            raise ConfigError(f"{self._topic.format.name} is not read one value at a time: maps=, unions= and into=")
+            raise ConfigError(
+                f"{self._topic.format.name} is not read one value at a time: maps=, unions= and into="
+            )
         return column[0].as_py()
 
 

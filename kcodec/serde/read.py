@@ -202,7 +202,9 @@ class ColumnReader:
         )
 
     def object_reader(self, key: Key, form: ObjectForm) -> tuple[Reader, int | None] | None:
-        """Return what reads the payloads of a key as Python objects, and their schema id; None if only columns are read.
+        """Return what reads the payloads of a key as Python objects, and their schema id.
+
+        None if only columns are read.
 
         Raises
         ------

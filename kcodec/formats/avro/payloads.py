@@ -68,7 +68,6 @@ class AvroDecoder(SchemaDecoder):
             return array, faults
         return _place(values, raw, selector, starts, array), faults
 
-
     def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
         """Return what reads the payloads of a program as Python objects."""
         if program == _RAW:

@@ -253,7 +253,12 @@ def test_a_value_is_written_as_in_a_column(kind, value, impl):
         (NANOS, datetime.datetime(9999, 1, 1), "out_of_range", "f"),
         ({"type": "array", "items": "int"}, [1, "b"], "type_mismatch", "f[1]"),
         ({"type": "array", "items": "int"}, "ab", "type_mismatch", "f"),
-        ({"type": "array", "items": {"type": "array", "items": "int"}}, [[], [1, 2, None]], "null_value", "f[1][2]"),
+        (
+            {"type": "array", "items": {"type": "array", "items": "int"}},
+            [[], [1, 2, None]],
+            "null_value",
+            "f[1][2]",
+        ),
         ({"type": "map", "values": "int"}, {"a": None}, "null_value", "f[0].value"),
         ({"type": "map", "values": "int"}, {7: 1}, "type_mismatch", "f[0].key"),
         (["int", "string"], {"member0": 1, "member1": "a"}, "union_members", "f"),
@@ -282,7 +287,7 @@ def test_keys_of_records(impl):
     assert codec.decode_one(codec.encode_one({"a": 1})) == {"a": 1, "b": None, "tags": [3]}
     with pytest.raises(EncodeError, match="missing_key: row 0, a: the field is missing, and has no default"):
         codec.encode_one({"b": 1})
-    with pytest.raises(EncodeError, match="unknown_field: row 0: the record has no field 'tag'.*'tags'"):
+    with pytest.raises(EncodeError, match=r"unknown_field: row 0: the record has no field 'tag'.*'tags'"):
         codec.encode_one({"a": 1, "tag": []})
 
 
@@ -325,7 +330,11 @@ class Pair(NamedTuple):
 
 
 def test_classes(impl):
-    item = {"type": "record", "name": "I", "fields": [{"name": "sku", "type": "string"}, {"name": "price", "type": MONEY}]}
+    item = {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "sku", "type": "string"}, {"name": "price", "type": MONEY}],
+    }
     codec = AvroCodec(
         record(("id", "long"), ("items", {"type": "array", "items": item}), ("first", ["null", "I"]))
     )
@@ -352,7 +361,9 @@ def test_years_and_nanoseconds(impl):
     assert AvroCodec(record(("at", NANOS)), round="truncate").decode_one(data) == {"at": start}
     days = AvroCodec(record(("on", DATE)))
     data = days.encode(pa.array([{"on": 2_932_897}], pa.struct([("on", pa.int32())]))).to_pylist()[0]
-    with pytest.raises(DecodeError, match="out_of_range: row 0, byte 0, on: the year is not one of 1 to 9999"):
+    with pytest.raises(
+        DecodeError, match="out_of_range: row 0, byte 0, on: the year is not one of 1 to 9999"
+    ):
         days.decode_one(data)
 
 

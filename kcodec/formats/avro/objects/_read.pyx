@@ -26,14 +26,14 @@ from kcodec.wire.cursor cimport (
     unzigzag32, unzigzag64,
 )
 from kcodec.wire.decimal cimport (
-    decimal_from_bytes, decimal_limit, decimal_put_integer, decimal_slot_text, decimal_text_room, decimal_to_text,
+    decimal_from_bytes, decimal_limit, decimal_slot_text, decimal_text_room, decimal_to_text,
 )
 from kcodec.wire.isotime cimport (
     ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED, iso_read,
 )
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INEXACT, INVALID_BOOLEAN, INVALID_UTF8, NEGATIVE_LENGTH, OK, OUT_OF_RANGE,
-    TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE, DECIMAL_PRECISION, Status,
+    TRUNCATED, UNION_INDEX, UNRESOLVABLE, DECIMAL_PRECISION, Status,
 )
 
 import datetime
@@ -915,7 +915,7 @@ cdef class _Maker:
         if op is Step.ENUM:
             return self.enum(node)
         if op is Step.DECIMAL:
-            return self.decimal(node, kind)
+            return self.decimal_node(node, kind)
         if is_iso(node, kind):
             return self.iso(node, kind)
         if op is Step.BYTES or op is Step.STRING:
@@ -933,7 +933,7 @@ cdef class _Maker:
         made.sizes = tuple([0 if symbol is None else len(symbol.encode()) for symbol in node.symbols])
         return made
 
-    cdef Node decimal(self, object node, object kind):
+    cdef Node decimal_node(self, object node, object kind):
         cdef Decimal made = Decimal()
         cdef DecimalText text = DecimalText()
         if not pa.types.is_decimal(kind):

@@ -13,12 +13,12 @@ from cpython.datetime cimport (
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 from kcodec.plan._program cimport inside
-from kcodec.wire.cursor cimport likely, multiply_overflows, store_le32, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.cursor cimport multiply_overflows, store_le32, store_le64, unlikely, write_varint, zigzag64
 from kcodec.wire.decimal cimport (
     decimal_bytes_room, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_resize,
 )
@@ -136,7 +136,7 @@ cdef class Node:
         path = "".join([f"[{next(positions, 0)}]" if step is None else step for step in self.path])
         raise RowError(code, None, path, reason)
 
-    cdef object taken(self, const Buffer *b, object take, object value):
+    cdef object take_as(self, const Buffer *b, object take, object value):
         """Return what a value that is not of the usual type is taken as."""
         if value is None:
             self.fail(b, "null_value")
@@ -150,7 +150,7 @@ cdef class Node:
         cdef int overflow = 0
         cdef int64_t number
         if unlikely(not PyLong_CheckExact(value)):
-            value = self.taken(b, take, value)
+            value = self.take_as(b, take, value)
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         if unlikely(overflow):
             self.fail(b, "out_of_range")
@@ -174,7 +174,7 @@ cdef class Null(Node):
 cdef class Boolean(Node):
     cdef int write(self, Buffer *b, object value) except -1:
         if value is not True and value is not False:
-            value = self.taken(b, taken.truth, value)
+            value = self.take_as(b, taken.truth, value)
         reserve(b, 1)[0] = value is True
         b.used += 1
         return 0
@@ -199,7 +199,7 @@ cdef class Real(Node):
         cdef uint64_t word = 0
         cdef uint32_t half = 0
         if not PyFloat_CheckExact(value):
-            value = self.taken(b, taken.real, value)
+            value = self.take_as(b, taken.real, value)
         number = PyFloat_AS_DOUBLE(value)
         if self.wide:
             memcpy(&word, &number, 8)
@@ -223,7 +223,7 @@ cdef class Text(Node):
         cdef Py_ssize_t size = 0
         cdef const char *text = NULL
         if unlikely(not PyUnicode_CheckExact(value)):
-            value = self.taken(b, taken.utf8, value)
+            value = self.take_as(b, taken.utf8, value)
             return put_sized(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
         try:
             text = PyUnicode_AsUTF8AndSize(value, &size)
@@ -236,7 +236,7 @@ cdef class Text(Node):
 cdef class Bytes(Node):
     cdef int write(self, Buffer *b, object value) except -1:
         if type(value) is not bytes:
-            value = self.taken(b, taken.octets, value)
+            value = self.take_as(b, taken.octets, value)
         return put_sized(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
 
 
@@ -246,7 +246,7 @@ cdef class Fixed(Node):
 
     cdef int write(self, Buffer *b, object value) except -1:
         if type(value) is not bytes:
-            value = self.taken(b, taken.octets, value)
+            value = self.take_as(b, taken.octets, value)
         if PyBytes_GET_SIZE(value) != self.size:
             self.fail(b, "fixed_size")
         return put_bytes(b, PyBytes_AS_STRING(value), self.size)
@@ -259,7 +259,7 @@ cdef class Enum(Node):
     cdef int write(self, Buffer *b, object value) except -1:
         cdef PyObject *found
         if not PyUnicode_CheckExact(value):
-            value = self.taken(b, taken.utf8, value).decode()
+            value = self.take_as(b, taken.utf8, value).decode()
         found = PyDict_GetItemWithError(self.symbols, value)
         if found == NULL:
             self.fail(b, "unknown_symbol")
@@ -280,7 +280,7 @@ cdef class Decimal(Node):
         cdef size_t zeros = 0
         cdef uint8_t *place
         cdef Status status
-        value = self.taken(b, taken.decimal_text, value)
+        value = self.take_as(b, taken.decimal_text, value)
         text = PyUnicode_AsUTF8AndSize(value, &size)
         status = decimal_parse(text, size, self.scale, self.precision, &number, &take, &zeros)
         if status != OK:
@@ -307,7 +307,7 @@ cdef class Date(Node):
     cdef int write(self, Buffer *b, object value) except -1:
         if PyDate_CheckExact(value):
             return put_number(b, kc_iso_days(date_year(value), date_month(value), date_day(value)))
-        return self.put_within(b, self.integer(b, self.taken(b, taken.days, value), None), self.wide)
+        return self.put_within(b, self.integer(b, self.take_as(b, taken.days, value), None), self.wide)
 
 
 cdef class Clock(Node):
@@ -347,7 +347,7 @@ cdef class Time(Clock):
                 self.fail(b, "out_of_range")
             number = self.scaled(b, number, self.factor)
         else:
-            number = self.scaled(b, self.integer(b, self.taken(b, taken.micros_of_day, value), None), self.micros)
+            number = self.scaled(b, self.integer(b, self.take_as(b, taken.micros_of_day, value), None), self.micros)
         return self.put_within(b, number, self.wide)
 
 
@@ -362,7 +362,7 @@ cdef class Timestamp(Clock):
         elif PyLong_CheckExact(value):
             number = self.scaled(b, self.integer(b, value, None), self.factor)
         else:
-            number = self.scaled(b, self.integer(b, self.taken(b, taken.micros, value), None), self.micros)
+            number = self.scaled(b, self.integer(b, self.take_as(b, taken.micros, value), None), self.micros)
         return self.put_within(b, number, self.wide)
 
 
@@ -375,7 +375,7 @@ cdef class IsoText(Node):
     cdef int64_t micros       # of a unit of the column; 0: a date; negative: a microsecond is so many units
 
     cdef int write(self, Buffer *b, object value) except -1:
-        number = self.taken(b, self.take, value)
+        number = self.take_as(b, self.take, value)
         if self.micros < 0:
             number *= -self.micros
         elif self.micros:
@@ -401,7 +401,7 @@ cdef class Record(Node):
         cdef Py_ssize_t seen = 0
         cdef PyObject *found
         if not isinstance(value, dict):
-            value = self.taken(b, taken.fields, value)
+            value = self.take_as(b, taken.fields, value)
         for at in range(len(self.nodes)):
             found = PyDict_GetItemWithError(value, <object>PyList_GET_ITEM(self.names, at))
             if found != NULL:
@@ -436,7 +436,7 @@ cdef class Array(Node):
     cdef int write(self, Buffer *b, object value) except -1:
         cdef Frame frame
         if type(value) is not list:
-            value = self.taken(b, taken.items, value)
+            value = self.take_as(b, taken.items, value)
         frame.outer = b.frame
         frame.item = 0
         if len(value):
@@ -456,7 +456,7 @@ cdef class Map(Node):
 
     cdef int write(self, Buffer *b, object value) except -1:
         cdef Frame frame
-        entries = self.taken(b, taken.entries, value)
+        entries = self.take_as(b, taken.entries, value)
         frame.outer = b.frame
         frame.item = 0
         if entries:
@@ -518,7 +518,7 @@ cdef class Members(Union):
     cdef int write(self, Buffer *b, object value) except -1:
         if value is None:
             return self.write_null(b)
-        value = value if isinstance(value, dict) else self.taken(b, taken.fields, value)
+        value = value if isinstance(value, dict) else self.take_as(b, taken.fields, value)
         found = -1
         chosen = None
         for name, member in value.items():
@@ -670,7 +670,7 @@ cdef class _Maker:
             symbols.symbols = {symbol: varint(number) for number, symbol in enumerate(node.symbols)}
             return symbols
         if op is Step.DECIMAL:
-            return self.decimal(node)
+            return self.decimal_node(node)
         if is_iso(node, kind):
             return self.iso(kind)
         return self.plain({Step.NULL: Null, Step.BOOLEAN: Boolean, Step.STRING: Text, Step.BYTES: Bytes}[op])
@@ -687,7 +687,7 @@ cdef class _Maker:
         made.wide = wide
         return made
 
-    cdef Node decimal(self, object node):
+    cdef Node decimal_node(self, object node):
         cdef Decimal made = Decimal()
         made.natural = decimal.Decimal
         made.size, made.scale, made.precision = node.size, node.scale, node.precision

@@ -10,7 +10,9 @@ __all__ = ["object_reader", "object_writer"]
 
 def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: bool) -> Reader:
     """Return what reads payloads of a plan of columns as Python objects."""
-    made: Reader = _impl.kernel("formats.avro.objects._read").ObjectReader(plan, limits, form, trailing=trailing)
+    made: Reader = _impl.kernel("formats.avro.objects._read").ObjectReader(
+        plan, limits, form, trailing=trailing
+    )
     return made
 
 
