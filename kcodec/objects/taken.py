@@ -61,7 +61,7 @@ def whole(value: Any) -> int:
     if not isinstance(value, (Real, Decimal)):
         raise unfit(value, "integer")
     try:
-        number: int = math.trunc(value)
+        number = operator.index(math.trunc(value))
     except (OverflowError, ValueError):
         raise RowError("out_of_range", None) from None
     if number != value:
