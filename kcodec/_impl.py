@@ -5,13 +5,16 @@ import importlib
 import os
 from types import ModuleType
 
-__all__ = ["IMPLEMENTATIONS", "kernel"]
+__all__ = ["IMPLEMENTATIONS", "chosen", "kernel"]
 
 IMPLEMENTATIONS = ("native", "pure")
 
 #: The variables as `os.environ` keeps them: asking it for one that is missing takes as long as decoding a small column.
 _environment = vars(os.environ)["_data"]
 _VARIABLE = os.environ.encodekey("KCODEC_IMPL")
+
+#: What the environment chooses now, to keep what was made of it apart; None if nothing is said.
+chosen = functools.partial(_environment.get, _VARIABLE)
 
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:
@@ -35,7 +38,7 @@ def kernel(name: str, impl: str | None = None) -> ModuleType:
     ValueError
         If the implementation is not one of `IMPLEMENTATIONS`.
     """
-    return _module(name, impl or _environment.get(_VARIABLE))
+    return _module(name, impl or chosen())
 
 
 @functools.cache

@@ -2,12 +2,13 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
+from kcodec._impl import chosen, kernel
 from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
@@ -18,6 +19,7 @@ from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
+    ConfigError,
     DecodeError,
     EncodeError,
     Fault,
@@ -25,6 +27,9 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
 
 __all__ = [
@@ -39,6 +44,7 @@ __all__ = [
     "name_rounding",
     "report",
     "result",
+    "short_reason",
 ]
 
 ERRORS = ("raise", "null", "report")
@@ -51,6 +57,9 @@ _MIN_ROWS, _MAX_ROWS = 5_000, 65_536
 
 #: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
 _MAX_REASON = 1000
+
+#: Forms of single values that a codec keeps its readers for.
+_MAX_READERS = 32
 
 #: Columns of an error report. Schema ids are unsigned 32-bit numbers.
 REPORT = pa.schema(
@@ -249,6 +258,10 @@ class Codec:
     #: The arguments that an equal codec is made with, by name, in the order of the signature.
     _arguments: dict[str, Any]
 
+    #: What reads and writes single values, by implementation and form; never changed, but replaced.
+    _readers: Mapping[Any, Reader] = MappingProxyType({})
+    _writers: Mapping[Any, Writer] = MappingProxyType({})
+
     def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
 
@@ -327,6 +340,199 @@ class Codec:
         return run.result(step, parts, chunked, self._encoded_type, EncodeError)
 
     _encoded_type: pa.DataType
+
+    def decode_one(
+        self, value: Any, *, maps: str = "pairs", unions: str = "members", into: Any = None
+    ) -> Any:
+        r"""Decode one payload to a Python object; no column is made.
+
+        Parameters
+        ----------
+        value : bytes-like or None
+            The payload; None stays None.
+        maps : {"pairs", "dict"}
+            Whether a map becomes a list of pairs, as in ``to_pylist()`` of a column, or a dict.
+        unions : {"members", "value"}
+            Whether a value of a union of several types becomes a dict of all members, of which one is not None, or
+            just that one's value.
+        into : type, optional
+            A class that records are made into: a dataclass, a NamedTuple, or one whose arguments have the fields'
+            names, such as those of pydantic, attrs and msgspec. Records within it become the classes that its
+            annotations name, else dicts.
+
+        Returns
+        -------
+        object
+            What ``decode([value]).to_pylist()[0]`` is. Times have the zone ``datetime.timezone.utc``.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be decoded, with the code, the offset and the path that `decode` gives. Dates and times that
+            Python's types do not have are ``out_of_range`` (years) and ``inexact`` (nanoseconds) too.
+        ConfigError
+            If an option is not known, or the class does not take the fields.
+        TypeError
+            If the value is not bytes, or the codec reads no single values.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> field = '{"name": "%s", "type": "int"}'
+        >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [%s, %s]}' % (field % "x", field % "y"))
+        >>> codec.decode_one(b"\x02\x04")
+        {'x': 1, 'y': 2}
+        >>> import collections
+        >>> codec.decode_one(b"\x02\x04", into=collections.namedtuple("Point", "x y"))
+        Point(x=1, y=2)
+        """
+        reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        try:
+            return reader.decode_one(value)
+        except DecodeError as error:
+            told = self._told_of_objects(reader, [fault_of(error)], [value])
+            raise DecodeError(*told[0]) from None
+
+    def decode_list(
+        self,
+        values: Any,
+        errors: str = "raise",
+        *,
+        maps: str = "pairs",
+        unions: str = "members",
+        into: Any = None,
+    ) -> Any:
+        r"""Decode payloads to a list of Python objects, as `decode_one` does each.
+
+        Parameters
+        ----------
+        values : list of bytes or None, pyarrow.Array, ChunkedArray, or an Arrow producer
+            The payloads; nulls become None.
+        errors : {"raise", "null", "report"}
+            What becomes of one that cannot be decoded: an exception; None; or None and a row of the report.
+        maps, unions, into
+            As for `decode_one`.
+
+        Returns
+        -------
+        list
+            With ``errors="report"`` a pair of it and the report, as `decode` gives it.
+
+        Raises
+        ------
+        DecodeError, ConfigError, TypeError
+            As `decode_one`.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> AvroCodec('"string"').decode_list([b"\x04hi", None])
+        ['hi', None]
+        """
+        check_errors(errors)
+        reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        if not isinstance(values, list) and not isinstance(reader, ColumnReader):
+            values = _listed([_binary(chunk) for chunk in payloads(values)[0]])
+        made, faults = reader.decode_list(values, None, errors == "raise")
+        if not faults:
+            return (made, report([])) if errors == "report" else made
+        if errors == "null":
+            return made
+        faults = self._told_of_objects(reader, faults, values)
+        if errors == "raise":
+            raise DecodeError(*faults[0])
+        return made, report(faults)
+
+    def encode_one(self, value: Any, *, unions: str = "members") -> bytes | None:
+        r"""Encode one Python object; no column is made.
+
+        Parameters
+        ----------
+        value : object
+            A dict for a record, or any other mapping, a dataclass, a NamedTuple, an object of pydantic, attrs or
+            msgspec; a dict or a list of pairs for a map. None stays None. Fields that are missing are at their
+            defaults.
+        unions : {"members", "value"}
+            Whether a value of a union of several types is a dict of members, of which one is not None, or the
+            value of one: it is written as the first branch whose own type it has, else as the first that takes it.
+
+        Raises
+        ------
+        EncodeError
+            If it cannot be encoded: a value is not of its type, does not fit it exactly, or is missing; or a key is no
+            field, with the nearest that is.
+        ConfigError
+            If an option is not known.
+        TypeError
+            If the codec writes no single values.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}')
+        >>> codec.encode_one({"x": 1})
+        b'\x02'
+        >>> codec.encode_one({"y": 1})
+        Traceback (most recent call last):
+        kcodec.errors.EncodeError: missing_key: row 0, x: the field is missing, and has no default
+        """
+        return (self._writers.get((chosen(), unions)) or self._writer_for(unions)).encode_one(value)
+
+    def encode_list(self, values: Any, errors: str = "raise", *, unions: str = "members") -> Any:
+        r"""Encode a list of Python objects to a list of bytes, as `encode_one` does each.
+
+        Parameters
+        ----------
+        values : iterable of objects
+            What to write; None stays None.
+        errors : {"raise", "null", "report"}
+            What becomes of one that cannot be encoded, as in `decode_list`.
+        unions : {"members", "value"}
+            As for `encode_one`.
+
+        Returns
+        -------
+        list of bytes or None
+            With ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        EncodeError, ConfigError, TypeError
+            As `encode_one`.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> AvroCodec('"string"').encode_list(["hi", None])
+        [b'\x04hi', None]
+        """
+        check_errors(errors)
+        writer = self._writers.get((chosen(), unions)) or self._writer_for(unions)
+        made, faults = writer.encode_list(list(values), b"", errors == "raise")
+        faults = [fault._replace(reason=short_reason(fault.reason)) for fault in faults]
+        if faults and errors == "raise":
+            raise EncodeError(*faults[0])
+        return (made, report(faults)) if errors == "report" else made
+
+    def _writer_for(self, unions: str) -> Writer:
+        writer = self._object_writer(ObjectForm.of(unions=unions))
+        self._writers = {**self._writers, (chosen(), unions): writer}
+        return writer
+
+    def _reader_for(self, maps: str, unions: str, into: Any) -> Reader:
+        reader = self._object_reader(ObjectForm.of(maps, unions, into))
+        # Classes that are made for each call are not to fill the memory.
+        kept = self._readers if len(self._readers) < _MAX_READERS else {}
+        self._readers = {**kept, (chosen(), maps, unions, into): reader}
+        return reader
+
+    def _told_of_objects(self, reader: Reader, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
+        """Return faults with the reasons that `decode` would give."""
+        if self._names_frames and not isinstance(reader, ColumnReader):
+            array = pa.array([values[fault.row] for fault in faults], pa.large_binary())
+            named = name_frames([fault._replace(row=at) for at, fault in enumerate(faults)], array)
+            faults = [fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)]
+        return [fault._replace(reason=short_reason(fault.reason)) for fault in faults]
 
     def select(self, fields: Sequence[str]) -> "Codec":
         r"""Return the codec that decodes nothing but some fields, dotted for those of nested records.
@@ -418,15 +624,43 @@ class Codec:
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         raise TypeError(f"{type(self).__name__} does not encode")
 
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        """Return what reads single values: by columns, unless a format has something of its own."""
+        if form != ObjectForm():
+            raise ConfigError(
+                f"{type(self).__name__} gives objects as to_pylist() does: no maps=, unions=, into="
+            )
+        return ColumnReader(self.decode)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        return ColumnWriter(self.encode)
+
+    def _check_form(self, form: ObjectForm) -> None:
+        """Refuse a form that only Avro has."""
+        if form != ObjectForm():
+            raise ConfigError(
+                f"{type(self).__name__} has no maps=, unions= and into=: objects are as Arrow has them"
+            )
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    return array if is_bytes(array.type) else array.cast(pa.large_binary())
+
 
 def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
     """Return faults with their rows in the whole column, and with reasons that do not fill the memory."""
     if isinstance(faults, Faults):
-        return faults.placed(before).told(lambda path, code, reason: (path, code, _short(reason)))
-    return [fault._replace(row=fault.row + before, reason=_short(fault.reason)) for fault in faults]
+        return faults.placed(before).told(lambda path, code, reason: (path, code, short_reason(reason)))
+    return [fault._replace(row=fault.row + before, reason=short_reason(fault.reason)) for fault in faults]
 
 
-def _short(reason: str) -> str:
+def short_reason(reason: str) -> str:
+    """Return a reason, or the beginning of a long one.
+
+    >>> len(short_reason("x" * 10**6)) <= 1003
+    True
+    """
     return reason if len(reason) <= _MAX_REASON else one_line(reason, _MAX_REASON)
 
 

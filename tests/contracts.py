@@ -35,7 +35,7 @@ from kcodec import (
     Serde,
     release_unused,
 )
-from kcodec.codec import ERRORS, REPORT
+from kcodec.codec import ERRORS, REPORT, Codec
 
 # One codec of each format -----------------------------------------------------------------------------
 
@@ -426,6 +426,34 @@ class Contract:
             decoded.validate(full=True)
             assert decoded.to_pylist() == rows, name
             assert codec.decode(values.slice(1)).to_pylist() == rows[1:], name
+
+    def test_single_values_are_those_of_columns(self, impl, example):
+        codec = example.make()
+        if not isinstance(codec, Codec) or isinstance(codec, MessageCodec):
+            # Messages and serdes have objects of their own, and tests of these.
+            return
+        payloads = [*example.payloads, None]
+        assert codec.decode_list(payloads) == [*example.rows, None]
+        assert [codec.decode_one(payload) for payload in payloads] == [*example.rows, None]
+        assert codec.decode_list(example.column(payloads)) == [*example.rows, None]
+        assert codec.encode_list([*example.rows, None]) == payloads
+        assert [codec.encode_one(row) for row in [*example.rows, None]] == payloads
+
+    def test_faults_of_single_values_are_those_of_columns(self, impl, example):
+        codec = example.make()
+        if not isinstance(codec, Codec):
+            return
+        damaged = [None, *(payload[:-1] for payload in example.payloads), *example.payloads]
+        column, expected = codec.decode(damaged, errors="report")
+        objects, report = codec.decode_list(damaged, errors="report")
+        assert report.equals(expected)
+        assert objects == column.to_pylist() == codec.decode_list(damaged, errors="null")
+        for fault in expected.to_pylist():
+            with pytest.raises(DecodeError) as caught:
+                codec.decode_one(damaged[fault["row"]])
+            assert [getattr(caught.value, name) for name in ("offset", "code", "path", "reason")] == [
+                fault[name] for name in ("offset", "code", "path", "reason")
+            ]
 
     def test_slices_of_what_is_written(self, impl, example):
         codec = example.make()

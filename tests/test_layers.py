@@ -18,6 +18,7 @@ LAYERS = (
     ("_kept", "_threads", "java", "wire"),
     ("columns",),
     ("plan",),
+    ("objects",),
     ("codec",),
     ("formats", "protocol"),
     ("registry",),

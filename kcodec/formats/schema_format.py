@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
 
+    from kcodec.objects.form import ObjectForm
+    from kcodec.objects.kernel import Reader, Writer
     from kcodec.plan import Limits
 
 __all__ = [
@@ -151,6 +153,10 @@ class SchemaDecoder(ABC):
             An array of `arrow_type`, and the rows that cannot be decoded, in order.
         """
 
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads the payloads of a program as Python objects; None if only columns are read."""
+        return None
+
 
 class SchemaEncoder(ABC):
     """A schema that columns of any fitting Arrow type are written with."""
@@ -183,6 +189,10 @@ class SchemaEncoder(ABC):
         tuple
             An array of binary, and the rows that cannot be encoded, in order.
         """
+
+    def object_writer(self, form: ObjectForm) -> Writer | None:
+        """Return what writes Python objects as payloads; None if only columns are written."""
+        return None
 
 
 class SchemaFormat(ABC):

@@ -242,8 +242,8 @@ class Node:
     symbols : tuple of str or None
         ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     data : bytes
-        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written. JSON: the text of the
-        default value; empty if there is none.
+        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
+        value, only where an object has none. JSON: the text of the default value; empty if there is none.
     code, reason : str
         FAIL: the error. CALL: ``reason`` is the name of the node called.
     forms : Form

@@ -14,7 +14,7 @@ from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, Fault
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Framed", "Key", "framed_chunks", "prefixed", "schema_key"]
+__all__ = ["Framed", "Key", "framed_chunks", "last_header", "prefixed", "schema_key"]
 
 #: What a frame names: a schema by its id or GUID, and with message indexes which of its messages.
 Key = int | bytes | tuple[int | bytes, tuple[int, ...]]
@@ -176,13 +176,14 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: in
 def schema_headers(headers: Any, name: str) -> pa.Array:
     """Take the header of a name out of what `kcodec.Serde.deserialize` takes, as binary."""
     if isinstance(headers, (list, tuple)):
-        return pa.array([_last(row, name) for row in headers], pa.binary())
+        return pa.array([last_header(row, name) for row in headers], pa.binary())
     chunks, _ = arrays(headers)
     found = [_extract(chunk, name) for chunk in chunks]
     return pa.concat_arrays(found) if len(found) != 1 else found[0]
 
 
-def _last(row: Any, name: str) -> bytes | None:
+def last_header(row: Any, name: str) -> bytes | None:
+    """Return the last header of a name that a record has, or what is one already."""
     if row is None or isinstance(row, bytes):
         return row
     found = None

@@ -10,6 +10,7 @@ from kcodec.codec import Run, Step
 from kcodec.columns.faults import refused
 from kcodec.columns.source import arrays
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
+from kcodec.objects.form import ObjectForm
 from kcodec.plan import Limits
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
@@ -50,6 +51,9 @@ class MembersWriter:
             return _encode(chunk, steps, kind, stop)
 
         return run.result(step, parts, chunked, kind, EncodeError), None
+
+    def object_writer(self, form: ObjectForm) -> None:
+        """Return None: only columns are written."""
 
     def _chosen(self, kind: pa.DataType) -> list[ColumnWriter]:
         """Return the writers of a struct's members, which are called as the messages are, packages left out or not."""

@@ -75,6 +75,16 @@ class Meter:
         name = key if isinstance(key, int) else key.hex()
         logger.info("fetched schema %s from %s", name, url, extra={"schema_id": name})
 
+    def read_one(self, key: int | bytes) -> None:
+        """Count a batch of one value, which was good."""
+        if logger.isEnabledFor(logging.DEBUG):
+            self.read(1, (key,), ())
+            return
+        with self._lock:
+            self._batches += 1
+            self._rows += 1
+            self._ids.add(key)
+
     def read(self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault]) -> None:
         """Count a batch."""
         codes = faults.codes() if isinstance(faults, Faults) else Counter(fault.code for fault in faults)

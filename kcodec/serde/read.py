@@ -14,6 +14,8 @@ from kcodec.columns.fields import field_names
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits
 from kcodec.plan.failure import OtherMeaning, OtherPrefix
 from kcodec.registry.base import RegisteredSchema, Schema
@@ -208,6 +210,31 @@ class ColumnReader:
             reason = f"the reader's schema: {error}"
             return {key: _unread(key, "schema_error", reason) for key in keys}
         return self._look_up(keys, errors)
+
+    def object_reader(self, key: Key, form: ObjectForm) -> tuple[Reader, int | None] | None:
+        """Return what reads the payloads of a key as Python objects, and their schema id.
+
+        None if only columns are read.
+
+        Raises
+        ------
+        DecodeError
+            If they cannot be read for what the key names: as row 0.
+        RegistryError, SchemaError, ConfigError
+            As `read`.
+        """
+        with self._lock:
+            self.decoder()
+            source = self._look_up([key], "raise")[key]
+            decoder = self._decoder
+        if source.code:
+            offset = None if self._topic.config.framing == "config" else 0
+            fault = Fault(0, offset, "", source.code, source.reason, source.schema_id)
+            known = [] if source.code == "unknown_schema_id" else [schema_key(key)]
+            self.meter.read(1, known, [fault])
+            raise DecodeError(*fault)
+        reader = None if decoder is None else decoder.object_reader(source.program, form)
+        return None if reader is None else (reader, source.schema_id)
 
     def _is_known(self, key: Key) -> bool:
         """Return whether payloads of a key have been read, by a decoder that checks their prefix."""

@@ -15,11 +15,14 @@ from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
+from kcodec.serde.objects import ObjectsReader, ObjectsWriter
 from kcodec.serde.read import ColumnReader
 from kcodec.serde.topic import Given, TopicSchemas, registry_handle
 from kcodec.serde.write import ColumnWriter
 
 __all__ = ["Serde"]
+
+_HEADERS_OUT = "HeaderSchemaIdSerializer: use serialize_with_headers, which returns the headers too"
 
 
 class Serde:
@@ -136,6 +139,8 @@ class Serde:
         self._reader = ColumnReader(self._topic, _wanted(language, reader_schema), checked, limits)
         writer = MembersWriter if language.members() else ColumnWriter
         self._writer = writer(self._topic, given, checked, limits)
+        self._one_reader = ObjectsReader(self._topic, self._reader)
+        self._one_writer = ObjectsWriter(self._topic, self._writer)
 
     def __repr__(self) -> str:
         topic = self._topic
@@ -190,6 +195,7 @@ class Serde:
             return self
         made = copy.copy(self)
         made._reader = reader
+        made._one_reader = ObjectsReader(made._topic, reader)
         return made
 
     def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
@@ -292,25 +298,29 @@ class Serde:
         [b'\x00\x00\x00\x00\x01\x0e', None]
         """
         if self._topic.config.header_out:
-            raise ConfigError(
-                "HeaderSchemaIdSerializer: use serialize_with_headers, which returns the headers too"
-            )
+            raise ConfigError(_HEADERS_OUT)
         return self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))[0]
 
-    def serialize_one(self, value: Any) -> bytes | None:
-        r"""Write one value, as a loop over messages does; a column at a time takes a fraction of the time.
+    def serialize_one(self, value: Any, *, unions: str = "members") -> bytes | None:
+        r"""Write one value, as a loop over messages does.
+
+        With an Avro `schema` no column is made. Otherwise it is written as a column of one row, which takes many times
+        as long.
 
         Parameters
         ----------
         value : object
-            A Python value, a dict for a record; None stays None.
+            A Python value, a dict for a record, or what else `kcodec.AvroCodec.encode_one` takes for one; None stays
+            None.
+        unions : {"members", "value"}
+            How values of unions are given: see `kcodec.AvroCodec.encode_one`.
 
         Raises
         ------
         EncodeError, RegistryError, SchemaError, ConfigError
             As `serialize`.
         TypeError
-            If the value does not fit the schema's type.
+            If the value is written as a column, and does not fit the schema's type.
 
         Examples
         --------
@@ -319,11 +329,23 @@ class Serde:
         >>> serde.serialize_one({"id": 7})
         b'\x00\x00\x00\x00\x01\x0e'
         """
-        written: list[bytes | None] = self.serialize([value], as_list=True)
-        return written[0]
+        if self._topic.config.header_out:
+            raise ConfigError(_HEADERS_OUT)
+        return self._one_writer.write(value, unions)
 
-    def deserialize_one(self, value: bytes | None, headers: Any = None) -> Any:
-        r"""Read one value, as a loop over messages does; a column at a time takes a fraction of the time.
+    def deserialize_one(
+        self,
+        value: bytes | None,
+        headers: Any = None,
+        *,
+        maps: str = "pairs",
+        unions: str = "members",
+        into: Any = None,
+    ) -> Any:
+        r"""Read one value, as a loop over messages does.
+
+        Avro's are read without a column. Those of other formats are read as a column of one row, which takes many
+        times as long.
 
         Parameters
         ----------
@@ -331,6 +353,8 @@ class Serde:
             Framed; None stays None.
         headers : bytes or list of pairs, optional
             Those of the message: the content of the header `header`, or all of them.
+        maps, unions, into
+            The form of the object: see `kcodec.AvroCodec.decode_one`. Only of Avro.
 
         Returns
         -------
@@ -348,7 +372,7 @@ class Serde:
         >>> serde.deserialize_one(serde.serialize_one("text"))
         'text'
         """
-        return self.deserialize([value], headers=None if headers is None else [headers])[0].as_py()
+        return self._one_reader.read(value, headers, maps, unions, into)
 
     def serialize_with_headers(
         self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False

@@ -12,6 +12,8 @@ from kcodec.columns.frames import frame_prefix
 from kcodec.columns.source import arrays, sound, valid
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
@@ -92,6 +94,22 @@ class ColumnWriter:
             return encoded, [fault._replace(schema_id=target.schema_id) for fault in named]
 
         return step, header
+
+    def object_writer(self, form: ObjectForm) -> tuple[Writer, bytes, int | None] | None:
+        """Return what writes Python objects, behind which prefix, and their schema id.
+
+        None if only columns are written: without a schema, or if values are converted to another.
+        """
+        if self._schema is None:
+            return None
+        # The schema that is given is chosen for columns of any type.
+        target = self.choose(pa.null())
+        with self._lock:
+            encoder = self._encoder(target)
+        writer = encoder.object_writer(form)
+        if writer is None:
+            return None
+        return writer, frame_prefix(target.schema_id or 0, encoder.indexes), target.schema_id
 
     def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return pa.nulls(len(chunk), self.encoded_type), []

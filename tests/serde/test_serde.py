@@ -1,9 +1,11 @@
 """Serdes: their settings, sharing and bounds."""
 
+import json
 import pickle
 import subprocess
 import sys
 import threading
+import types
 import uuid
 from typing import ClassVar
 
@@ -210,7 +212,7 @@ class TestOneValue:
         assert value == b"\0\0\0\0\1\x0e\0"
         assert serde.deserialize_one(value) == {"id": 7, "note": None}
         assert serde.serialize_one(None) is serde.deserialize_one(None) is None
-        with pytest.raises(TypeError, match="did you mean 'id'"):
+        with pytest.raises(EncodeError, match=r"unknown_field: .*schema id 1.*did you mean 'id'"):
             serde.serialize_one({"ID": 7})
         with pytest.raises(DecodeError):
             serde.deserialize_one(b"{}")
@@ -226,6 +228,83 @@ class TestOneValue:
         pairs = [("other", b"x"), (serde.header, headers[0].as_py())]
         assert serde.deserialize_one(values[0].as_py(), pairs) == 7
         assert serde.deserialize_one(values[0].as_py(), headers[0].as_py()) == 7
+
+    def test_it_is_what_a_column_gives(self, orders, mixed, impl):
+        """Values of several ids and all that can be wrong with one, each twice."""
+        serde = Serde("AVRO", orders, topic="orders")
+        good = mixed[0]
+        wrong = [
+            b"",
+            b"{}",
+            b"\0\0",
+            b"\0\0\0\0",
+            b"\0\0\0\xff\xff",
+            b"\1" * 17,
+            b"\1" * 9,
+            good[:-1],
+            good[:5],
+        ]
+        for value in [*mixed, *wrong] * 2:
+            column, report = Serde("AVRO", orders, topic="orders").deserialize([value], errors="report")
+            if report.num_rows:
+                with pytest.raises(DecodeError) as caught:
+                    serde.deserialize_one(value)
+                found = {name: getattr(caught.value, name) for name in report.column_names}
+                assert [found] == report.to_pylist()
+            else:
+                assert [serde.deserialize_one(value)] == column.to_pylist()
+
+    def test_it_is_counted(self, impl):
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema=self.SCHEMA)
+        value = serde.serialize_one({"id": 7})
+        for _ in range(3):
+            serde.deserialize_one(value)
+        serde.deserialize_one(None)
+        with pytest.raises(DecodeError):
+            serde.deserialize_one(value[:-1])
+        counts = serde.metrics
+        assert (counts.batches, counts.rows, counts.bad_rows, counts.schema_ids) == (5, 5, 1, 1)
+
+    def test_the_form_of_an_object(self, impl):
+        fields = [
+            {"name": "m", "type": {"type": "map", "values": "int"}},
+            {"name": "u", "type": ["int", "string"]},
+        ]
+        schema = {"type": "record", "name": "R", "fields": fields}
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema=schema)
+        value = serde.serialize_one({"m": {"a": 1}, "u": "x"}, unions="value")
+        assert serde.deserialize_one(value) == {"m": [("a", 1)], "u": {"member0": None, "member1": "x"}}
+        assert serde.deserialize_one(value, maps="dict", unions="value") == {"m": {"a": 1}, "u": "x"}
+        made = serde.deserialize_one(value, unions="value", into=types.SimpleNamespace)
+        assert made == types.SimpleNamespace(m=[("a", 1)], u="x")
+        with pytest.raises(ConfigError, match="maps='all'"):
+            serde.deserialize_one(value, maps="all")
+
+    def test_it_pickles_and_selects(self, impl):
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema=self.SCHEMA)
+        value = serde.serialize_one({"id": 7})
+        assert serde.deserialize_one(value) == {"id": 7, "note": None}
+        copy = pickle.loads(pickle.dumps(serde))
+        assert copy.deserialize_one(value) == {"id": 7, "note": None}
+        assert copy.serialize_one({"id": 7}) == value
+        assert serde.select(["id"]).deserialize_one(value) == {"id": 7}
+
+    def test_bytes_that_stand_as_they_are(self, impl):
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema='"bytes"')
+        value = serde.serialize_one(b"ab")
+        assert value == b"\0\0\0\0\1ab"
+        assert serde.deserialize_one(value) == serde.deserialize_one(value) == b"ab"
+
+    def test_values_of_another_schema_are_converted(self, impl):
+        registry = MemoryRegistry()
+        wider = {
+            **self.SCHEMA,
+            "fields": [*self.SCHEMA["fields"], {"name": "n", "type": "int", "default": 3}],
+        }
+        registry.register("t-value", Schema(json.dumps(wider)))
+        config = {"auto.register.schemas": False, "use.latest.version": True}
+        serde = Serde("AVRO", registry, topic="t", schema=self.SCHEMA, config=config)
+        assert serde.serialize_one({"id": 7}) == b"\0\0\0\0\1\x0e\0\6"
 
 
 def test_ids_and_references_are_those_of_the_subject_s_context():

@@ -13,6 +13,7 @@ from libc.string cimport memchr
 from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context, fail
+from kcodec.formats.avro._paths cimport failed_path
 from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
@@ -180,24 +181,8 @@ cdef class AvroDecoder(Decoder):
         cdef Compiled program = self.compiled[chosen]
         cdef const Op *op = context.op
         cdef int32_t failed = -1 if op == NULL else <int32_t>(op - context.ops)
-        cdef int32_t at
-        path = ""
-        indexes = []
-        # From the inside out; a CALL has a path of its own.
-        for at in range(context.trail_size if op != NULL else 0):
-            if context.trail_items[at] >= 0:
-                indexes.append(context.trail_items[at])
-            else:
-                path = _join(program.path(<int32_t>(op - context.ops), indexes[::-1]), path)
-                op = context.trail_ops[at]
-                indexes = []
-        if op != NULL:
-            path = _join(program.path(<int32_t>(op - context.ops), indexes[::-1]), path)
+        path = failed_path(context, program)
         return program.fault(row, context.at - slice.start, context.status, failed, path)
-
-
-def _join(outer, inner):
-    return f"{outer}.{inner}" if outer and inner and inner[0] not in "[." else outer + inner
 
 
 def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):

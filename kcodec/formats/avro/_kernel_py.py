@@ -24,7 +24,7 @@ from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["Program", "decode", "encode"]
+__all__ = ["Program", "Row", "decimal_bytes", "decode", "digits", "encode", "is_iso", "plain_text", "single"]
 
 _LONG_MIN = -(1 << 63)
 
@@ -49,7 +49,7 @@ def decode(
     sizes = item_bytes(columns)
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = _Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
+        row = Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
         row.run(program.plan.root, "")
         if not trailing and row.at < len(data):
             row.fail("trailing_bytes", row.at, "")
@@ -67,7 +67,7 @@ def decode(
     )
 
 
-class _Row(ColumnRow):
+class Row(ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
     def __init__(
@@ -127,17 +127,22 @@ class _Row(ColumnRow):
             self.fail("invalid_boolean", self.at - 1, path)
         self.put(node.column, byte == 1)
 
-    def integer(self, node: Node, path: str) -> None:
+    def number(self, node: Node, path: str) -> int:
+        """Return an integer in the units of its column."""
         begin = self.at
         value, rest = divmod(self.varint(path, 32 if node.op is Op.INT else 64), node.divisor)
         if rest and not node.floor:
             self.fail("inexact", begin, path)
-        value *= node.factor
+        return value * node.factor
+
+    def integer(self, node: Node, path: str) -> None:
+        begin = self.at
+        value = self.number(node, path)
         if node.column < 0:
             return
         kind = self.columns[node.column].type
         if pa.types.is_float32(kind):
-            self.put(node.column, struct.pack("<f", _single(value)))
+            self.put(node.column, struct.pack("<f", single(value)))
         elif pa.types.is_float64(kind):
             self.put(node.column, struct.pack("<d", value))
         else:
@@ -154,7 +159,7 @@ class _Row(ColumnRow):
 
     def string(self, node: Node, path: str) -> None:
         data = self.sized(path)
-        if node.column >= 0 and _is_iso(node, self.columns[node.column].type):
+        if node.column >= 0 and is_iso(node, self.columns[node.column].type):
             text = data.decode("ascii", "replace")
             value, code = read_iso(text, self.columns[node.column].type, utc=True, floor=node.floor)
             if code:
@@ -186,12 +191,21 @@ class _Row(ColumnRow):
         data = self.take(node.size, path) if node.size else self.sized(path)
         if node.column < 0:
             return
+        value = self.unscaled(node, path, data)
+        if is_text(self.columns[node.column].type):
+            text = plain_text(value, node.scale, lambda size: self.expand(size, path, len(data)))
+            self.put(node.column, text)
+        else:
+            self.put(node.column, value)
+
+    def unscaled(self, node: Node, path: str, data: bytes) -> int:
+        """Return the number of a decimal's bytes, at the scale of its column."""
         if not data:
             self.fail("empty_decimal", self.at, path)
         value = int.from_bytes(data, "big", signed=True)
         # The digits that it may have before it is scaled.
         most = node.precision - node.shift
-        if value and _digits(value, most) > most:
+        if value and digits(value, most) > most:
             self.fail("decimal_precision", self.at - len(data), path)
         if node.shift > 0:
             value *= 10**node.shift
@@ -201,11 +215,7 @@ class _Row(ColumnRow):
             if rest:
                 self.fail("inexact", self.at - len(data), path)
             value = -value if negative else value
-        if is_text(self.columns[node.column].type):
-            text = _plain(value, node.scale, lambda size: self.expand(size, path, len(data)))
-            self.put(node.column, text)
-        else:
-            self.put(node.column, value)
+        return value
 
     def record(self, node: Node, path: str) -> None:
         self.put(node.column, True)
@@ -294,14 +304,16 @@ class _Row(ColumnRow):
     def nothing(self, node: Node, path: str) -> None:
         self.put(node.column, None)
 
-    def default(self, node: Node, path: str) -> None:
+    def default(self, node: Node, path: str, read: Callable[[Node, str], Any] | None = None) -> Any:
+        """Read a constant, by what reads nodes; return what that returns."""
         self.expand(len(node.data), path)
         outer = self.data, self.at, self.outside
         if self.outside is None:
             self.outside = self.at
         self.data, self.at = node.data, 0
-        self.run(node.children[0], path)
+        value = (read or self.run)(node.children[0], path)
         self.data, self.at, self.outside = outer
+        return value
 
     def failure(self, node: Node, path: str) -> None:
         self.fail(node.code, self.at, path, node.reason)
@@ -341,28 +353,28 @@ class _Row(ColumnRow):
             _DECODERS[node.op](self, node, path)
 
 
-_DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
-    Op.NULL: _Row.nothing,
-    Op.BOOLEAN: _Row.boolean,
-    Op.INT: _Row.integer,
-    Op.LONG: _Row.integer,
-    Op.FLOAT: _Row.floating,
-    Op.DOUBLE: _Row.floating,
-    Op.BYTES: _Row.string,
-    Op.STRING: _Row.string,
-    Op.FIXED: _Row.fixed,
-    Op.ENUM: _Row.enum,
-    Op.DECIMAL: _Row.decimal,
-    Op.RECORD: _Row.record,
-    Op.ARRAY: _Row.array,
-    Op.MAP: _Row.map,
-    Op.UNION: _Row.union,
-    Op.PRESENT: _Row.present,
-    Op.ABSENT: _Row.absent,
-    Op.MEMBER: _Row.member,
-    Op.DEFAULT: _Row.default,
-    Op.FAIL: _Row.failure,
-    Op.CALL: _Row.call,
+_DECODERS: dict[Op, Callable[[Row, Node, str], None]] = {
+    Op.NULL: Row.nothing,
+    Op.BOOLEAN: Row.boolean,
+    Op.INT: Row.integer,
+    Op.LONG: Row.integer,
+    Op.FLOAT: Row.floating,
+    Op.DOUBLE: Row.floating,
+    Op.BYTES: Row.string,
+    Op.STRING: Row.string,
+    Op.FIXED: Row.fixed,
+    Op.ENUM: Row.enum,
+    Op.DECIMAL: Row.decimal,
+    Op.RECORD: Row.record,
+    Op.ARRAY: Row.array,
+    Op.MAP: Row.map,
+    Op.UNION: Row.union,
+    Op.PRESENT: Row.present,
+    Op.ABSENT: Row.absent,
+    Op.MEMBER: Row.member,
+    Op.DEFAULT: Row.default,
+    Op.FAIL: Row.failure,
+    Op.CALL: Row.call,
 }
 
 
@@ -375,7 +387,7 @@ def _is_empty(node: Node) -> bool:
     return node.op in (Op.RECORD, Op.PRESENT, Op.MEMBER) and all(_is_empty(child) for child in node.children)
 
 
-def _single(value: int) -> float:
+def single(value: int) -> float:
     """Round an integer to the nearest float of 32 bits, half to even, in one step."""
     extra = abs(value).bit_length() - 24
     if extra <= 0:
@@ -388,7 +400,7 @@ def _single(value: int) -> float:
     return float(kept << extra) * (-1 if value < 0 else 1)
 
 
-def _is_iso(node: Node, kind: pa.DataType) -> bool:
+def is_iso(node: Node, kind: pa.DataType) -> bool:
     """Return whether a node reads or writes text for a column of dates or times."""
     return bool(node.op is Op.STRING and pa.types.is_temporal(kind))
 
@@ -401,7 +413,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _digits(value: int, enough: int) -> int:
+def digits(value: int, enough: int) -> int:
     """Count the decimal digits of a number, exactly where there are about `enough` of them."""
     bits = abs(value).bit_length()
     low, high = (bits - 1) * 30102 // 100000 + 1, bits * 30103 // 100000 + 1
@@ -427,7 +439,7 @@ def _number(text: str) -> int:
     return value
 
 
-def _plain(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
+def plain_text(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
     """Print a decimal as Java's ``toPlainString`` does, once its length is known to be allowed."""
     digits = _text(abs(value))
     expand((value < 0) + max(len(digits), scale + 1) + (scale > 0))
@@ -512,7 +524,7 @@ class _Writer(Inputs):
 
     def string(self, node: Node, row: int, path: str) -> bytes:
         kind = self.kinds[node.column]
-        if _is_iso(node, kind):
+        if is_iso(node, kind):
             text = write_iso(self.value(node, row, path), kind, utc=True)
             if text is None:
                 raise RowError("out_of_range", None, path)
@@ -537,27 +549,7 @@ class _Writer(Inputs):
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
         value = self.value(node, row, path)
-        if isinstance(value, bytes):
-            negative, digits, shift = _parse(value.decode(), path)
-        else:
-            parts = Decimal(value).as_tuple()
-            negative, shift = bool(parts.sign), int(parts.exponent)
-            digits = "".join(map(str, parts.digits)).lstrip("0")
-        core = digits.rstrip("0")
-        shift += len(digits) - len(core) + node.scale
-        if core and shift < 0:
-            raise RowError("inexact", None, path)
-        if core and len(core) + shift > node.precision:
-            raise RowError("decimal_precision", None, path)
-        unscaled = _number(core) * 10**shift if core else 0
-        if negative:
-            unscaled = -unscaled
-        if node.size:
-            return unscaled.to_bytes(node.size, "big", signed=True)
-        data = unscaled.to_bytes(
-            (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True
-        )
-        return varint(len(data)) + data
+        return decimal_bytes(node, value.decode() if isinstance(value, bytes) else f"{Decimal(value)}", path)
 
     def record(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
@@ -635,6 +627,27 @@ _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
     Op.DEFAULT: _Writer.data,
     Op.FAIL: _Writer.failure,
 }
+
+
+def decimal_bytes(node: Node, text: str, path: str) -> bytes:
+    """Return what a DECIMAL node writes of a number's text."""
+    negative, number, shift = _parse(text, path)
+    core = number.rstrip("0")
+    shift += len(number) - len(core) + node.scale
+    if core and shift < 0:
+        raise RowError("inexact", None, path)
+    if core and len(core) + shift > node.precision:
+        raise RowError("decimal_precision", None, path)
+    unscaled = _number(core) * 10**shift if core else 0
+    if negative:
+        unscaled = -unscaled
+    if node.size:
+        try:
+            return unscaled.to_bytes(node.size, "big", signed=True)
+        except OverflowError:
+            raise RowError("decimal_precision", None, path) from None
+    size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return varint(size) + unscaled.to_bytes(size, "big", signed=True)
 
 
 def _parse(text: str, path: str) -> tuple[bool, str, int]:

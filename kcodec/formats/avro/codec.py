@@ -11,11 +11,14 @@ from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
-from kcodec.formats.avro.encode_plan import encode_plan
+from kcodec.formats.avro.encode_plan import encode_plan, object_plan
 from kcodec.formats.avro.kernel import kernel
+from kcodec.formats.avro.objects.kernel import object_reader, object_writer
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
@@ -55,6 +58,11 @@ class AvroReader:
         """Return what decodes the payloads of a writer's schema; see `plan`."""
         return Programs(self.plan(writer_schema), self.limits)
 
+    def object_reader(self, plan: Plan, form: ObjectForm, *, trailing: bool) -> Reader:
+        """Return what reads the payloads of a writer's schema, by its plan, as Python objects."""
+        form = form._replace(floor=self.options.round == "truncate")
+        return object_reader(plan, self.limits, form, trailing=trailing)
+
 
 class AvroWriter:
     """A schema that columns of any fitting type are encoded with."""
@@ -83,6 +91,11 @@ class AvroWriter:
         kind = plain_type(array.type)
         program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
         return module.encode(cast_leaves(array, kind), program, prefix=prefix, large=large, stop=stop)
+
+    def object_writer(self, form: ObjectForm) -> Writer:
+        """Return what writes Python objects."""
+        form = form._replace(floor=self.options.round == "truncate")
+        return object_writer(object_plan(self.schema, self.options), self.limits, form)
 
 
 class AvroCodec(Codec):
@@ -236,6 +249,12 @@ class AvroCodec(Codec):
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        return self._reader.object_reader(self.plan, form, trailing=self._trailing)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        return self._writer.object_writer(form)
 
     def _identity(self) -> dict[str, Any]:
         # The texts that are printed have the references written out, and are the same for all spellings.

@@ -1,8 +1,10 @@
 """Encode plans of Avro: a schema and the columns at hand to the steps that write one as the other."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
@@ -12,7 +14,7 @@ from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
-__all__ = ["encode_plan"]
+__all__ = ["encode_plan", "object_plan"]
 
 _PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 
@@ -38,7 +40,32 @@ def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None =
     return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
 
 
+def object_plan(schema: Schema, options: TypeOptions | None = None) -> Plan:
+    """Plan how Python objects are written as an Avro schema: as the columns of its own type, with all its fields.
+
+    A field that may be missing is a DEFAULT node, which has the field's node below it.
+
+    Examples
+    --------
+    >>> from kcodec.formats.avro.schema import parse
+    >>> field = '{"name": "a", "type": "int", "default": 3}'
+    >>> print(object_plan(parse('{"type": "record", "name": "R", "fields": [%s]}' % field)))
+    AVRO encode: struct<a: int32 not null>
+      record -> column 0
+        a: default 06 -> column 1
+          int -> column 1
+    """
+    options = replace(options or TypeOptions(), fields=None)
+    kind = arrow_type(schema, options)
+    maker = _EncodePlan(layout(kind), options, objects=True)
+    return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
+
+
 class _EncodePlan(PlanMaker):
+    def __init__(self, columns: tuple[Column, ...], options: TypeOptions, *, objects: bool = False) -> None:
+        super().__init__(columns, options)
+        self.objects = objects
+
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
         if not reason and pa.types.is_null(self.columns[column].type):
             return Node(Op.FAIL, -1, name, code="null_value", reason=CODES["null_value"])
@@ -113,7 +140,7 @@ class _EncodePlan(PlanMaker):
         children = []
         for field in schema.fields:
             if field.name in below:
-                children.append(self.write(field.type, below[field.name], field.name, depth + 1))
+                children.append(self.field(field, below[field.name], depth + 1))
             else:
                 try:
                     data = _absent(field)
@@ -126,6 +153,14 @@ class _EncodePlan(PlanMaker):
                     return self.mismatch(schema, column, name, reason)
                 children.append(Node(Op.DEFAULT, -1, field.name, data=data))
         return self.node(Op.RECORD, column, name, children)
+
+    def field(self, field: Field, column: int, depth: int) -> Node:
+        data = _absent(field) if self.objects else None
+        if data is None:
+            return self.write(field.type, column, field.name, depth)
+        return self.node(
+            Op.DEFAULT, column, field.name, (self.write(field.type, column, "", depth),), data=data
+        )
 
     def items(self, schema: Schema, column: int, name: str, depth: int) -> Node:
         assert schema.item is not None

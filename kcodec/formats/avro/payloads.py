@@ -15,6 +15,8 @@ from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import TypeOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
 from kcodec.plan.failure import OtherPrefix
 
@@ -66,6 +68,25 @@ class AvroDecoder(SchemaDecoder):
             return array, faults
         return _place(values, raw, selector, starts, array), faults
 
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads the payloads of a program as Python objects."""
+        if program == _RAW:
+            return _RawReader()
+        return self._reader.object_reader(program.plan, form, trailing=self._trailing)
+
+
+class _RawReader:
+    """Payloads that stand as they are."""
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        return None if data is None else bytes(data)[start:]
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        places = starts or [0] * len(values)
+        return [self.decode_one(data, start) for data, start in zip(values, places, strict=True)], []
+
 
 class AvroEncoder(SchemaEncoder):
     """A schema that columns are written with, and the one whose values they hold."""
@@ -87,6 +108,10 @@ class AvroEncoder(SchemaEncoder):
                 return array, faults
         encoded, unwritten = self._encode(array, prefix, large, stop)
         return encoded, sorted([*faults, *unwritten], key=lambda fault: fault.row)
+
+    def object_writer(self, form: ObjectForm) -> Writer | None:
+        """Return what writes Python objects; None where values of another schema are converted."""
+        return self._writer.object_writer(form) if self._conversion is None else None
 
     def _encode(
         self, array: pa.Array, prefix: bytes, large: bool, stop: bool
@@ -112,6 +137,10 @@ class _Conversion:
 
 class BytesEncoder(AvroEncoder):
     """The root type bytes: no length before the content."""
+
+    def object_writer(self, form: ObjectForm) -> Writer | None:
+        """Return None: what columns hold is written as it is."""
+        return None
 
     def _encode(
         self, array: pa.Array, prefix: bytes, large: bool, stop: bool

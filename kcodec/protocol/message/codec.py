@@ -21,6 +21,9 @@ from kcodec.errors import (
     check_kind,
     is_whole,
 )
+from kcodec.objects.each import EachReader, EachWriter
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
@@ -415,7 +418,17 @@ class MessageCodec(Codec):
             raise ConfigError(f"version {version} is not one of {', '.join(map(str, self.versions))}")
         return version
 
-    def decode_one(self, data: bytes, version: int | None = None) -> dict[str, Any]:
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        self._check_form(form)
+        return EachReader(self.decode_one)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        return EachWriter(self.encode_one)
+
+    def decode_one(  # type: ignore[override]  # a message has a version, and no maps or unions
+        self, data: bytes, version: int | None = None
+    ) -> dict[str, Any]:
         r"""Decode one message.
 
         Parameters
@@ -458,7 +471,9 @@ class MessageCodec(Codec):
         decoded: dict[str, Any] = message
         return decoded
 
-    def encode_one(self, message: dict[str, Any], version: int | None = None) -> bytes:
+    def encode_one(  # type: ignore[override]
+        self, message: dict[str, Any], version: int | None = None
+    ) -> bytes:
         """Encode one message.
 
         Parameters

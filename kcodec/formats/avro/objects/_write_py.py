@@ -1,0 +1,292 @@
+"""Python objects to Avro binary in plain Python: the reference that `_write` is tested against."""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from kcodec.columns.isotime_py import write_iso
+from kcodec.columns.layout import layout
+from kcodec.columns.types import PER_SECOND
+from kcodec.errors import EncodeError, Fault, near
+from kcodec.formats.avro._kernel_py import decimal_bytes, is_iso
+from kcodec.formats.avro.defaults import varint
+from kcodec.objects import taken
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.units import micros_each
+from kcodec.plan.failure import RowError, step
+from kcodec.plan.node import Limits, Node, Op, Plan
+
+__all__ = ["ObjectWriter"]
+
+#: The types of Python whose values a branch of a union takes first.
+_NATURAL = {
+    Op.BOOLEAN: "bool",
+    Op.INT: "int",
+    Op.LONG: "int",
+    Op.FLOAT: "float",
+    Op.DOUBLE: "float",
+    Op.STRING: "str",
+    Op.BYTES: "bytes",
+    Op.FIXED: "bytes",
+    Op.ENUM: "str",
+    Op.DECIMAL: "Decimal",
+    Op.RECORD: "dict",
+    Op.MAP: "dict",
+    Op.ARRAY: "list",
+}
+
+
+class ObjectWriter:
+    """Writes Python objects as payloads; see `kcodec.objects.kernel.Writer`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        limits: Limits = Limits(),  # noqa: B008
+        form: ObjectForm = ObjectForm(),  # noqa: B008
+    ) -> None:
+        self._root = plan.root
+        self._columns = layout(plan.arrow_type)
+        self._form = form
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one value."""
+        if value is None:
+            return None
+        try:
+            return prefix + self._run(self._root, value, "")
+        except RowError as error:
+            raise EncodeError(*error.fault(0)) from None
+
+    def encode_list(
+        self, values: list[Any], prefix: bytes = b"", stop: bool = False
+    ) -> tuple[list[bytes | None], list[Fault]]:
+        """Write many."""
+        made: list[bytes | None] = []
+        faults: list[Fault] = []
+        for row, value in enumerate(values):
+            data = None
+            if value is not None:
+                try:
+                    data = prefix + self._run(self._root, value, "")
+                except RowError as error:
+                    faults.append(error.fault(row))
+                    if stop:
+                        break
+            made.append(data)
+        return made, faults
+
+    def _run(self, node: Node, value: Any, path: str) -> bytes:
+        return _WRITERS[node.op](self, node, value, step(path, node.name))
+
+    def _taken(self, take: Callable[[Any], Any], value: Any, path: str) -> Any:
+        if value is None:
+            raise RowError("null_value", None, path)
+        try:
+            return take(value)
+        except RowError as error:
+            raise RowError(error.code, None, path, error.reason) from None
+
+    def _integer(self, node: Node, value: int, path: str) -> bytes:
+        if not -(1 << 63) <= value < 1 << 63:
+            raise RowError("out_of_range", None, path)
+        if node.op is Op.INT and not -(1 << 31) <= value < 1 << 31:
+            raise RowError("out_of_range", None, path)
+        return varint(value)
+
+    def nothing(self, node: Node, value: Any, path: str) -> bytes:
+        if value is not None:
+            raise RowError("type_mismatch", None, path, f"a {type(value).__name__} is no null")
+        return b""
+
+    def boolean(self, node: Node, value: Any, path: str) -> bytes:
+        return bytes([self._taken(taken.truth, value, path)])
+
+    def integer(self, node: Node, value: Any, path: str) -> bytes:
+        kind = self._columns[node.column].type
+        if pa.types.is_temporal(kind):
+            value = self._time(node, value, kind, path)
+        else:
+            value = self._taken(taken.whole, value, path)
+        return self._integer(node, value, path)
+
+    def _time(self, node: Node, value: Any, kind: pa.DataType, path: str) -> int:
+        """Return the number that a date or time is written as."""
+        if pa.types.is_date(kind):
+            day: int = self._taken(taken.days, value, path)
+            return day
+        unit = PER_SECOND[kind.unit]
+        if type(value) is int:
+            # Of the column.
+            high = 86_400 * unit - 1 if pa.types.is_time(kind) else (1 << 63) - 1
+            if not (0 if pa.types.is_time(kind) else -(1 << 63)) <= value <= high:
+                raise RowError("out_of_range", None, path)
+            return self._scaled(value, node.factor, path)
+        take = taken.micros_of_day if pa.types.is_time(kind) else taken.micros
+        return self._scaled(self._taken(take, value, path), micros_each(unit, node.factor), path)
+
+    def _scaled(self, value: int, factor: int, path: str) -> int:
+        if factor < 0:
+            return value * -factor
+        if value % factor and not self._form.floor:
+            raise RowError("inexact", None, path)
+        return value // factor
+
+    def floating(self, node: Node, value: Any, path: str) -> bytes:
+        number = self._taken(taken.real, value, path)
+        if node.op is Op.DOUBLE:
+            return struct.pack("<d", number)
+        try:
+            data = struct.pack("<f", number)
+        except OverflowError:
+            raise RowError("out_of_range", None, path) from None
+        exact = pa.types.is_float64(self._columns[node.column].type)
+        if exact and not math.isnan(number) and struct.unpack("<f", data)[0] != number:
+            raise RowError("inexact", None, path)
+        return data
+
+    def string(self, node: Node, value: Any, path: str) -> bytes:
+        kind = self._columns[node.column].type
+        if is_iso(node, kind):
+            data = self._iso(value, kind, path)
+        else:
+            data = self._taken(taken.utf8 if node.op is Op.STRING else taken.octets, value, path)
+        return varint(len(data)) + data
+
+    def _iso(self, value: Any, kind: pa.DataType, path: str) -> bytes:
+        if pa.types.is_date(kind):
+            number = self._taken(taken.days, value, path)
+        else:
+            take = taken.micros_of_day if pa.types.is_time(kind) else taken.micros
+            number, rest = divmod(self._taken(take, value, path) * PER_SECOND[kind.unit], 1_000_000)
+            if rest:
+                raise RowError("inexact", None, path)
+        text = write_iso(number, kind, utc=True)
+        if text is None:
+            raise RowError("out_of_range", None, path)
+        return text.encode()
+
+    def fixed(self, node: Node, value: Any, path: str) -> bytes:
+        data: bytes = self._taken(taken.octets, value, path)
+        if len(data) != node.size:
+            raise RowError("fixed_size", None, path)
+        return data
+
+    def enum(self, node: Node, value: Any, path: str) -> bytes:
+        symbol = self._taken(taken.utf8, value, path).decode()
+        if symbol not in node.symbols:
+            raise RowError("unknown_symbol", None, path)
+        return varint(node.symbols.index(symbol))
+
+    def decimal(self, node: Node, value: Any, path: str) -> bytes:
+        return decimal_bytes(node, self._taken(taken.decimal_text, value, path), path)
+
+    def record(self, node: Node, value: Any, path: str) -> bytes:
+        found = self._taken(taken.fields, value, path)
+        names = [child.name for child in node.children]
+        strangers = [name for name in found if name not in names]
+        parts = []
+        for child in node.children:
+            if child.name in found:
+                parts.append(self._run(child, found[child.name], path))
+            elif child.op is Op.DEFAULT:
+                parts.append(child.data)
+            elif strangers:
+                # It may only be spelt wrong.
+                break
+            else:
+                reason = "the field is missing, and has no default"
+                raise RowError("missing_key", None, step(path, child.name), reason)
+        if strangers:
+            reason = f"the record has no field {strangers[0]!r}{near(str(strangers[0]), names)}"
+            raise RowError("unknown_field", None, path, reason)
+        return b"".join(parts)
+
+    def array(self, node: Node, value: Any, path: str) -> bytes:
+        items = self._taken(taken.items, value, path)
+        parts = [self._run(node.children[0], item, f"{path}[{at}]") for at, item in enumerate(items)]
+        return (varint(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
+
+    def map(self, node: Node, value: Any, path: str) -> bytes:
+        parts = []
+        for at, (key, item) in enumerate(self._taken(taken.entries, value, path)):
+            parts.append(self._run(node.children[0], key, f"{path}[{at}].key"))
+            parts.append(self._run(node.children[1], item, f"{path}[{at}].value"))
+        return (varint(len(parts) // 2) if parts else b"") + b"".join(parts) + b"\0"
+
+    def union(self, node: Node, value: Any, path: str) -> bytes:
+        branches = dict(enumerate(node.children))
+        if value is None:
+            nulls = [number for number, child in branches.items() if child.op is Op.ABSENT]
+            if not nulls:
+                raise RowError("null_value", None, path)
+            return varint(nulls[0])
+        numbers = [number for number, child in branches.items() if child.op is not Op.ABSENT]
+        if branches[numbers[0]].op is Op.MEMBER and self._form.unions == "members":
+            return self._member(node, value, path)
+        if branches[numbers[0]].op is Op.MEMBER:
+            natural = [number for number in numbers if self._is_natural(branches[number].children[0], value)]
+            numbers = [*natural, *(number for number in numbers if number not in natural)]
+        for number in numbers[:-1]:
+            try:
+                return varint(number) + self._run(branches[number], value, path)
+            except RowError:
+                continue
+        return varint(numbers[-1]) + self._run(branches[numbers[-1]], value, path)
+
+    def _is_natural(self, node: Node, value: Any) -> bool:
+        kind = None if node.column < 0 else self._columns[node.column].type
+        name = _NATURAL.get(node.op)
+        if kind is not None and pa.types.is_temporal(kind):
+            is_date, is_time = pa.types.is_date(kind), pa.types.is_time(kind)
+            name = "date" if is_date else "time" if is_time else "datetime"
+        return type(value).__name__ == name
+
+    def _member(self, node: Node, value: Any, path: str) -> bytes:
+        names = [self._columns[child].name for child in self._columns[node.column].children]
+        places = {names[child.size]: at for at, child in enumerate(node.children) if child.op is Op.MEMBER}
+        members = self._taken(taken.fields, value, path)
+        found = []
+        for name, member in members.items():
+            if name not in places:
+                hint = near(str(name), places)
+                raise RowError("unknown_field", None, path, f"the union has no member {name!r}{hint}")
+            found += [name] if member is not None else []
+            if len(found) > 1:
+                break
+        if len(found) != 1:
+            raise RowError("union_members", None, path)
+        at = places[found[0]]
+        return varint(at) + self._run(node.children[at], members[found[0]], path)
+
+    def inner(self, node: Node, value: Any, path: str) -> bytes:
+        return self._run(node.children[0], value, path)
+
+    def failure(self, node: Node, value: Any, path: str) -> NoReturn:
+        raise RowError(node.code, None, path, node.reason)
+
+
+_WRITERS: dict[Op, Callable[[ObjectWriter, Node, Any, str], bytes]] = {
+    Op.NULL: ObjectWriter.nothing,
+    Op.BOOLEAN: ObjectWriter.boolean,
+    Op.INT: ObjectWriter.integer,
+    Op.LONG: ObjectWriter.integer,
+    Op.FLOAT: ObjectWriter.floating,
+    Op.DOUBLE: ObjectWriter.floating,
+    Op.BYTES: ObjectWriter.string,
+    Op.STRING: ObjectWriter.string,
+    Op.FIXED: ObjectWriter.fixed,
+    Op.ENUM: ObjectWriter.enum,
+    Op.DECIMAL: ObjectWriter.decimal,
+    Op.RECORD: ObjectWriter.record,
+    Op.ARRAY: ObjectWriter.array,
+    Op.MAP: ObjectWriter.map,
+    Op.UNION: ObjectWriter.union,
+    Op.PRESENT: ObjectWriter.inner,
+    Op.MEMBER: ObjectWriter.inner,
+    Op.DEFAULT: ObjectWriter.inner,
+    Op.FAIL: ObjectWriter.failure,
+}

@@ -1,0 +1,81 @@
+"""Values one by one, by columns: for formats that read and write nothing else."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kcodec.errors import DecodeError, EncodeError, Fault, one_line
+
+__all__ = ["ColumnReader", "ColumnWriter", "fault_of"]
+
+
+def fault_of(error: DecodeError | EncodeError) -> Fault:
+    """Return the facts that an error has.
+
+    >>> fault_of(DecodeError(1, 2, "a", "truncated", "cut"))[:4]
+    (1, 2, 'a', 'truncated')
+    """
+    return Fault(error.row, error.offset, error.path, error.code, error.reason, error.schema_id)
+
+
+class ColumnReader:
+    """Reads payloads by a codec's ``decode``; see `kcodec.objects.kernel.Reader`."""
+
+    def __init__(self, decode: Callable[..., Any]) -> None:
+        self._decode = decode
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one payload."""
+        return self._decode([_behind(data, start)])[0].as_py()
+
+    def decode_list(
+        self, values: Any, starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read many, also of a column."""
+        if starts is not None:
+            values = [_behind(data, start) for data, start in zip(values, starts, strict=True)]
+        if stop:
+            try:
+                return self._decode(values).to_pylist(), []
+            except DecodeError as error:
+                return [], [fault_of(error)]
+        column, report = self._decode(values, errors="report")
+        return column.to_pylist(), [Fault(*row.values()) for row in report.to_pylist()]
+
+
+class ColumnWriter:
+    """Writes Python objects by a codec's ``encode``; see `kcodec.objects.kernel.Writer`."""
+
+    def __init__(self, encode: Callable[..., Any]) -> None:
+        self._encode = encode
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one value."""
+        made, faults = self.encode_list([value], prefix, True)
+        if faults:
+            raise EncodeError(*faults[0])
+        return made[0]
+
+    def encode_list(
+        self, values: list[Any], prefix: bytes = b"", stop: bool = False
+    ) -> tuple[list[bytes | None], list[Fault]]:
+        """Write many, each as a column: in one, a value of another type would spoil the others."""
+        made: list[bytes | None] = []
+        faults: list[Fault] = []
+        for row, value in enumerate(values):
+            data = None
+            try:
+                # A list of nothing else would be one of bytes.
+                data = None if value is None else self._encode([value], as_list=True)[0]
+            except EncodeError as error:
+                faults.append(fault_of(error)._replace(row=row))
+            except TypeError as error:
+                faults.append(Fault(row, None, "", "type_mismatch", one_line(error)))
+            if faults and stop:
+                break
+            # Where payloads are text, there is no prefix.
+            made.append(prefix + data if prefix and data is not None else data)
+        return made, faults
+
+
+def _behind(data: Any, start: int) -> Any:
+    return data if data is None or not start else bytes(data)[start:]

@@ -1,0 +1,48 @@
+"""In which form values become Python objects."""
+
+from typing import Any, NamedTuple
+
+from kcodec.errors import check_choice
+
+__all__ = ["ObjectForm"]
+
+_MAPS = ("pairs", "dict")
+_UNIONS = ("members", "value")
+
+
+class ObjectForm(NamedTuple):
+    """How the values that Python has several types for are made.
+
+    Attributes
+    ----------
+    maps : {"pairs", "dict"}
+        Whether a map is a list of pairs, as Arrow's ``to_pylist`` has it, or a dict.
+    unions : {"members", "value"}
+        Whether a union of several types is a dict of its members, of which one is not None, or that one's value.
+    into : type or None
+        The class that the outermost record is made into: see `kcodec.objects.into`. None makes dicts.
+    floor : bool
+        Whether nanoseconds that Python's times cannot hold are dropped; otherwise they are ``inexact``.
+
+    Examples
+    --------
+    >>> ObjectForm.of(maps="dict").maps
+    'dict'
+    >>> ObjectForm.of(maps="list")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: maps='list' is not one of pairs, dict
+    """
+
+    maps: str = "pairs"
+    unions: str = "members"
+    into: Any = None
+    floor: bool = False
+
+    @classmethod
+    def of(
+        cls, maps: str = "pairs", unions: str = "members", into: Any = None, floor: bool = False
+    ) -> "ObjectForm":
+        """Check what a codec's method was given."""
+        check_choice("maps", maps, _MAPS)
+        check_choice("unions", unions, _UNIONS)
+        return cls(maps, unions, into, floor)

@@ -1,0 +1,95 @@
+"""Classes that records are made into: which, how they are called, and what is made for their fields."""
+
+import dataclasses
+import inspect
+import typing
+from typing import Any
+
+from kcodec.errors import ConfigError, near
+
+__all__ = ["Target", "target"]
+
+
+class Target:
+    """A class that is called with the fields of a record.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
+        pydantic, attrs and msgspec.
+
+    Examples
+    --------
+    >>> class Point(typing.NamedTuple):
+    ...     x: int
+    ...     y: int
+    >>> target(Point).called_with(["x", "y"])[1] is None, target(Point).called_with(["y", "x"])[1]
+    (True, ('y', 'x'))
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        try:
+            self._parameters = inspect.signature(kind).parameters
+        except (TypeError, ValueError):
+            raise ConfigError(f"into={kind!r} cannot be called with the fields of a record") from None
+        try:
+            self._hints = typing.get_type_hints(kind)
+        except (NameError, TypeError):
+            # Annotations that only a type checker can read.
+            self._hints = {}
+
+    def inside(self, name: str) -> "Target | None":
+        """Return what the records in a field are made into; None for dicts."""
+        found = [each for each in _classes(self._hints.get(name)) if _is_record(each)]
+        return Target(found[0]) if len(found) == 1 else None
+
+    def called_with(self, names: list[str]) -> tuple[Any, tuple[str, ...] | None]:
+        """Return the class and the names of the arguments; None for these if they are called by their places.
+
+        Raises
+        ------
+        ConfigError
+            If the class does not take one of the fields.
+        """
+        kinds = inspect.Parameter
+        if any(each.kind is kinds.VAR_KEYWORD for each in self._parameters.values()):
+            return self._kind, tuple(names)
+        for name in names:
+            if name not in self._parameters:
+                hint = near(name, self._parameters)
+                raise ConfigError(f"{self._kind.__name__} does not take the field {name}{hint}")
+        placed = [each.name for each in self._parameters.values() if each.kind is kinds.POSITIONAL_OR_KEYWORD]
+        return self._kind, None if placed[: len(names)] == names else tuple(names)
+
+
+def target(kind: Any) -> Target:
+    """Return what records are made into.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be called with fields.
+    """
+    if not callable(kind):
+        raise ConfigError(f"into={kind!r} is not a class")
+    return Target(kind)
+
+
+def _classes(hint: Any) -> list[Any]:
+    """Return the classes that an annotation names, also those in lists, dicts and unions."""
+    inner = typing.get_args(hint)
+    return [each for part in inner for each in _classes(part)] if inner else [hint]
+
+
+def _is_record(kind: Any) -> bool:
+    """Return whether a class of an annotation stands for a record: it has fields of its own."""
+    if not isinstance(kind, type):
+        return False
+    if dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return True
+    # Those of pydantic, attrs and msgspec.
+    return any(
+        hasattr(kind, name) for name in ("__pydantic_fields__", "__attrs_attrs__", "__struct_fields__")
+    )

@@ -1,0 +1,47 @@
+"""What every format has that reads and writes Python objects, compiled or in plain Python."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from kcodec.errors import Fault
+
+__all__ = ["Reader", "Writer"]
+
+
+class Reader(Protocol):
+    """Reads payloads as Python objects. It is never changed once made, so that threads may share it."""
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one payload, from a position on; None stays None.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be read: as row 0.
+        """
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read payloads, each from a position on; what cannot be read is None and a fault.
+
+        With `stop` the first fault is the last, and the list ends before it.
+        """
+
+
+class Writer(Protocol):
+    """Writes Python objects as payloads. It is never changed once made, so that threads may share it."""
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one value behind some bytes; None stays None.
+
+        Raises
+        ------
+        EncodeError
+            If it cannot be written: as row 0.
+        """
+
+    def encode_list(
+        self, values: list[Any], prefix: bytes = b"", stop: bool = False
+    ) -> tuple[list[bytes | None], list[Fault]]:
+        """Write values, as `encode_one` does; what cannot be written is None and a fault."""

@@ -1,0 +1,150 @@
+"""Framed values one by one: which schema each names, and what reads it as a Python object or writes it."""
+
+from typing import Any
+
+from kcodec._impl import chosen
+from kcodec.codec import Run, short_reason
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
+from kcodec.serde.frames import Key, last_header, schema_key
+from kcodec.serde.members import MembersWriter
+from kcodec.serde.read import ColumnReader
+from kcodec.serde.topic import TopicSchemas
+from kcodec.serde.write import ColumnWriter
+
+__all__ = ["ObjectsReader", "ObjectsWriter"]
+
+#: Bytes of a prefix by its first one: behind it stands a schema id, or a GUID.
+_PREFIX_BYTES = {0: 5, 1: 17}
+#: Schemas, in each form, whose readers are kept.
+_MAX_READERS = 10_000
+
+_Found = tuple[Reader, int | bytes, int | None]
+
+
+class ObjectsReader:
+    """What reads the values of a serde one by one.
+
+    A value that names a schema for the first time is looked up as a column of it is; from then on what stands before
+    the payload leads to its reader. Formats that have none are read as columns of one row.
+    """
+
+    def __init__(self, topic: TopicSchemas, columns: ColumnReader) -> None:
+        self._topic = topic
+        self._columns = columns
+        self._start()
+
+    def _start(self) -> None:
+        """Make what does not pickle."""
+        self._forms: dict[Any, dict[Any, _Found]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_topic": self._topic, "_columns": self._columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def read(self, value: bytes | None, headers: Any, maps: str, unions: str, into: Any) -> Any:
+        """Read one value; see `kcodec.Serde.deserialize_one`."""
+        readers = self._forms.get((chosen(), maps, unions, into))
+        if readers is None:
+            ObjectForm.of(maps, unions, into)
+            if len(self._forms) >= 32:
+                # Classes that are made for each call are not to fill the memory.
+                self._forms.clear()
+            readers = self._forms.setdefault((chosen(), maps, unions, into), {})
+        if value is None:
+            self._columns.meter.read(1, (), ())
+            return None
+        framing, named, start = self._topic.config.framing, None, 0
+        if headers is not None and framing in ("dual", "header"):
+            named = last_header(headers, self._topic.header)
+        if framing == "prefix" or (framing == "dual" and named is None):
+            start = _PREFIX_BYTES.get(value[0], 0) if value else 0
+            named = value[:start]
+        found = readers.get(named)
+        if found is None:
+            found = self._find(value, headers, named, ObjectForm(maps, unions, into))
+            if found is None:
+                return self._in_column(value, headers, ObjectForm(maps, unions, into))
+            if len(readers) >= _MAX_READERS:
+                readers.clear()
+            readers[named] = found
+        reader, name, schema_id = found
+        try:
+            made = reader.decode_one(value, start)
+        except DecodeError as error:
+            fault = Fault(0, error.offset, error.path, error.code, short_reason(error.reason), schema_id)
+            self._columns.meter.read(1, (name,), (fault,))
+            raise DecodeError(*fault) from None
+        self._columns.meter.read_one(name)
+        return made
+
+    def _find(self, value: bytes, headers: Any, named: bytes | None, form: ObjectForm) -> _Found | None:
+        """Find what reads a value; None for a column of one row, which also says what is wrong with it."""
+        if self._topic.format.message_indexes:
+            return None
+        key = self._key(named)
+        if key is None:
+            return None
+        found = self._columns.object_reader(key, form)
+        return None if found is None else (found[0], schema_key(key), found[1])
+
+    def _key(self, named: bytes | None) -> Key | None:
+        """Return what a prefix or a header names, if it is well-formed."""
+        config = self._topic.config
+        if config.framing == "config":
+            return config.use_id if config.use_id is not None else config.guid
+        if not named or len(named) != _PREFIX_BYTES.get(named[0]):
+            return None
+        return int.from_bytes(named[1:], "big") if named[0] == 0 else named[1:]
+
+    def _in_column(self, value: bytes, headers: Any, form: ObjectForm) -> Any:
+        column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
+        if form != ObjectForm():
+            raise ConfigError(
+                f"{self._topic.format.name} is not read one value at a time: maps=, unions= and into="
+            )
+        return column[0].as_py()
+
+
+class ObjectsWriter:
+    """What writes the values of a serde one by one; formats that have no writer are written as columns of one row."""
+
+    def __init__(self, topic: TopicSchemas, columns: ColumnWriter | MembersWriter) -> None:
+        self._topic = topic
+        self._columns = columns
+        self._start()
+
+    def _start(self) -> None:
+        """Make what does not pickle."""
+        self._writers: dict[Any, tuple[Writer | None, bytes, int | None]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_topic": self._topic, "_columns": self._columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def write(self, value: Any, unions: str) -> bytes | None:
+        """Write one value; see `kcodec.Serde.serialize_one`."""
+        if value is None:
+            return None
+        found = self._writers.get((chosen(), unions))
+        if found is None:
+            found = self._columns.object_writer(ObjectForm.of(unions=unions)) or (None, b"", None)
+            self._writers[chosen(), unions] = found
+        writer, prefix, schema_id = found
+        if writer is None:
+            if unions != "members":
+                raise ConfigError(f"unions={unions!r} needs schema=, which is also what is registered")
+            written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
+            return written[0]
+        try:
+            return writer.encode_one(value, prefix)
+        except EncodeError as error:
+            reason = short_reason(error.reason)
+            raise EncodeError(0, None, error.path, error.code, reason, schema_id) from None

@@ -1,0 +1,392 @@
+"""Avro's values one by one: the objects and the faults of columns, on both implementations."""
+
+import collections
+import dataclasses
+import datetime
+import json
+import struct
+from decimal import Decimal
+from typing import NamedTuple
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import avro_payloads, avro_readers, avro_schemas, damaged
+from vector_files import read_vectors
+
+from kcodec import AvroCodec, ConfigError, DecodeError, EncodeError, Limits
+from kcodec.errors import SchemaError
+
+UTC = datetime.timezone.utc
+LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
+LINES = read_vectors("avro_vectors.jsonl.gz")
+
+
+class NoObject(Exception):
+    """A value that Python's dates and times do not have."""
+
+
+def exact(value):
+    """Return an object in a form that compares bit by bit, dicts with the order of their keys."""
+    if isinstance(value, dict):
+        return {"keys": [*value], "values": [exact(each) for each in value.values()]}
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [exact(each) for each in value]
+    if isinstance(value, float):
+        return struct.pack(">d", value).hex()
+    if isinstance(value, datetime.datetime):
+        if getattr(value, "nanosecond", 0):
+            raise NoObject
+        zone = None if value.tzinfo is None else "UTC"
+        return "datetime", value.replace(tzinfo=None).isoformat(timespec="microseconds"), zone
+    return type(value).__name__, repr(value)
+
+
+def of_column(column):
+    """Return the rows of a column as objects; NoObject for one that Python cannot hold."""
+    rows = []
+    for row in column:
+        try:
+            rows.append(exact(row.as_py()))
+        except (NoObject, OverflowError, ValueError):
+            rows.append(NoObject)
+    return rows
+
+
+def same_objects(codec, payloads):
+    """Check that objects are those of columns, and so are the faults, but for years and nanoseconds."""
+    column, expected = codec.decode(payloads, errors="report")
+    objects, report = codec.decode_list(payloads, errors="report")
+    faults = {fault["row"]: fault for fault in report.to_pylist()}
+    assert report.schema == expected.schema
+    for fault in expected.to_pylist():
+        assert faults.pop(fault["row"]) == fault
+        with pytest.raises(DecodeError) as caught:
+            codec.decode_one(payloads[fault["row"]])
+        found = [getattr(caught.value, name) for name in ("offset", "path", "code", "reason")]
+        assert found == [fault[name] for name in ("offset", "path", "code", "reason")]
+    for row, (value, wanted) in enumerate(zip(objects, of_column(column), strict=True)):
+        if wanted is NoObject:
+            assert faults.pop(row)["code"] in ("out_of_range", "inexact")
+        else:
+            assert exact(value) == wanted
+            if row not in expected["row"].to_pylist():
+                assert exact(codec.decode_one(payloads[row])) == wanted
+    assert not faults
+
+
+def record(*fields):
+    return {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+@given(st.data())
+def test_objects_of_any_bytes(data):
+    text = data.draw(avro_schemas())
+    reader = data.draw(st.one_of(st.none(), avro_readers(text)))
+    trailing = data.draw(st.booleans())
+    codec = AvroCodec(text, reader, limits=LIMITS, trailing=trailing)
+    payload = avro_payloads(codec._writer.schema, canonical=False).flatmap(damaged)
+    payloads = data.draw(st.lists(st.one_of(st.none(), payload), max_size=4))
+    answers = []
+    for implementation in ("native", "pure"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KCODEC_IMPL", implementation)
+            same_objects(codec, payloads)
+            objects, report = codec.decode_list(payloads, errors="report", maps="dict", unions="value")
+            answers.append((exact(objects), report.to_pylist()))
+    # Where columns say nothing, the two implementations still agree.
+    assert answers[0] == answers[1]
+
+
+def test_objects_of_the_vectors(impl):
+    read = 0
+    for line in LINES:
+        writer = line.get("writer") or line["schema"]
+        depth = 12 if "recursive" in line["id"] else None
+        try:
+            codec = AvroCodec(writer, line.get("reader"), wide_decimals="string", recursive_depth=depth)
+        except SchemaError:
+            continue
+        rows = line.get("rows") or [line["row"]]
+        same_objects(codec, [bytes.fromhex(row) for row in rows])
+        read += len(rows)
+    assert read > 1500
+
+
+PLACE = {
+    "type": "record",
+    "name": "P",
+    "fields": [{"name": "city", "type": "string"}, {"name": "zip", "type": "int"}],
+}
+FIELDS = {
+    "kind": {"type": "enum", "name": "K", "symbols": ["one", "two"]},
+    "place": ["null", PLACE],
+    "by": {"type": "map", "values": ["null", "double"]},
+    "gone": {"type": "array", "items": {"type": "map", "values": ["null", "string", "long"]}},
+    "any": ["null", "string", "long", "K"],
+    "raw": {"type": "fixed", "name": "F", "size": 3},
+    "last": {"type": "array", "items": "P"},
+}
+VISIT = {
+    "kind": "two",
+    "place": {"city": "Zürich", "zip": 8001},
+    "by": {"a": 1.5, "b": None, "": -0.0},
+    "gone": [{"x": "text", "y": None}, {}, {"z": 1 << 40}],
+    "any": "two",
+    "raw": b"raw",
+    "last": [{"city": "", "zip": -1}, {"city": "Basel", "zip": 4001}],
+}
+
+
+def test_a_row_damaged_anywhere(impl):
+    """Read whole, some of its fields, and as a record with defaults that drops a list."""
+    schema = record(*FIELDS.items())
+    reader = record(*((name, kind) for name, kind in FIELDS.items() if name != "gone"))
+    reader["fields"].append({"name": "more", "type": ["P", "null"], "default": {"city": "x", "zip": 1}})
+    codec = AvroCodec(schema)
+    row = codec.encode_one(VISIT, unions="value")
+    assert codec.decode_one(row, unions="value", maps="dict") == VISIT
+    payloads = [row[:cut] + damage for cut in range(len(row) + 1) for damage in (b"", b"\0", b"\xff" * 12)]
+    payloads += [row[:at] + b"\x7f" + row[at + 1 :] for at in range(len(row))]
+    for each in (codec, AvroCodec(schema, reader), AvroCodec(schema, fields=["kind", "place.zip", "last"])):
+        same_objects(each, payloads)
+
+
+@given(st.data())
+def test_objects_are_written_as_columns_are(data):
+    codec = AvroCodec(data.draw(avro_schemas()))
+    payloads = data.draw(st.lists(avro_payloads(codec._writer.schema), min_size=1, max_size=3))
+    column = codec.decode(payloads)
+    if NoObject in of_column(column):
+        return
+    objects = codec.decode_list(payloads)
+    written = codec.encode(column, as_list=True)
+    for implementation in ("native", "pure"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KCODEC_IMPL", implementation)
+            assert codec.encode_list(objects) == written
+            dicts = codec.decode_list(payloads, maps="dict")
+            assert exact(codec.decode_list(codec.encode_list(dicts), maps="dict")) == exact(dicts)
+
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+NANOS = {"type": "long", "logicalType": "timestamp-nanos"}
+DATE = {"type": "int", "logicalType": "date"}
+CLOCK = {"type": "int", "logicalType": "time-millis"}
+MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+FIXED_MONEY = {"type": "fixed", "name": "M", "size": 2, "logicalType": "decimal", "precision": 4, "scale": 2}
+BERLIN = datetime.timezone(datetime.timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int", 7.0),
+        ("int", Decimal(7)),
+        ("long", -(1 << 63)),
+        ("float", 0.1),
+        ("float", 3),
+        ("double", float("-inf")),
+        ("bytes", bytearray(b"ab")),
+        ("bytes", "é"),
+        ("string", "é" * 2000),
+        (["int", "long"], 1 << 40),
+        (["float", "double"], 0.1),
+        (["float", "double"], 0.5),
+        (["null", "int", "string"], {"member0": None, "member1": "a"}),
+        (MONEY, 7),
+        (MONEY, Decimal("-1.50000")),
+        (MONEY, Decimal("1E+2")),
+        (FIXED_MONEY, Decimal("-0.01")),
+        (DATE, datetime.date(1, 1, 1)),
+        (DATE, datetime.datetime(2020, 2, 29)),
+        (CLOCK, datetime.time(23, 59, 59, 999000)),
+        (MILLIS, datetime.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)),
+        (MILLIS, datetime.datetime(2020, 1, 1, 5, tzinfo=BERLIN)),
+        (MILLIS, datetime.datetime(2020, 1, 1)),
+        (NANOS, datetime.datetime(2020, 1, 1, 1, 2, 3, 4)),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, datetime.datetime(1900, 1, 1)),
+        ({"type": "array", "items": "int"}, (1, 2)),
+        ({"type": "array", "items": "int"}, []),
+        ({"type": "map", "values": "int"}, {"a": 1, "b": 2}),
+        ({"type": "map", "values": "int"}, [("a", 1), ("a", 2)]),
+        ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B"),
+        (["null", {**record(("x", ["null", "int"])), "name": "S"}], {"x": None}),
+    ],
+    ids=str,
+)
+def test_a_value_is_written_as_in_a_column(kind, value, impl):
+    codec = AvroCodec(record(("f", kind)))
+    assert codec.encode_one({"f": value}) == codec.encode([{"f": value}]).to_pylist()[0]
+    assert codec.encode_list([{"f": value}, None]) == codec.encode([{"f": value}, None]).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "code", "path"),
+    [
+        ("int", 1 << 31, "out_of_range", "f"),
+        ("long", 1 << 63, "out_of_range", "f"),
+        ("int", True, "type_mismatch", "f"),
+        ("int", 1.5, "inexact", "f"),
+        ("int", float("nan"), "out_of_range", "f"),
+        ("int", "7", "type_mismatch", "f"),
+        ("int", None, "null_value", "f"),
+        ("float", 1e300, "out_of_range", "f"),
+        ("double", (1 << 53) + 1, "inexact", "f"),
+        ("boolean", 1, "type_mismatch", "f"),
+        ("null", 1, "type_mismatch", "f"),
+        ("string", b"\xff", "invalid_utf8", "f"),
+        ("string", "\ud800", "invalid_utf8", "f"),
+        ("string", 7, "type_mismatch", "f"),
+        ({"type": "fixed", "name": "F", "size": 2}, b"a", "fixed_size", "f"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "B", "unknown_symbol", "f"),
+        (MONEY, Decimal("0.001"), "inexact", "f"),
+        (MONEY, Decimal("1E+999999"), "decimal_precision", "f"),
+        (MONEY, Decimal("NaN"), "type_mismatch", "f"),
+        (MONEY, 1.5, "type_mismatch", "f"),
+        (DATE, datetime.datetime(2020, 1, 1, 1), "inexact", "f"),
+        (CLOCK, datetime.time(0, 0, 0, 1), "inexact", "f"),
+        (CLOCK, 86_400_000, "out_of_range", "f"),
+        (MILLIS, datetime.datetime(2020, 1, 1, 0, 0, 0, 1), "inexact", "f"),
+        (MILLIS, "2020-01-01", "type_mismatch", "f"),
+        (NANOS, datetime.datetime(9999, 1, 1), "out_of_range", "f"),
+        ({"type": "array", "items": "int"}, [1, "b"], "type_mismatch", "f[1]"),
+        ({"type": "array", "items": "int"}, "ab", "type_mismatch", "f"),
+        (
+            {"type": "array", "items": {"type": "array", "items": "int"}},
+            [[], [1, 2, None]],
+            "null_value",
+            "f[1][2]",
+        ),
+        ({"type": "map", "values": "int"}, {"a": None}, "null_value", "f[0].value"),
+        ({"type": "map", "values": "int"}, {7: 1}, "type_mismatch", "f[0].key"),
+        (["int", "string"], {"member0": 1, "member1": "a"}, "union_members", "f"),
+        (["int", "string"], {"member2": 1}, "unknown_field", "f"),
+        (["int", "string"], {}, "union_members", "f"),
+        (["int", "long"], None, "null_value", "f"),
+        (["int", "long"], 1 << 63, "out_of_range", "f"),
+    ],
+    ids=str,
+)
+def test_a_value_that_cannot_be_written(kind, value, code, path, impl):
+    codec = AvroCodec(record(("f", kind)))
+    with pytest.raises(EncodeError) as caught:
+        codec.encode_one({"f": value})
+    assert (caught.value.code, caught.value.path, caught.value.offset) == (code, path, None)
+    written, report = codec.encode_list([None, {"f": value}], errors="report")
+    assert written == [None, None]
+    assert [(row["row"], row["code"], row["path"]) for row in report.to_pylist()] == [(1, code, path)]
+
+
+def test_keys_of_records(impl):
+    schema = record(("a", "int"), ("b", ["null", "int"]))
+    schema["fields"].append({"name": "tags", "type": {"type": "array", "items": "int"}, "default": [3]})
+    codec = AvroCodec(schema)
+    assert codec.encode_one({"a": 1}) == b"\2\0\2\6\0"
+    assert codec.decode_one(codec.encode_one({"a": 1})) == {"a": 1, "b": None, "tags": [3]}
+    with pytest.raises(EncodeError, match="missing_key: row 0, a: the field is missing, and has no default"):
+        codec.encode_one({"b": 1})
+    with pytest.raises(EncodeError, match=r"unknown_field: row 0: the record has no field 'tag'.*'tags'"):
+        codec.encode_one({"a": 1, "tag": []})
+
+
+def test_a_default_is_new_each_time(impl):
+    reader = record(("a", "int"))
+    reader["fields"].append({"name": "tags", "type": {"type": "array", "items": "int"}, "default": [3]})
+    codec = AvroCodec(record(("a", "int")), reader)
+    codec.decode_one(b"\2")["tags"].append(4)
+    assert codec.decode_one(b"\2") == {"a": 1, "tags": [3]}
+
+
+def test_unions_by_value(impl):
+    codec = AvroCodec(["null", "double", "long", "string", record(("x", "int"))])
+    for value in (1, 1.0, "a", {"x": 2}):
+        data = codec.encode_one(value, unions="value")
+        read = codec.decode_one(data, unions="value")
+        assert (type(read), read) == (type(value), value)
+    assert codec.encode_one(Decimal(3), unions="value") == codec.encode_one(3, unions="value")
+    with pytest.raises(EncodeError):
+        codec.encode_one({"y": 2}, unions="value")
+
+
+@dataclasses.dataclass
+class Item:
+    sku: str
+    price: Decimal
+
+
+@dataclasses.dataclass
+class Order:
+    # Not in the schema's order.
+    items: list[Item]
+    id: int
+    first: Item | None = None
+
+
+class Pair(NamedTuple):
+    a: int
+    b: str
+
+
+def test_classes(impl):
+    item = {
+        "type": "record",
+        "name": "I",
+        "fields": [{"name": "sku", "type": "string"}, {"name": "price", "type": MONEY}],
+    }
+    codec = AvroCodec(
+        record(("id", "long"), ("items", {"type": "array", "items": item}), ("first", ["null", "I"]))
+    )
+    order = Order([Item("a", Decimal("1.50")), Item("b", Decimal("0.00"))], 7, Item("c", Decimal("-1.00")))
+    data = codec.encode_one(order)
+    assert data == codec.encode_one(dataclasses.asdict(order))
+    assert codec.decode_one(data, into=Order) == order
+    assert codec.decode_list([data, None], into=Order) == [order, None]
+    pair = AvroCodec(record(("a", "int"), ("b", "string")))
+    assert pair.decode_one(pair.encode_one(Pair(1, "x")), into=Pair) == Pair(1, "x")
+    assert pair.encode_one(collections.UserDict(a=1, b="x")) == pair.encode_one({"a": 1, "b": "x"})
+    with pytest.raises(ConfigError, match="Item does not take the field a"):
+        pair.decode_one(b"\2\0", into=Item)
+    with pytest.raises(ConfigError, match="into=7 is not a class"):
+        pair.decode_one(b"\2\0", into=7)
+
+
+def test_years_and_nanoseconds(impl):
+    codec = AvroCodec(record(("at", NANOS)))
+    data = codec.encode(pa.array([{"at": 1_501}], pa.struct([("at", pa.int64())]))).to_pylist()[0]
+    with pytest.raises(DecodeError, match="inexact: row 0, byte 0, at: Python's times have no nanoseconds"):
+        codec.decode_one(data)
+    start = datetime.datetime(1970, 1, 1, 0, 0, 0, 1, UTC)
+    assert AvroCodec(record(("at", NANOS)), round="truncate").decode_one(data) == {"at": start}
+    days = AvroCodec(record(("on", DATE)))
+    data = days.encode(pa.array([{"on": 2_932_897}], pa.struct([("on", pa.int32())]))).to_pylist()[0]
+    with pytest.raises(
+        DecodeError, match="out_of_range: row 0, byte 0, on: the year is not one of 1 to 9999"
+    ):
+        days.decode_one(data)
+
+
+def test_columns_of_payloads(impl):
+    codec = AvroCodec('"int"')
+    for values in (pa.array([b"\2", None]), pa.chunked_array([[b"\2"], [None]]), pa.array(["\2", None])):
+        assert codec.decode_list(values) == [1, None]
+    assert codec.decode_one(memoryview(b"\2")) == 1
+    with pytest.raises(TypeError):
+        codec.decode_one("\2")
+
+
+def test_errors_and_options(impl):
+    codec = AvroCodec('"int"')
+    assert codec.decode_list([b"", b"\2"], errors="null") == [None, 1]
+    with pytest.raises(DecodeError, match="truncated: row 1, byte 0"):
+        codec.decode_list([None, b""])
+    assert codec.encode_list([1 << 40, 1], errors="null") == [None, b"\2"]
+    with pytest.raises(EncodeError, match="out_of_range: row 1"):
+        codec.encode_list([None, 1 << 40])
+    for wrong in ({"maps": "list"}, {"unions": "all"}):
+        with pytest.raises(ConfigError):
+            codec.decode_one(b"\2", **wrong)
+    with pytest.raises(ConfigError):
+        codec.encode_one(1, unions="all")
+    assert json.dumps(codec.decode_one(b"\2")) == "1"
