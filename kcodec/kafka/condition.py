@@ -30,7 +30,10 @@ __all__ = [
     "Path",
     "Text",
     "mask",
+    "number_of",
     "paths",
+    "scalar_of",
+    "units_of",
 ]
 
 #: The names of a column and of the fields below it.
@@ -173,24 +176,24 @@ def mask(condition: Condition, find: Find) -> pa.Array:
 def _compared(column: pa.Array, op: str, value: Any) -> pa.Array:
     kind = column.type
     if _is_exact(kind):
-        return _compared_exact(column, op, _number(value, kind))
+        return _compared_exact(column, op, number_of(value, kind))
     if pa.types.is_floating(kind):
         return _compared_floating(column.cast(pa.float64()), op, _float(value, kind))
-    return _apply(op, column, _scalar(value, kind))
+    return _apply(op, column, scalar_of(value, kind))
 
 
 def _one_of(column: pa.Array, values: Iterable[Any]) -> pa.Array:
     kind = column.type
     found: Sequence[Any]
     if _is_exact(kind):
-        units = (_units(_number(each, kind), _scale(kind)) for each in values)
+        units = (units_of(number_of(each, kind), _scale(kind)) for each in values)
         low, high = _limits(kind)
         found = [_of_units(each, kind) for each, is_whole in units if is_whole and low <= each <= high]
     elif pa.types.is_floating(kind):
         # Zeros of either sign are one number here.
         column, found = pc.add(column.cast(pa.float64()), 0.0), [_float(each, kind) + 0.0 for each in values]
     else:
-        found = [_scalar(each, kind) for each in values]
+        found = [scalar_of(each, kind) for each in values]
     wanted = pa.array([each.as_py() if isinstance(each, pa.Scalar) else each for each in found], column.type)
     # Arrow takes nulls for values.
     return pc.if_else(pc.is_valid(column), pc.is_in(column, wanted), _NULL)
@@ -217,7 +220,7 @@ def _is_exact(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_decimal(kind)
 
 
-def _number(value: Any, kind: pa.DataType) -> Any:
+def number_of(value: Any, kind: pa.DataType) -> Any:
     """Return a number that a column of numbers is compared with, which text may be as well."""
     if isinstance(value, str):
         return pa.scalar(value).cast(kind).as_py()
@@ -228,7 +231,7 @@ def _number(value: Any, kind: pa.DataType) -> Any:
 
 def _float(value: Any, kind: pa.DataType) -> float:
     """Return a number as a column of floats has it: 0.1 is the column's 0.1."""
-    number = _number(value, kind)
+    number = number_of(value, kind)
     try:
         found = float(number)
     except OverflowError:
@@ -249,7 +252,7 @@ def _compared_floating(column: pa.Array, op: str, value: float) -> pa.Array:
 def _compared_exact(column: pa.Array, op: str, value: Any) -> pa.Array:
     """Compare whole numbers or decimals with a number that need not be one of their type."""
     kind = column.type
-    units, is_whole = _units(value, _scale(kind))
+    units, is_whole = units_of(value, _scale(kind))
     if not is_whole:
         if op in ("==", "!="):
             return _constant(column, op == "!=")
@@ -266,7 +269,7 @@ def _compared_exact(column: pa.Array, op: str, value: Any) -> pa.Array:
 _FAR = 200
 
 
-def _units(value: Any, scale: int) -> tuple[int, bool]:
+def units_of(value: Any, scale: int) -> tuple[int, bool]:
     """Return how many units of the last digit a number has, rounded down, and whether it is that number."""
     if isinstance(value, float) and not math.isfinite(value):
         # NaN is greater than all numbers.
@@ -301,7 +304,7 @@ def _of_units(units: int, kind: pa.DataType) -> pa.Scalar:
     return pa.scalar(Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -kind.scale)), kind)
 
 
-def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
+def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
     """Return a value as one of a type; text is read as one, times without a zone are UTC then."""
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if isinstance(value, str) and not is_text:

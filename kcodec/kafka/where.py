@@ -26,7 +26,7 @@ from kcodec.kafka.condition import (
     paths,
 )
 
-__all__ = ["Where", "column_at", "named_columns", "parse"]
+__all__ = ["Where", "column_at", "empty", "matching", "named_columns", "parse"]
 
 #: Python goes down a condition as deep as it is, and a step for each part of it costs the time of all rows.
 _MOST_PARTS = 1000
@@ -85,13 +85,41 @@ class Where:
     def __init__(self, text: str, schema: pa.Schema, name: str) -> None:
         self._condition = parse(text, name)
         try:
-            self.rows(pa.RecordBatch.from_arrays([pa.nulls(0, each.type) for each in schema], schema=schema))
+            self.rows(empty(schema))
         except ConfigError as error:
             raise ConfigError(f"{name} {_shortened(text)}: {error}") from None
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows for which it holds."""
-        return batch.filter(mask(self._condition, lambda path: column_at(batch, path)))
+        return matching(self._condition, batch)
+
+
+def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of a batch for which a condition holds.
+
+    Raises
+    ------
+    ConfigError
+        If it has no such columns, or they cannot be compared with such values; of an empty batch as of any other.
+
+    Examples
+    --------
+    >>> batch = pa.record_batch({"value": [{"shop.Order": {"id": 6}}, {"shop.Order": {"id": 7}}]})
+    >>> matching(parse("value.shop.Order.id > 6", "where"), batch).to_pylist()
+    [{'value': {'shop.Order': {'id': 7}}}]
+    """
+    return batch.filter(mask(condition, lambda path: column_at(batch, path)))
+
+
+def empty(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows.
+
+    Examples
+    --------
+    >>> empty(pa.schema([("id", pa.int64())])).to_pydict()
+    {'id': []}
+    """
+    return pa.RecordBatch.from_arrays([pa.nulls(0, each.type) for each in schema], schema=schema)
 
 
 def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
