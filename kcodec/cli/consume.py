@@ -63,9 +63,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--group", metavar="NAME", help="with --follow: start at its offsets, and commit them"
     )
     consume.add_argument("-n", "--max", type=_count, metavar="N", help="no more than so many records")
-    consume.add_argument(
-        "--where", metavar="CONDITION", help="such as \"value.id > 5 and topic == 'orders'\""
-    )
+    consume.add_argument("--where", metavar="CONDITION", help="such as \"value.id > 5 and topic = 'orders'\"")
     consume.add_argument("--columns", metavar="NAMES", help="such as key,value.id,offset,headers")
     consume.add_argument(
         "-o", "--format", choices=("table", "json", "text", "csv", "parquet"),
@@ -125,10 +123,10 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     fields = {name.rpartition(".")[2] for name in columns if "." in name}
     hidden: list[str] = []
     if given.where is not None:
-        from kcodec.cli.where import named_columns
+        from kcodec.kafka.where import named_columns
 
         # What has only fields of it among the columns is read as a whole, to look at.
-        named = named_columns(given.where)
+        named = named_columns(given.where, "--where")
         hidden = [
             name for name in _columns("json") if name in named and name not in (*columns, *fields)
             and (named[name] or "*" not in fields)
@@ -319,9 +317,9 @@ class _Writer:
             ]
         )
         if self._where is not None:
-            from kcodec.cli.where import condition
+            from kcodec.kafka.where import Where
 
-            self._condition = condition(self._where, schema)
+            self._condition = Where(self._where, schema, "--where")
         self._output.begin(pa.schema(list(schema)[: len(schema) - self._hidden]))
 
     @property
@@ -331,19 +329,16 @@ class _Writer:
 
     def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:
         """Write what is wanted of a batch; return the last record that is, if no more are wanted behind it."""
-        parts = [self._bare(batch)]
+        rows = self._bare(batch)
         if self._condition is not None:
-            import pyarrow as pa
-
-            parts = pa.Table.from_batches(parts).filter(self._condition).to_batches()
+            rows = self._condition.rows(rows)
         last = None
-        for part in parts:
-            if self._left is not None:
-                part = part.slice(0, min(self._left, len(part)))
-                self._left -= len(part)
-            if len(part):
-                self._show(part)
-                last = part.slice(len(part) - 1)
+        if self._left is not None:
+            rows = rows.slice(0, min(self._left, len(rows)))
+            self._left -= len(rows)
+        if len(rows):
+            self._show(rows)
+            last = rows.slice(len(rows) - 1)
         end = batch.slice(len(batch) - 1) if self.wants_more or last is None else last
         topic, partition, offset = _place(end)
         self._ends[topic, partition] = offset

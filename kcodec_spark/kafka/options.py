@@ -37,6 +37,9 @@ _READ = (
     "failOnDataLoss",
     "includeHeaders",
     "columns",
+    "where",
+    "pushFilters",
+    "timestampsInOrder",
     "schemaRegistryAddress",
     *ROWS,
 )
@@ -172,6 +175,8 @@ class Given:
         for name in (*_BATCH, "maxOffsetsPerTrigger", "minOffsetsPerTrigger"):
             self.number(name)
         self.milliseconds("maxTriggerDelay", "15m")
+        for name in ("pushFilters", "timestampsInOrder"):
+            self.flag(name, False)
 
     def refuse_ends(self) -> None:
         """Raise if an end is given."""

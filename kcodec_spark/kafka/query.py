@@ -2,12 +2,17 @@
 
 import pickle
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.columns import COLUMNS, Columns
+from kcodec.kafka.condition import Condition, paths
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
+from kcodec.kafka.where import empty, matching, parse
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
 from kcodec_spark.kafka.options import ROWS, Given
@@ -36,16 +41,31 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     settings = Settings.of(config)
     columns = _columns(given)
     key, value = (payload(given, part, named, rows) for part in ("key", "value"))
-    decoded = Columns(
-        named,
-        settings,
-        key=key,
-        value=value,
-        columns=list(columns),
-        isolation=settings.isolation,
-        errors="raise",
-        report=ReadReport(),
-    ).fix_schema()
+
+    def schema_of(chosen: Any) -> pa.Schema:
+        return Columns(
+            named,
+            settings,
+            key=key,
+            value=value,
+            columns=chosen,
+            isolation=settings.isolation,
+            errors="raise",
+            report=ReadReport(),
+        ).fix_schema()
+
+    decoded = schema_of(list(columns))
+    shown = len(decoded)
+    text = given.text("where")
+    condition = None if text is None else parse(text, "where")
+    read: Any = list(columns)
+    if condition is not None and (hidden := _hidden(condition, decoded)):
+        named_columns = {name if name.endswith(".*") else name.rpartition(".")[2]: name for name in columns}
+        read = {**named_columns, **hidden}
+        try:
+            decoded = schema_of(read)
+        except ConfigError as error:
+            raise ConfigError(f"where {text!r}: {error}") from None
     # Spark's own source has headers that may be null, and so may all be where bad values are.
     spark = StructType(
         [
@@ -59,8 +79,25 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     except TypeError:
         # Before Spark 4.2.
         arrow = to_arrow_schema(spark)
-    scan = Scan(topics, config, given, columns, pickle.dumps((key, value)), rows.permissive, arrow)
-    return pickle.dumps(scan), spark
+    if condition is not None:
+        try:
+            matching(condition, empty(arrow))
+        except ConfigError as error:
+            raise ConfigError(f"where {text!r}: {error}") from None
+    scan = Scan(
+        topics, config, given, read, pickle.dumps((key, value)), rows.permissive, arrow, shown, condition
+    )
+    return pickle.dumps(scan), StructType(spark.fields[:shown])
+
+
+def _hidden(condition: Condition, schema: pa.Schema) -> dict[str, str]:
+    """Return what a condition reads of records that is not among the columns: fields of keys and values only."""
+    shown = pa.struct(list(schema))
+    names = {".".join(path): path for path in paths(condition) if field_path(shown, path) is None}
+    for name, path in names.items():
+        if path[0] not in (*COLUMNS, "headers"):
+            raise ConfigError(f"where: {name} is neither a column nor a field such as value.id")
+    return {name: name for name in names}
 
 
 def _rows(given: Given) -> RowsOptions:

@@ -13,10 +13,13 @@ import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kcodec.kafka.condition import Condition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
+from kcodec.kafka.narrow import narrowed
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
+from kcodec.kafka.where import matching
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import STREAM, Bound, Given
 
@@ -39,17 +42,27 @@ class Scan:
     #: Settings of Kafka's client.
     config: Mapping[str, Any] = field(repr=False)
     given: Given
-    columns: tuple[str, ...]
+    #: As `kcodec.kafka.read` takes them: those that Spark gets, and then those that only the condition reads.
+    columns: Any
     #: What decodes keys and values, pickled: only tasks need it, not the process that finds the offsets of a stream.
     payloads: bytes = field(repr=False)
     is_permissive: bool
-    #: As Spark takes the columns.
+    #: Of all columns, as Spark takes them.
     schema: pa.Schema
+    #: How many of them Spark gets.
+    shown: int
+    #: What holds for the rows that Spark gets; None for all.
+    condition: Condition | None = None
 
     @property
     def settings(self) -> Settings:
         """The settings of Kafka's client, checked."""
         return Settings.of(self.config)
+
+    @property
+    def takes_filters(self) -> bool:
+        """Whether filters of the query are taken in."""
+        return self.given.flag("pushFilters", False)
 
     def ranges(self) -> list[Range]:
         """Find the offsets of a batch, split as is asked for."""
@@ -65,8 +78,23 @@ class Scan:
             _check_order(start, end, partitions)
             if cluster.settings.reset != "error":
                 end = _reached(cluster, partitions, start, end)
-            found = self.found(cluster, partitions, start, end)
+            found = self.narrowed(cluster, self.found(cluster, partitions, start, end))
         return self.split(found)
+
+    def narrowed(self, cluster: Cluster, ranges: list[Range]) -> list[Range]:
+        """Return what of ranges has all records that the condition holds for."""
+        if self.condition is None:
+            return ranges
+        # A field of a value may have the name of another column.
+        own = set(self.columns.values() if isinstance(self.columns, dict) else self.columns)
+        return narrowed(
+            cluster,
+            ranges,
+            self.condition,
+            own & {"topic", "partition", "offset", "timestamp"},
+            cluster.settings.isolation,
+            in_order=self.given.flag("timestampsInOrder", False),
+        )
 
     def split(self, ranges: Sequence[Range]) -> list[Range]:
         """Split ranges as is asked for; empty ones are left out."""
@@ -117,13 +145,17 @@ class Scan:
             config=self.config,
             key=key,
             value=value,
-            columns=list(self.columns),
+            columns=self.columns,
             errors="report" if self.is_permissive else "raise",
         )
         reader, report = found if self.is_permissive else (found, ReadReport())
         for batch in reader:
             _log(report)
-            yield _as_spark(batch, self.schema)
+            rows = _as_spark(batch, self.schema)
+            if self.condition is not None:
+                rows = matching(self.condition, rows).select(range(self.shown))
+            if len(rows):
+                yield rows
         _log(report)
 
 

@@ -68,6 +68,13 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         def partitions(self) -> list[InputPartition]:
             return [InputPartition(tuple(each)) for each in module("scan").load(self.scan).ranges()]
 
+    class FilteringReader(KafkaReader):
+        """Takes filters of the query: a class of its own, as Spark refuses one that could, where it is not set to."""
+
+        def pushFilters(self, filters: Any) -> Any:
+            self.scan, left = module("pushed").push(self.scan, filters)
+            return left
+
     class KafkaStreamReader(Reads, *streams):  # type: ignore[misc]
         """Finds the offsets of each micro-batch, in the one process that a stream has for it."""
 
@@ -144,7 +151,11 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
             return self.scan
 
         def reader(self, schema: Any) -> KafkaReader:
-            return KafkaReader(self.planned())
+            if not module("scan").load(self.planned()).takes_filters:
+                return KafkaReader(self.planned())
+            if not hasattr(DataSourceReader, "pushFilters"):
+                raise ValueError("pushFilters needs Spark 4.1: the option where has conditions before")
+            return FilteringReader(self.planned())
 
         def streamReader(self, schema: Any) -> KafkaStreamReader:
             return KafkaStreamReader(self.planned())

@@ -110,7 +110,8 @@ class Stream:
             self._first = []
         for place in sorted(set(before) - set(after)):
             self._lose(f"{place} is gone, which was read up to offset {before[place]}")
-        return self._scan.split(self._ranges(before, after, is_final=True))
+        ranges = self._scan.narrowed(self._cluster, self._ranges(before, after, is_final=True))
+        return self._scan.split(ranges)
 
     def _ranges(self, before: Positions, after: Positions, is_final: bool = False) -> list[Range]:
         """Return what lies between positions; partitions that are new start at their first offset."""

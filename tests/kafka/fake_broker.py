@@ -99,6 +99,13 @@ class FakeCluster:
     def records(self, place):
         return read_batches(b"".join(data for _, _, data in self.logs[place]))
 
+    def offset_at(self, place, time):
+        """Return the offset of the first record of a time or later; -1 if there is none."""
+        records = self.records(place)
+        times = records["timestamp"].cast(pa.int64()).to_pylist()
+        offsets = records["offset"].to_pylist()
+        return next((offset for offset, each in zip(offsets, times, strict=True) if each >= time), -1)
+
     def __enter__(self):
         for broker in self.brokers:
             broker.start()
@@ -239,9 +246,11 @@ class FakeBroker:
             partitions = []
             for each in topic["partitions"]:
                 place = topic["name"], each["partitionIndex"]
-                offset = {-1: self.cluster.end(place), -2: self.cluster.starts.get(place, 0)}.get(
-                    each["timestamp"], -1
-                )
+                time = each["timestamp"]
+                if time >= 0:
+                    offset = self.cluster.offset_at(place, time)
+                else:
+                    offset = self.cluster.end(place) if time == -1 else self.cluster.starts.get(place, 0)
                 partitions.append(
                     {
                         "partitionIndex": place[1],
