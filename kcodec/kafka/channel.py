@@ -1,45 +1,31 @@
 """A connection to one broker: sockets, TLS, authentication, requests and their responses in order.
 
-::
-
-    int32 size | int16 api key | int16 version | int32 correlation id | int16 length, client id | request
-    int32 size | int32 correlation id | response
-
-In versions with compact forms there are tags, of which none is known, behind the client id and behind the second
-correlation id.
-
 The content of a response is received into one buffer of Arrow's memory pool, from which record batches are read without
 a copy. (A client library would copy it several times: see `docs/kafka.md`.)
 """
 
-import itertools
+import functools
 import os
 import socket
 import ssl
-import struct
 import sys
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, cast
 
 import pyarrow as pa
 
-from kcodec._kept import Kept
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
-from kcodec.kafka.fetch_response import skip_tags
 from kcodec.kafka.messages import definitions
 from kcodec.kafka.sasl import Steps, exchange
 from kcodec.kafka.settings import Settings
-from kcodec.protocol.message.codec import MessageCodec
+from kcodec.protocol.connection import Connection, OpenedResponse
+from kcodec.protocol.spec.model import API_VERSIONS
 
-__all__ = ["Channel", "Sent"]
+__all__ = ["Channel"]
 
-_API_VERSIONS = 18
-_HEADER = struct.Struct(">hhih")
-_RESPONSE = struct.Struct(">ii")
 #: Parts that are sent by one call.
 _MOST_PARTS = 64
 #: Bytes of a part that are sooner copied than sent as a part of its own.
@@ -54,18 +40,11 @@ _ANY = 0x7FFF
 #: Seconds in which a broker that is well answers.
 _LEAST = 1.0
 
-#: Codecs of all channels: there is one for each message and version.
-_CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
 
-
-class Sent:
-    """A request that has no response yet."""
-
-    def __init__(self, number: int, name: str, version: int, is_flexible: bool) -> None:
-        self.number = number
-        self.name = name
-        self.version = version
-        self.is_flexible = is_flexible
+@functools.cache
+def _first_connection() -> Connection:
+    """Return the connection of which each channel has another: its codecs are those of all channels."""
+    return Connection(definitions())
 
 
 class Channel:
@@ -83,8 +62,7 @@ class Channel:
         self.throttled_until = 0.0
         self._settings = settings
         self._process = os.getpid()
-        self._waiting: deque[Sent] = deque()
-        self._numbers = itertools.cycle(range(1 << 31))
+        self._connection = _first_connection().another()
         self._versions: dict[int, tuple[int, int]] = {}
         self._timeout = settings.request_timeout_ms / 1000
         self._max_size = max(settings.receive_bytes, settings.fetch_bytes + 512)
@@ -110,7 +88,7 @@ class Channel:
     @property
     def in_flight(self) -> int:
         """Requests without a response."""
-        return len(self._waiting)
+        return len(self._connection.in_flight)
 
     @property
     def is_expired(self) -> bool:
@@ -170,7 +148,7 @@ class Channel:
         """Return the highest version of a request that both sides know, up to `most`."""
         spec = definitions()[name]
         assert spec.api_key is not None
-        if spec.api_key == _API_VERSIONS:
+        if spec.api_key == API_VERSIONS:
             return 0
         low, high = self._versions.get(spec.api_key, (0, -1))
         valid = spec.valid_versions
@@ -185,24 +163,18 @@ class Channel:
         name: str,
         body: dict[str, Any] | None = None,
         *parts: Any,
-        answered: bool = True,
+        is_answered: bool = True,
         most: int = _ANY,
-    ) -> Sent:
+    ) -> None:
         """Send a request, of a version up to `most`: its fields, or its content in parts."""
         version = self.version(name, most)
-        spec = definitions()[name]
-        sent = Sent(next(self._numbers), name, version, version in spec.flexible_versions)
-        client = self._settings.client_id.encode()
-        start = _HEADER.pack(spec.api_key, version, sent.number, len(client)) + client
-        if sent.is_flexible:
-            start += b"\0"
         if body is not None:
-            start += _codec(name, version).encode_one(body)
-        size = len(start) + sum(map(len, parts))
-        if answered:
-            self._waiting.append(sent)
-        self._send_all([size.to_bytes(4, "big") + start, *parts])
-        return sent
+            parts = (self._connection.codec(name, version).encode_one(body),)
+        size = sum(map(len, parts))
+        start = self._connection.open_request(
+            name, version, size, client_id=self._settings.client_id, is_answered=is_answered
+        )
+        self._send_all([start, *parts])
 
     def _send_all(self, parts: list[Any]) -> None:
         deadline = time.monotonic() + self._timeout
@@ -223,32 +195,31 @@ class Channel:
             self.close()
             raise self._failed("cannot send", error) from None
 
-    def receive(self, timeout: float | None = None) -> tuple[Sent, pa.Buffer]:
-        """Receive the response to the oldest request: its content behind the header."""
-        sent = self._waiting.popleft()
+    def receive(self, timeout: float | None = None) -> tuple[OpenedResponse, pa.Buffer]:
+        """Receive the response to the oldest request: what it is, and its content behind the header."""
+        number, (name, _) = next(iter(self._connection.in_flight.items()))
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
-        size, number = _RESPONSE.unpack(self._read(8, deadline))
-        size -= 4
-        if not 0 <= size <= self._max_size:
+        head = self._read(8, deadline).to_pybytes()
+        size = int.from_bytes(head[:4], "big", signed=True)
+        if not 4 <= size <= self._max_size + 4:
             self.close()
-            raise KafkaError(
-                f"{self._place}: a response of {size + 4} bytes is beyond receive.message.max.bytes"
-            )
-        if number != sent.number:
+            raise KafkaError(f"{self._place}: a response of {size} bytes is beyond receive.message.max.bytes")
+        if int.from_bytes(head[4:], "big", signed=True) != number:
             self.close()
             raise KafkaError(f"{self._place}: the response to another request")
-        content = self._read(size, deadline)
-        if sent.is_flexible:
-            try:
-                content = skip_tags(content)
-            except DecodeError as error:
-                raise self._garbled(sent, error) from error
-        return sent, content
+        content = self._read(size, deadline, head[4:])
+        try:
+            opened = self._connection.open_response(content)
+        except DecodeError as error:
+            raise self._garbled(name.removesuffix("Request") + "Response", error) from error
+        return opened, content.slice(opened.start)
 
-    def _read(self, size: int, deadline: float) -> pa.Buffer:
+    def _read(self, size: int, deadline: float, start: bytes = b"") -> pa.Buffer:
+        """Receive so many bytes, the first of which may be there already."""
         # Resizable buffers come from the memory pool, whose pages are used again.
         buffer = pa.allocate_buffer(size)
-        view, at = memoryview(buffer).cast("B"), 0
+        view, at = memoryview(buffer).cast("B"), len(start)
+        view[:at] = start
         try:
             while at < size:
                 self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -272,28 +243,30 @@ class Channel:
     def request_columns(self, name: str, body: dict[str, Any], end: float = _NEVER) -> pa.StructArray:
         """Send a request as `request` does; its response is a column of one row, without an object for each item."""
         self.send(name, body)
-        sent, content = self.receive(_seconds(self._timeout, end))
+        opened, content = self.receive(_seconds(self._timeout, end))
+        codec = self._connection.codec(opened.spec.name, opened.version)
         try:
-            found = _codec(_response(sent), sent.version).decode([content.to_pybytes()])
+            found = codec.decode([content.to_pybytes()])
         except DecodeError as error:
-            raise self._garbled(sent, error) from error
+            raise self._garbled(opened.spec.name, error) from error
         self.throttle(found.field("throttleTimeMs")[0].as_py())
         return found
 
-    def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
+    def decode(self, opened: OpenedResponse, content: pa.Buffer) -> dict[str, Any]:
         """Read the fields of a response."""
+        codec = self._connection.codec(opened.spec.name, opened.version)
         try:
-            found = _codec(_response(sent), sent.version).decode_one(content.to_pybytes())
+            found = codec.decode_one(content.to_pybytes())
         except DecodeError as error:
-            raise self._garbled(sent, error) from error
+            raise self._garbled(opened.spec.name, error) from error
         if "throttleTimeMs" in found:
             self.throttle(found["throttleTimeMs"])
         return found
 
-    def _garbled(self, sent: Sent, error: DecodeError) -> KafkaError:
+    def _garbled(self, name: str, error: DecodeError) -> KafkaError:
         """Close the connection, and return the error of a response that cannot be read."""
         self.close()
-        return KafkaError(f"{self._place}: {_response(sent)}: {error}")
+        return KafkaError(f"{self._place}: {name}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
         """Keep that the broker does not want to be asked again for some time."""
@@ -331,10 +304,6 @@ class Channel:
         return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}", None, name)
 
 
-def _response(sent: Sent) -> str:
-    return sent.name.removesuffix("Request") + "Response"
-
-
 def _seconds(most: float, end: float) -> float:
     """Return the seconds up to a time, so many at most, but enough for a broker that answers."""
     return min(most, max(end - time.monotonic(), _LEAST))
@@ -353,7 +322,3 @@ def _joined(parts: Iterable[Any]) -> Iterator[Any]:
         yield part
     if small:
         yield small
-
-
-def _codec(name: str, version: int) -> MessageCodec:
-    return _CODECS.get((name, version), lambda: MessageCodec(definitions()[name], version))

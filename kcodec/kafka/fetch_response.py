@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.errors import CODES, DecodeError
+from kcodec.protocol.message.headers import skip_tags
 from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["FLEXIBLE", "WITH_IDS", "Fetched", "read_fetch_response", "skip_tags"]
+__all__ = ["FLEXIBLE", "WITH_IDS", "Fetched", "read_fetch_response"]
 
 #: The first versions of fetches with compact forms, and with ids of topics in the place of their names.
 FLEXIBLE, WITH_IDS = 12, 13
@@ -54,7 +55,7 @@ class Fetched(NamedTuple):
     records: pa.Buffer
 
 
-class _Reader:
+class _Response:
     def __init__(self, buffer: pa.Buffer, is_flexible: bool) -> None:
         self.buffer = buffer
         self.view = memoryview(buffer).cast("B")
@@ -118,18 +119,8 @@ class _Reader:
 
     def tags(self) -> None:
         """Pass over tags, where there may be some; none is known."""
-        if not self.is_flexible:
-            return
-        last = -1
-        count = self.uvarint()
-        if 2 * count > len(self.view) - self.at:
-            raise self.error("truncated")
-        for _ in range(count):
-            tag = self.uvarint()
-            if tag <= last:
-                raise self.error("tag_order")
-            last = tag
-            self.take(self.uvarint())
+        if self.is_flexible:
+            self.at = skip_tags(self.view, self.at)
 
     def slice(self) -> pa.Buffer:
         size = self.length(_INT32, nullable=True)
@@ -138,17 +129,6 @@ class _Reader:
 
     def error(self, code: str) -> DecodeError:
         return DecodeError(0, self.at, "", code, CODES[code])
-
-
-def skip_tags(buffer: pa.Buffer) -> pa.Buffer:
-    r"""Return what stands behind the tags with which the header of a response ends; raise `DecodeError` if it is none.
-
-    >>> skip_tags(pa.py_buffer(bytes.fromhex("01000161ff"))).to_pybytes()
-    b'\xff'
-    """
-    reader = _Reader(buffer, True)
-    reader.tags()
-    return buffer.slice(reader.at)
 
 
 def _name(topic_id: bytes, names: Mapping[bytes, str]) -> str:
@@ -169,7 +149,7 @@ def read_fetch_response(
         If it is none.
     """
     is_flexible, has_ids = version >= FLEXIBLE, version >= WITH_IDS
-    reader = _Reader(buffer, is_flexible)
+    reader = _Response(buffer, is_flexible)
     (throttle,) = reader.unpack(_INT32)
     error = 0
     if version >= 7:

@@ -395,8 +395,8 @@ class _Broker:
         # Without the id of one of them, all are asked for by name: then only metadata tell of another topic.
         with_ids = all(each.topic_id is not None for each in cursors)
         channel.send("FetchRequest", body, most=WITH_IDS if with_ids else WITH_IDS - 1)
-        sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
-        found = self._read(channel, content, sent.version, cursors)
+        opened, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
+        found = self._read(channel, content, opened.version, cursors)
         by_place = {each.place: each for each in cursors}
         answers = [(by_place.pop(TopicPartition(each.topic, each.partition), None), each) for each in found]
         for cursor, each in answers:

@@ -488,7 +488,9 @@ class _Sender:
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(min(pause, settings.timeout_ms / 1000))
-            self.channel.send("ProduceRequest", None, *_request(producer, found), answered=settings.acks != 0)
+            self.channel.send(
+                "ProduceRequest", None, *_request(producer, found), is_answered=settings.acks != 0
+            )
         except KafkaError as error:
             self._lost(error, found)
             return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcodec.protocol.batch.read import read_batches, stream_batches
     from kcodec.protocol.batch.segment import read_segment, stream_segment
     from kcodec.protocol.batch.write import write_batches
-    from kcodec.protocol.connection import Connection, Exchange, join_messages, split_messages
+    from kcodec.protocol.connection import Connection, Exchange, OpenedResponse, join_messages, split_messages
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.protocol.spec.definitions import Definitions, load
     from kcodec.protocol.spec.evolution import Violation, check_evolution
@@ -31,6 +31,7 @@ __all__ = [
     "FieldType",
     "MessageCodec",
     "MessageSpec",
+    "OpenedResponse",
     "SpecError",
     "StructSpec",
     "TopicCodec",
@@ -60,6 +61,7 @@ __getattr__, __dir__ = lazy_names(
         "FieldType": ".spec.model",
         "MessageCodec": ".message.codec",
         "MessageSpec": ".spec.message",
+        "OpenedResponse": ".connection",
         "SpecError": ".spec.json",
         "StructSpec": ".spec.model",
         "TopicCodec": ".topics.codec",

@@ -12,6 +12,7 @@
 A response says neither its api nor its version: both are those of the request with its correlation id.
 """
 
+import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -19,17 +20,21 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol.message.codec import MessageCodec
+from kcodec.protocol.message.headers import skip_tags
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import API_VERSIONS
 
-__all__ = ["MAX_SIZE", "Connection", "Exchange", "join_messages", "split_messages"]
+__all__ = ["MAX_SIZE", "Connection", "Exchange", "OpenedResponse", "join_messages", "split_messages"]
 
 #: Bytes that a message may have with its header: Kafka's default for ``socket.request.max.bytes``.
 MAX_SIZE = 104_857_600
 
-#: Codecs that a connection keeps: one for each message and version.
-_KEPT = 64
+#: Codecs that connections keep: one for each message and version.
+_KEPT = 128
+
+#: The header of a request up to its client id.
+_REQUEST = struct.Struct(">hhi")
 
 _PRODUCE = 0
 _UNSUPPORTED_VERSION = 35
@@ -131,6 +136,28 @@ class Exchange(NamedTuple):
     body: dict[str, Any]
 
 
+class OpenedResponse(NamedTuple):
+    """A response of which only the header was read.
+
+    Attributes
+    ----------
+    spec : MessageSpec
+        What it is.
+    version : int
+        At which version.
+    start : int
+        Byte at which its message begins.
+
+    Examples
+    --------
+    See `Connection.open_response`.
+    """
+
+    spec: MessageSpec
+    version: int
+    start: int
+
+
 class Connection:
     """One connection: writes and reads messages, and knows which requests have no response yet.
 
@@ -162,14 +189,20 @@ class Connection:
     def __init__(self, definitions: Definitions, *, compat: str | None = None) -> None:
         self.definitions = definitions
         self._compat = compat
-        self._codecs: Kept[tuple[str, int], MessageCodec] = Kept(_KEPT)
+        self._codecs: Kept[tuple[str, int, str | None], MessageCodec] = Kept(_KEPT)
         self._waiting: dict[int, tuple[MessageSpec, int]] = {}
         self._next = 0
         self._lock = fork_safe_lock()
 
+    def another(self) -> "Connection":
+        """Return a connection with the same definitions, on which nothing was sent; codecs are made once for both."""
+        made = Connection(self.definitions, compat=self._compat)
+        made._codecs = self._codecs
+        return made
+
     @property
     def in_flight(self) -> dict[int, tuple[str, int]]:
-        """The requests without a response: correlation id -> name and version."""
+        """The requests without a response, the oldest first: correlation id -> name and version."""
         with self._lock:
             return {number: (spec.name, version) for number, (spec, version) in self._waiting.items()}
 
@@ -208,18 +241,80 @@ class Connection:
         """
         spec = self._spec(name, "request")
         with self._lock:
-            if correlation_id is None:
-                correlation_id = self._next
+            number = self._next if correlation_id is None else correlation_id
             header = {
                 "requestApiKey": spec.api_key,
                 "requestApiVersion": version,
-                "correlationId": correlation_id,
+                "correlationId": number,
                 "clientId": client_id,
             }
-            message = self._codec(spec, version).encode_one({"header": header, "body": body})
-            self._wait(correlation_id, spec, version, body)
-            self._next = correlation_id + 1 if correlation_id < 0x7FFFFFFF else 0
+            message = self._framed(spec, version).encode_one({"header": header, "body": body})
+            self._sent(number, spec, version, body)
         return join_messages([message])
+
+    def open_request(
+        self,
+        name: str,
+        version: int,
+        size: int,
+        *,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+        is_answered: bool = True,
+    ) -> bytes:
+        r"""Write the size and header of a request, and wait for its response; the caller writes the message itself.
+
+        That is for messages that are not to be copied, such as a ProduceRequest with its record batches. What
+        `MessageCodec` writes of the request may stand behind as well.
+
+        Parameters
+        ----------
+        name : str
+            Of the message, such as ``"ProduceRequest"``.
+        version : int
+            Of the request.
+        size : int
+            Bytes of the message.
+        correlation_id : int, optional
+            By default the next one.
+        client_id : str, optional
+            Who asks.
+        is_answered : bool
+            Whether there is a response: not to a ProduceRequest with ``acks`` 0.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such request or version, a request with this correlation id has no response yet, or the
+            client id has more than 32767 bytes.
+
+        Examples
+        --------
+        >>> from kcodec.protocol import load
+        >>> text = '{"type": "request", "name": "PingRequest", "apiKey": 70, "validVersions": "0", '
+        >>> connection = Connection(load(text + '"flexibleVersions": "none", "fields": []}'))
+        >>> connection.open_request("PingRequest", 0, 2, client_id="me") + b"ab"
+        b'\x00\x00\x00\x0e\x00F\x00\x00\x00\x00\x00\x00\x00\x02meab'
+        >>> connection.in_flight
+        {0: ('PingRequest', 0)}
+        """
+        spec = self._spec(name, "request")
+        if version not in spec.valid_versions:
+            raise ConfigError(f"version {version} of {name} is not one of {spec.valid_versions}")
+        client = None if client_id is None else client_id.encode()
+        if client is not None and len(client) > 0x7FFF:
+            raise ConfigError(f"a client id of {len(client)} bytes is longer than 32767")
+        with self._lock:
+            number = self._next if correlation_id is None else correlation_id
+            self._sent(number, spec, version, {"acks": int(is_answered)})
+        # By hand: a codec takes longer for a header than a broker for a small request.
+        header = _REQUEST.pack(spec.api_key, version, number)
+        header_version = spec.header_version(version)
+        if header_version >= 1:
+            header += b"\xff\xff" if client is None else len(client).to_bytes(2, "big") + client
+        if header_version >= 2:
+            header += b"\0"
+        return (len(header) + size).to_bytes(4, "big") + header
 
     def read_request(self, data: Any) -> Exchange:
         """Read a request, without its size, and wait for its response.
@@ -244,7 +339,7 @@ class Connection:
         if version not in spec.valid_versions:
             reason = f"version {version} of {spec.name} is not one of {spec.valid_versions}"
             raise DecodeError(0, 2, "header.requestApiVersion", "unsupported_version", reason)
-        message = self._codec(spec, version).decode_one(data)
+        message = self._framed(spec, version).decode_one(data)
         with self._lock:
             self._wait(message["header"]["correlationId"], spec, version, message["body"])
         return Exchange(spec, version, message["header"], message["body"])
@@ -265,7 +360,7 @@ class Connection:
             raise ConfigError(f"no request of correlation id {correlation_id} waits for a response")
         spec = self._answer(request)
         header = {"correlationId": correlation_id}
-        message = self._codec(spec, version).encode_one({"header": header, "body": body})
+        message = self._framed(spec, version).encode_one({"header": header, "body": body})
         with self._lock:
             self._waiting.pop(correlation_id, None)
         return join_messages([message])
@@ -284,6 +379,55 @@ class Connection:
         UNSUPPORTED_VERSION (KIP-511).
         """
         data = bytes(data)
+        number, spec, version = self._awaited(data)
+        message = self._framed(spec, version).decode_one(data)
+        with self._lock:
+            self._waiting.pop(number, None)
+        return Exchange(spec, version, message["header"], message["body"])
+
+    def open_response(self, data: Any) -> OpenedResponse:
+        """Find out which response this is and where its message begins; the caller reads the message itself.
+
+        That is for messages that are not to be copied, such as a FetchResponse with its record batches; `codec` reads
+        any other.
+
+        Raises
+        ------
+        DecodeError
+            As `read_response`, of the header alone.
+
+        Examples
+        --------
+        >>> from kcodec.protocol import load
+        >>> common = '"apiKey": 7, "name": "PingRe%s", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
+        >>> texts = ['{"type": "%s", ' % kind + common % kind[2:] for kind in ("request", "response")]
+        >>> connection = Connection(load(texts))
+        >>> sent = connection.write_request("PingRequest", 0, {})
+        >>> opened = connection.open_response(bytes(4) + b"what it says")
+        >>> opened.spec.name, opened.version, opened.start
+        ('PingResponse', 0, 4)
+        """
+        view = memoryview(data).cast("B")
+        number, spec, version = self._awaited(view)
+        start = skip_tags(view, 4) if spec.header_version(version) else 4
+        with self._lock:
+            self._waiting.pop(number, None)
+        return OpenedResponse(spec, version, start)
+
+    def codec(self, name: str, version: int) -> MessageCodec:
+        """Return the codec of a message without its header; it is made once.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such message or version.
+        """
+        if name not in self.definitions:
+            raise ConfigError(f"there is no message called {name!r}")
+        return self._codec(self.definitions[name], version)
+
+    def _awaited(self, data: bytes | memoryview) -> tuple[int, MessageSpec, int]:
+        """Return the correlation id of a response, what it is, and at which version."""
         if len(data) < 4:
             raise DecodeError(0, len(data), "header", "truncated", CODES["truncated"])
         number = int.from_bytes(data[:4], "big", signed=True)
@@ -296,10 +440,11 @@ class Connection:
         error = int.from_bytes(data[4:6], "big", signed=True)
         if spec.api_key == API_VERSIONS and error == _UNSUPPORTED_VERSION:
             version = 0
-        message = self._codec(spec, version).decode_one(data)
-        with self._lock:
-            self._waiting.pop(number, None)
-        return Exchange(spec, version, message["header"], message["body"])
+        return number, spec, version
+
+    def _sent(self, number: int, spec: MessageSpec, version: int, body: dict[str, Any]) -> None:
+        self._wait(number, spec, version, body)
+        self._next = number + 1 if number < 0x7FFFFFFF else 0
 
     def _wait(self, number: int, spec: MessageSpec, version: int, body: dict[str, Any]) -> None:
         if number in self._waiting:
@@ -320,7 +465,12 @@ class Connection:
         except ConfigError:
             raise ConfigError(f"the definitions have no response to {request.name}") from None
 
-    def _codec(self, spec: MessageSpec, version: int) -> MessageCodec:
+    def _framed(self, spec: MessageSpec, version: int) -> MessageCodec:
+        """Return the codec of a message with its header."""
+        return self._codec(spec, version, spec.type)
+
+    def _codec(self, spec: MessageSpec, version: int, header: str | None = None) -> MessageCodec:
         return self._codecs.get(
-            (spec.name, version), lambda: MessageCodec(spec, version, header=spec.type, compat=self._compat)
+            (spec.name, version, header),
+            lambda: MessageCodec(spec, version, header=header, compat=self._compat),
         )

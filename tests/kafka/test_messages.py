@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcodec.errors import DecodeError
+from kcodec.errors import ConfigError, DecodeError
+from kcodec.kafka import messages
 from kcodec.kafka.fetch_response import read_fetch_response
 from kcodec.kafka.messages import definitions
-from kcodec.protocol import MessageCodec
+from kcodec.protocol import MessageCodec, load
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "kafka_client_messages.jsonl.gz"
 
@@ -20,6 +21,29 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "kafka_client_messages.jsonl.g
 def vectors():
     with gzip.open(VECTORS, "rt") as lines:
         return [json.loads(line) for line in lines]
+
+
+def test_the_definitions_follow_all_rules_of_kafka():
+    checked = load(Path(messages.__file__).parent)
+    assert not checked.faults
+    assert dict(checked) == dict(definitions())
+    assert len(definitions()) == len(checked) > 20
+    for name, spec in definitions().items():
+        assert name in definitions()
+        assert definitions().of_type(spec.type, spec.api_key) == spec
+        other = definitions().response(spec.api_key)
+        assert other.name == name.replace("Request", "Response")
+        assert (other.valid_versions, other.flexible_versions) == (
+            spec.valid_versions,
+            spec.flexible_versions,
+        )
+
+
+def test_there_are_no_other_definitions():
+    assert "PingRequest" not in definitions()
+    assert definitions().get("PingRequest") is None
+    with pytest.raises(ConfigError, match="request with API key 99 is nothing"):
+        definitions().request(99)
 
 
 def test_every_message_in_every_version_is_that_of_kafka():

@@ -289,3 +289,87 @@ def test_requests_of_all_versions_as_columns(impl, ping):
     with pytest.raises(ConfigError, match="versions="):
         codec.encode(column)
     assert isinstance(column, pa.StructArray)
+
+
+def test_requests_whose_messages_others_write(impl, ping):
+    client, broker, plain = Connection(ping), Connection(ping), Connection(ping)
+    for version in (0, 1, 2):
+        for client_id in ("me", None, "\u00e9"):
+            body = {"text": "x" * version}
+            message = client.codec("PingRequest", version).encode_one(body)
+            sent = client.open_request("PingRequest", version, len(message), client_id=client_id) + message
+            assert sent == plain.write_request("PingRequest", version, body, client_id=client_id)
+            (frame,), used = split_messages(sent)
+            assert used == len(sent)
+            assert broker.read_request(frame).body == body
+    assert client.in_flight == plain.in_flight == broker.in_flight
+    for number, (_, version) in plain.in_flight.items():
+        (frame,), _ = split_messages(broker.write_response(number, {"length": number}))
+        opened = client.open_response(frame)
+        assert (opened.spec, opened.version) == (ping["PingResponse"], version)
+        codec = client.codec(opened.spec.name, version)
+        assert codec.decode_one(bytes(frame[opened.start :])) == {"length": number}
+    assert client.in_flight == {}
+    with pytest.raises(DecodeError, match=r"unresolvable.*correlation id 3"):
+        client.open_response(bytes([0, 0, 0, 3]))
+    with pytest.raises(DecodeError, match="truncated"):
+        client.open_response(bytes(3))
+
+
+def test_an_opened_request_without_a_client_id():
+    """The header of ControlledShutdownRequest, API key 7, has none in version 0."""
+    old = load([PING[0].replace("70", "7").replace('"0-2"', '"0"').replace('"1+"', '"none"')])
+    sent = Connection(old).open_request("PingRequest", 0, 3, client_id="me") + b"\0\1x"
+    assert sent == Connection(old).write_request("PingRequest", 0, {"text": "x"}, client_id="me")
+    assert len(sent) == 15
+
+
+def test_an_opened_request_may_have_no_response(ping):
+    client = Connection(ping)
+    client.open_request("ProduceRequest", 3, 2, is_answered=False)
+    assert client.in_flight == {}
+    client.open_request("ProduceRequest", 3, 2)
+    assert client.in_flight == {1: ("ProduceRequest", 3)}
+    client.open_request("PingRequest", 0, 2, correlation_id=7)
+    with pytest.raises(ConfigError, match="waits for its response already"):
+        client.open_request("PingRequest", 0, 2, correlation_id=7)
+    with pytest.raises(ConfigError, match="version 9 of PingRequest is not one of 0-2"):
+        client.open_request("PingRequest", 9, 2)
+    with pytest.raises(ConfigError, match="no request called 'PingResponse'"):
+        client.open_request("PingResponse", 0, 2)
+    with pytest.raises(ConfigError, match="32768 bytes is longer than 32767"):
+        client.open_request("PingRequest", 0, 2, client_id="x" * 32768)
+    with pytest.raises(ConfigError, match="no message called 'PongRequest'"):
+        client.codec("PongRequest", 0)
+
+
+@pytest.mark.parametrize(
+    ("tags", "code"),
+    [
+        ("", "truncated"),
+        ("01", "truncated"),
+        ("010002ff", "truncated"),
+        ("02000005ff", "truncated"),
+        ("0201000100", "tag_order"),
+        ("ffffffff7f", "varint_overflow"),
+        ("80808080808000", "varint_overlong"),
+    ],
+)
+def test_the_tags_of_a_header_are_checked(impl, ping, tags, code):
+    client = Connection(ping)
+    client.open_request("PingRequest", 1, 0)
+    start = bytes(4)
+    with pytest.raises(DecodeError) as caught:
+        client.open_response(start + bytes.fromhex(tags))
+    assert caught.value.code == code
+    assert len(client.in_flight) == 1
+    assert client.open_response(start + bytes.fromhex("020001ff0503abcdef") + b"rest").start == 13
+
+
+def test_another_connection_shares_codecs_and_nothing_else(ping):
+    first = Connection(ping, compat="kafka")
+    first.write_request("PingRequest", 1, {"text": "a"})
+    other = first.another()
+    assert other.in_flight == {}
+    assert other.codec("PingRequest", 1) is first.codec("PingRequest", 1)
+    assert other.write_request("PingRequest", 1, {"text": "a"})[8:12] == bytes(4)

@@ -2,9 +2,11 @@
 
 import functools
 
+from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.spec.message import MessageSpec
+from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["HEADER_TYPES", "header_spec"]
+__all__ = ["HEADER_TYPES", "header_spec", "skip_tags"]
 
 # The client id keeps its int16 length in flexible versions: a broker must be able to read the header of an
 # ApiVersionsRequest that is newer than itself.
@@ -31,3 +33,42 @@ def header_spec(kind: str, api_key: int | None = None, api_version: int | None =
         return MessageSpec.parse(_RESPONSE)
     defaults = ("" if value is None else value for value in (api_key, api_version))
     return MessageSpec.parse(_REQUEST % tuple(defaults))
+
+
+def skip_tags(data: memoryview, at: int) -> int:
+    r"""Return the byte behind the tags that stand at a byte, of which none is known; `DecodeError` if there are none.
+
+    ::
+
+        uvarint count | (uvarint tag | uvarint size | value)*
+
+    >>> skip_tags(memoryview(bytes.fromhex("01000161ff")), 0)
+    4
+    """
+
+    def uvarint() -> int:
+        nonlocal at
+        value, after, code = read_varint(data, at, 32)
+        if code:
+            raise _error(at, code)
+        at = after
+        return value
+
+    last = -1
+    count = uvarint()
+    if 2 * count > len(data) - at:
+        raise _error(at, "truncated")
+    for _ in range(count):
+        tag = uvarint()
+        if tag <= last:
+            raise _error(at, "tag_order")
+        last = tag
+        size = uvarint()
+        if size > len(data) - at:
+            raise _error(at, "truncated")
+        at += size
+    return at
+
+
+def _error(at: int, code: str) -> DecodeError:
+    return DecodeError(0, at, "", code, CODES[code])

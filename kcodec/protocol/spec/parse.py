@@ -33,6 +33,8 @@ __all__ = ["parse"]
 Spec = TypeVar("Spec", bound=MessageModel | StructSpec | FieldSpec)
 Message = TypeVar("Message", bound=MessageModel)
 
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
 
 def parse(text: str, file: str, make: type[Message]) -> Message:
     """Read a definition, without the rules that take the whole message; raise `SpecError` if it is wrong."""
@@ -64,20 +66,7 @@ def _some_versions(text: str | None, otherwise: Versions, path: str) -> Versions
 
 
 def _message(value: Any, file: str, make: type[Message]) -> Message:
-    readers = {
-        "name": read_text,
-        "validVersions": read_text,
-        "deprecatedVersions": read_text,
-        "fields": read_list(_field),
-        "apiKey": read_integer(16),
-        "type": read_choice("MessageSpecType", MESSAGE_TYPES),
-        "commonStructs": read_list(_struct),
-        "flexibleVersions": read_text,
-        "headerVersions": _header_texts,
-        "listeners": read_list(read_choice("RequestListenerType", LISTENERS)),
-        "latestVersionUnstable": read_boolean,
-    }
-    given, unknown = read_object(value, "MessageSpec", readers, "")
+    given, unknown = read_object(value, "MessageSpec", _OF_MESSAGE, "")
     struct = _make_struct(given, "validVersions", "")
     name, kind = struct.name, given.get("type")
     if kind is None:
@@ -233,13 +222,7 @@ def _header_versions(
 
 def _struct(value: Any, path: str) -> StructSpec:
     path = _step(path, value, "name")
-    readers = {
-        "name": read_text,
-        "versions": read_text,
-        "deprecatedVersions": read_text,
-        "fields": read_list(_field),
-    }
-    given, unknown = read_object(value, "StructSpec", readers, path)
+    given, unknown = read_object(value, "StructSpec", _OF_STRUCT, path)
     return _known(_make_struct(given, "versions", path), unknown, path)
 
 
@@ -284,23 +267,7 @@ def _make_struct(given: dict[str, Any], versions: str, path: str) -> StructSpec:
 
 def _field(value: Any, path: str) -> FieldSpec:
     path = _step(path, value, "name")
-    readers = {
-        "default": read_text,
-        "mapKey": read_boolean,
-        "flexibleVersions": read_text,
-        "taggedVersions": read_text,
-        "name": read_text,
-        "ignorable": read_boolean,
-        "fields": read_list(_field),
-        "type": read_text,
-        "versions": read_text,
-        "nullableVersions": read_text,
-        "entityType": read_choice("EntityType", tuple(ENTITY_TYPES)),
-        "about": read_text,
-        "tag": read_integer(32),
-        "zeroCopy": read_boolean,
-    }
-    given, unknown = read_object(value, "FieldSpec", readers, path)
+    given, unknown = read_object(value, "FieldSpec", _OF_FIELD, path)
     try:
         made = _make_field(given)
     except SpecError as error:
@@ -312,7 +279,7 @@ def _make_field(given: dict[str, Any]) -> FieldSpec:
     name = given.get("name")
     if name is None:
         raise SpecError("You must specify the name of the field.", "missing_name")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name):
+    if not _NAME.fullmatch(name):
         raise SpecError(f"Invalid field name {name}", "field_name")
     tagged = _some_versions(given.get("taggedVersions"), Versions.NONE, "")
     versions = _versions(given.get("versions"), None if tagged.empty else tagged, "")
@@ -409,3 +376,41 @@ def _check_tag(name: str, tag: int | None, tagged: Versions, versions: Versions,
             "subset of versions.",
             "tagged_versions_outside",
         )
+
+
+#: Members of what definitions are made of, and what reads each.
+_OF_FIELD = {
+    "default": read_text,
+    "mapKey": read_boolean,
+    "flexibleVersions": read_text,
+    "taggedVersions": read_text,
+    "name": read_text,
+    "ignorable": read_boolean,
+    "fields": read_list(_field),
+    "type": read_text,
+    "versions": read_text,
+    "nullableVersions": read_text,
+    "entityType": read_choice("EntityType", tuple(ENTITY_TYPES)),
+    "about": read_text,
+    "tag": read_integer(32),
+    "zeroCopy": read_boolean,
+}
+_OF_STRUCT = {
+    "name": read_text,
+    "versions": read_text,
+    "deprecatedVersions": read_text,
+    "fields": read_list(_field),
+}
+_OF_MESSAGE = {
+    "name": read_text,
+    "validVersions": read_text,
+    "deprecatedVersions": read_text,
+    "fields": read_list(_field),
+    "apiKey": read_integer(16),
+    "type": read_choice("MessageSpecType", MESSAGE_TYPES),
+    "commonStructs": read_list(_struct),
+    "flexibleVersions": read_text,
+    "headerVersions": _header_texts,
+    "listeners": read_list(read_choice("RequestListenerType", LISTENERS)),
+    "latestVersionUnstable": read_boolean,
+}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from kcodec.java.numbers import parse_java_integer
@@ -10,6 +11,9 @@ __all__ = ["MAX_VERSION", "Versions"]
 
 #: The highest version there can be: an open range ends here.
 MAX_VERSION = 32767
+
+#: Letters of the longest range without leading zeros: ``32766-32767``.
+_LONGEST = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,8 @@ class Versions:
         text = text.strip()
         if text == "none":
             return cls.NONE
-        if text.endswith("+"):
-            ends = parse_java_integer(text[:-1], 16), MAX_VERSION
-        else:
-            first, dash, second = text.partition("-")
-            lowest = parse_java_integer(first, 16)
-            ends = lowest, parse_java_integer(second, 16) if dash else lowest
-        if min(ends) < 0:
-            raise ValueError(f"Invalid version range {ends[0]} to {ends[1]}")
-        return cls(*ends)
+        # Definitions say the same few ranges over and over; a long one, with leading zeros, is not kept.
+        return _range(text) if len(text) <= _LONGEST else _range.__wrapped__(text)
 
     @property
     def empty(self) -> bool:
@@ -90,3 +87,16 @@ class Versions:
 
 
 Versions.NONE = Versions(0, -1)
+
+
+@lru_cache(256)
+def _range(text: str) -> Versions:
+    if text.endswith("+"):
+        ends = parse_java_integer(text[:-1], 16), MAX_VERSION
+    else:
+        first, dash, second = text.partition("-")
+        lowest = parse_java_integer(first, 16)
+        ends = lowest, parse_java_integer(second, 16) if dash else lowest
+    if min(ends) < 0:
+        raise ValueError(f"Invalid version range {ends[0]} to {ends[1]}")
+    return Versions(*ends)
