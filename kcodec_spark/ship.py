@@ -230,7 +230,7 @@ def check_server(
     Examples
     --------
     >>> print(check_server(spark))                                                      # doctest: +SKIP
-    python 3.11.2, pyarrow 26.0.1, kcodec 0.2.0: ready
+    python 3.11.2, pyarrow 26.0.1, kcodec 0.3.0: ready
     """
     from pyspark.errors import PySparkException
 
