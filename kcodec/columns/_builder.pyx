@@ -156,7 +156,7 @@ cdef class Builder:
     cdef int grow(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
     ) except -1:
-        """Make room for a block and, by what the rows so far took, for those that follow.
+        """Make room for a block and, estimated by what the rows so far took, for the following rows.
 
         `ahead` are the bytes of all payloads from `row` on.
         """
@@ -264,7 +264,7 @@ cdef class Builder:
         return 0
 
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil:
-        """Check the text of a block; return the first column that is not all UTF-8, or -1."""
+        """Check the text of a block; return the first column that is not UTF-8 throughout, or -1."""
         cdef int32_t at
         for at in range(self.count):
             if not self.valid_text(at, first_row, row):
@@ -272,7 +272,7 @@ cdef class Builder:
         return -1
 
     cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil:
-        """Return whether what some rows have of a column is UTF-8, if it has to be."""
+        """Return whether the values of some rows in a column are UTF-8; True for columns that need not be."""
         cdef Column *column = &self.columns[at]
         cdef int64_t first
         cdef int64_t count
@@ -352,7 +352,7 @@ cdef class Builder:
 
 
 cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:
-    """Pack the byte map of values `first` (a multiple of 8) to `length`; those of a last, partial byte stay in it."""
+    """Pack the byte map of values `first` (a multiple of 8) to `length`; a last, partial group stays unpacked, too."""
     cdef int64_t at
     cdef int64_t whole = (length & ~<int64_t>7) - first
     cdef int64_t tail = length & 7

@@ -114,7 +114,7 @@ class Channel:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the broker will soon want to know again who asks."""
+        """Whether the broker will soon want the client to authenticate again."""
         return time.monotonic() > self._expires
 
     def _connect(self, context: ssl.SSLContext | None, end: float) -> socket.socket:
@@ -157,7 +157,7 @@ class Channel:
             self._expires = time.monotonic() + 0.85 * lifetime / 1000
 
     def _step(self, steps: Steps, answer: bytes | None) -> bytes | None:
-        """Return what a mechanism sends next, None behind its end; its errors name the broker."""
+        """Return what a mechanism sends next, None at its end; its errors name the broker."""
         try:
             # What is sent in first is None.
             return steps.send(cast(bytes, answer))
@@ -296,7 +296,7 @@ class Channel:
         return KafkaError(f"{self._place}: {_response(sent)}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
-        """Keep that the broker does not want to be asked again for some time."""
+        """Remember that the broker asked not to be called for some time."""
         if milliseconds > 0:
             self.throttled_until = time.monotonic() + milliseconds / 1000
 
@@ -336,7 +336,7 @@ def _response(sent: Sent) -> str:
 
 
 def _seconds(most: float, end: float) -> float:
-    """Return the seconds up to a time, so many at most, but enough for a broker that answers."""
+    """Return the seconds left until a time: at most so many, and at least enough for a broker that answers."""
     return min(most, max(end - time.monotonic(), _LEAST))
 
 

@@ -87,7 +87,7 @@ class _Reader:
         return length
 
     def count(self, least: int, most: int, nullable: bool = False) -> int:
-        """Read the count of an array whose items have so many bytes at least, and which has so many items at most."""
+        """Read the count of an array; its items take at least so many bytes, and there may be at most so many."""
         count = self.length(_INT32, nullable)
         if count * least > len(self.view) - self.at or count > most:
             raise self.error("block_count")
@@ -117,7 +117,7 @@ class _Reader:
         return np.stack([found["producer"], found["first"]], axis=1).astype(np.int64)
 
     def tags(self) -> None:
-        """Pass over tags, where there may be some; none is known."""
+        """Skip tags, in versions that have them; none of them is known."""
         if not self.is_flexible:
             return
         last = -1
@@ -141,7 +141,7 @@ class _Reader:
 
 
 def skip_tags(buffer: pa.Buffer) -> pa.Buffer:
-    r"""Return what stands behind the tags with which the header of a response ends; raise `DecodeError` if it is none.
+    r"""Return what follows the tags at the end of a response's header; raise `DecodeError` if they are not tags.
 
     >>> skip_tags(pa.py_buffer(bytes.fromhex("01000161ff"))).to_pybytes()
     b'\xff'

@@ -132,7 +132,7 @@ class Producer:
             raise self._explained(error) from None
 
     def _explained(self, error: KafkaError) -> KafkaError:
-        """Return an error that says how a producer comes to lose its transaction, if that is what it tells."""
+        """Return an error that also says how a producer can lose its transaction, if it is such an error."""
         if self.transactional_id is None or error.code not in _FENCED:
             return error
         text = f"the transaction took longer than transaction.timeout.ms ({self.settings.transaction_timeout_ms})"
@@ -244,7 +244,7 @@ class Producer:
         self._join(5)
 
     def settle(self) -> None:
-        """Send nothing more, and wait until brokers have answered what is under way."""
+        """Send nothing more, and wait for the answers to what is under way."""
         self.stop()
         self._join(self.settings.request_timeout_ms / 1000)
 
@@ -256,7 +256,7 @@ class Producer:
             sender.thread.join(max(end - time.monotonic(), 0))
 
     def stop(self) -> None:
-        """Have all threads end when brokers have answered what is under way."""
+        """Let all threads end once what is under way has been answered."""
         with self.lock:
             self.stopped = True
             self._room.notify_all()
@@ -264,7 +264,7 @@ class Producer:
                 sender.work.notify_all()
 
     def _wait(self, most: int) -> None:
-        """Wait until no more bytes than these wait, or none of them is sent any more; raise what ended the producer."""
+        """Wait until at most so many bytes wait, or none of them will be sent; raise what ended the producer."""
         self._most = most
         while self._waiting_bytes > most and not self.stopped:
             self._room.wait(1)
@@ -288,7 +288,7 @@ class Producer:
         sender.work.notify()
 
     def moved(self, log: _Log) -> None:
-        """Hand a partition to another thread if its leader is another."""
+        """Hand a partition to another thread if its leader has changed."""
         sender = log.sender
         assert sender is not None
         if self.cluster.leader(log.place).broker != sender.number:
@@ -338,7 +338,7 @@ class Producer:
         self._restore(log)
 
     def next_of(self, log: _Log) -> Batch:
-        """Return the next batch that waits, split if its topic has found one of such a size too large."""
+        """Return the next batch that waits; split, if the topic has refused one of its size as too large."""
         topic = log.place.topic
         while (batch := log.waiting[0]).records > 1 and batch.size >= self._refused.get(topic, _NEVER):
             parts, most = split_batch(b"".join(batch.parts), self.largest(topic), self.settings.level)

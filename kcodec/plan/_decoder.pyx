@@ -91,7 +91,7 @@ cdef class Decoder:
         return 0
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        """Prepare for the block, which may store so much beyond what its rows hold."""
+        """Prepare for the block, which may store up to `room` more than its rows hold."""
 
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows from `next` on together; return how many, -1 without memory."""
@@ -102,11 +102,11 @@ cdef class Decoder:
         return OK
 
     cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
-        """Note why the row failed that was read last, and go on; FAULT leaves that to `fault`."""
+        """Note why the row that was read last failed, and go on; FAULT has `fault` called for that."""
         return FAULT
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
-        """Return the facts of the row that failed last; None if it is no failure, and the format sees to it."""
+        """Return what is known of the row that failed last; None if the format has dealt with the row itself."""
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
@@ -119,7 +119,7 @@ cdef class Decoder:
         return slice.start + start if 0 <= start <= end[0] - slice.start else NULL
 
     cdef bint step_over_prefix(self) noexcept nogil:
-        """Let the rows of the block start behind the prefix; return whether it is that of all."""
+        """Move the start of the block's rows behind the prefix; return whether all of them have it."""
         cdef int64_t size = self.prefix_size
         cdef uint64_t word = self.prefix_word
         cdef uint64_t mask = self.prefix_mask
@@ -214,7 +214,7 @@ cdef class Decoder:
                     return answer
 
     cdef object decode(self, bint stop):
-        """Return the array and the rows that failed; with `stop`, only the first of these."""
+        """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
         cdef int64_t at
         self.stop = stop

@@ -80,7 +80,7 @@ cdef class Encoder:
         return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
 
     cdef Answer advance(self) noexcept nogil:
-        """Write rows until all are done, the output must grow, a row has failed, or offsets lead elsewhere."""
+        """Write rows until all are done, the output must grow, a row has failed, or offsets are out of order."""
         cdef uint8_t *out
         cdef int64_t row = self.builder.row
         cdef int64_t end
@@ -113,7 +113,7 @@ cdef class Encoder:
         return DONE
 
     cdef object encode(self, bint stop):
-        """Return the array and the rows that failed; with `stop`, only the first of these."""
+        """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
         cdef int64_t row
         faults = []

@@ -109,7 +109,7 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows together, as many as are alike.
 
-        How many are tried, and how soon again, follows from how it went.
+        How many are tried, and how soon again, depends on how well it went before.
         """
         cdef Block *block = &self.block
         cdef int64_t wanted = min(self.count - self.next, self.together)
@@ -172,7 +172,7 @@ cdef class JsonDecoder(Decoder):
         return block.count
 
     cdef bint is_read_apart(self, const Op *root) noexcept nogil:
-        """Read a block by the orders of its keys, unless that has not gone well of late."""
+        """Read a block by the orders of its keys, unless that has failed too often lately."""
         cdef Apart found
         if self.mixed:
             self.mixed -= 1
@@ -315,7 +315,7 @@ cdef class JsonDecoder(Decoder):
 
 
 cdef inline bint begins_inside(const Block *block, const uint8_t *data) noexcept nogil:
-    """Return whether 16 bytes before the first document may be read."""
+    """Return whether the 16 bytes before the first document are readable memory."""
     cdef uint64_t left = ~block.dropped & (<uint64_t>-1 >> (64 - block.count)) if block.count else 0
     return left and block.start[ctz64(left)] - data >= 16
 

@@ -143,7 +143,7 @@ class _Planner(ABC):
     ) -> Node:
         names = [field.name for field in kind]
         if len(set(names)) < len(names):
-            raise SchemaError(f"{kind}: two fields have one name")
+            raise SchemaError(f"{kind}: two fields have the same name")
         op = Op.JSON_OBJECT
         if shape is not None and len(kinds) > 1 and set(names) <= set(kinds):
             op = Op.JSON_UNION
@@ -195,7 +195,7 @@ class _Planner(ABC):
             kind.key_type, given.key_field, key_shape, self.shared | key_forms, "key" if entry else ""
         )
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
-            raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
+            raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
         if entry:
             forms, data = self.field_forms(kind.item_field, item_shape, None)
         else:
@@ -236,7 +236,7 @@ class _Planner(ABC):
             return _with(made, Op.JSON_BYTES)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             return self.time(kind, kinds, made)
-        raise SchemaError(f"a column of {kind} is not read from JSON, nor written")
+        raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")
 
     def integer(self, shape: Shape | None, made: Node) -> Node:
         return _with(made, Op.JSON_INTEGER)
