@@ -1,4 +1,4 @@
-"""Documents that strict reading refuses and Jackson reads: UTF-16 and UTF-32, and numbers that are none."""
+"""Documents that strict reading refuses and Jackson reads: UTF-16 and UTF-32, NaN and infinities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def is_odd(module: Any, program: Any, values: pa.Array, starts: Any, fault: Faul
 def read_odd_rows(
     module: Any, program: Any, values: pa.Array, starts: Any, array: pa.Array, faults: Sequence[Fault]
 ) -> tuple[pa.Array, list[Fault]]:
-    """Read the rows again that only seem not to be JSON; return the array with their values, and the other faults.
+    """Read rows again that Jackson takes for JSON after all; return the array with their values, and the other faults.
 
     The array and its faults are what the kernel made of the values, by one program.
     """
@@ -45,7 +45,7 @@ def read_odd_rows(
 
 
 def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
-    """Return the document of a fault as the strict reader takes it; None if Jackson too does not."""
+    """Return the document of a fault in a form that the strict reader takes; None if Jackson refuses it, too."""
     if fault.code not in _CODES:
         return None
     data = values[fault.row].as_py()
