@@ -131,7 +131,7 @@ class Database:
 
     @property
     def lock(self) -> Any:
-        """The lock by which threads take turns at this handle; who holds it waits for none of them."""
+        """The lock by which threads take turns at this handle; its holder never waits for another of them."""
         return self._current().lock
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class Database:
         return bool(mode == "wal")
 
     def state(self) -> object:
-        """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.
+        """Return a value that differs after anybody has changed anything; None if it cannot be known now.
 
         It waits for nobody. What is read after this may be newer, never older.
         """

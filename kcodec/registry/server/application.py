@@ -119,7 +119,7 @@ class RegistryApplication:
                 return
 
     async def _exchange(self, exchange: Exchange, receive: Receive, send: Send) -> None:
-        """Answer within the time that there is for it."""
+        """Answer within the time-out of requests."""
         task = asyncio.current_task()
         assert task is not None
 
@@ -194,7 +194,7 @@ class RegistryApplication:
         return await self._asked(self._access.user, authorization) if found is None else found
 
     def _state(self) -> object:
-        """Return what an answer to a user depends on beside what was asked; None if it cannot be known now."""
+        """Return what an answer depends on besides the request, such as the user; None if that is unknown now."""
         state = self._registry.state()
         return state if state is None or self._access is None else (state, self._access.roles)
 
@@ -229,7 +229,7 @@ class RegistryApplication:
         await self._page(exchange.scope, receive, sending)
 
     async def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns, which may have to wait; it knows who asks."""
+        """Return the result of a function that may have to wait; it can ask who the user is."""
         if self._access is not None:
             function = functools.partial(contextvars.copy_context().run, function)
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
@@ -260,7 +260,7 @@ class RegistryApplication:
 
     @property
     def _handle(self) -> tuple[EmbeddedRegistry, ServedRegistry]:
-        """The handle of this thread, and what of it the user who asks may do."""
+        """The registry's handle of this thread, restricted to what the user may do."""
         found: tuple[EmbeddedRegistry, ServedRegistry] | None = getattr(self._of_thread, "handle", None)
         if found is None:
             registry = _another(self._registry)
