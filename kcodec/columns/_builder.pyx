@@ -200,6 +200,8 @@ cdef class Builder:
         cdef int64_t guess
         if row == 0:
             return 0
+        # Growing copies the whole column. Two percent and two blocks more than the average make a second growth
+        # unlikely.
         guess = <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * (needed - used)
         return min(guess, needed + ahead)
 
@@ -218,6 +220,8 @@ cdef class Builder:
 
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
         """Shift each buffer by some cache lines of its own."""
+        # Large buffers all begin at the same place in a page. Without a shift, columns that are written side by side
+        # would share cache sets and evict each other.
         return 64 * ((3 * at + which) & 31)
 
     cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size):
@@ -298,6 +302,8 @@ cdef class Builder:
                 pack_map(column.valid_map, column.bitmap, column.first, length)
             if column.kind == BITS:
                 pack_map(column.data_map, column.bits, column.first, length)
+            # The last byte of bits may be incomplete. Its values stay in the map, so that the next block packs all of
+            # it.
             column.first = length & ~<int64_t>7
             if column.valid_map != NULL:
                 column.valid = column.valid_map - column.first
@@ -322,6 +328,7 @@ cdef class Builder:
         bitmap, offsets, data = self.buffers[at]
         self.buffers[at] = None
         if bitmap is not None:
+            # Without a bitmap Arrow knows that there are no nulls, and whoever reads the array saves the check.
             nulls = count_zeros(column.bitmap, length)
             if nulls:
                 bitmap = self.trimmed(at, BITMAP, bitmap, (length + 7) // 8)

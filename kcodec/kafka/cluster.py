@@ -110,6 +110,8 @@ class Deadline:
             if isinstance(error, KafkaTimeoutError):
                 raise error
             raise timed_out(error, self._settings.timeout_ms) from error
+        # As Java's clients since KIP-580: twice as long each time, and a fifth more or less, so that clients which
+        # lost the same broker do not all come back at once.
         pause = min(self._pause * _RANDOM.uniform(0.8, 1.2), left)
         self._pause = min(self._pause * 2, self._settings.max_backoff_ms / 1000)
         return pause
@@ -140,6 +142,8 @@ class Cluster:
         self._ids: dict[str, bytes] = {}
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
+        # Threads share one connection for questions to any broker, so one asks at a time. Who asks holds the lock and
+        # may ask again under it, hence the RLock.
         self._any_lock = threading.RLock()
         self._closed = False
 

@@ -42,6 +42,7 @@ from kcodec.kafka.report import RecordError, RecordFault
 
 __all__ = ["Fetcher", "Piece"]
 
+# One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
 
@@ -299,6 +300,7 @@ class _Broker:
             times = [each.not_before for each in self.cursors if each.error is not None]
             self.woken.wait(max(min(times) - now, 0))
             return
+        # This bounds the memory: no further response is asked for while the reader still has two.
         self.permits.acquire()
         if self.fetcher.stopped.is_set():
             return
@@ -318,6 +320,7 @@ class _Broker:
             self._fail(ready, error)
         finally:
             if not is_held:
+                # A response without records holds no memory of the reader's, so it gives its permit back at once.
                 self.permits.release()
         self._drop_done()
 
@@ -387,6 +390,8 @@ class _Broker:
         body = {
             "maxWaitMs": settings.fetch_wait_ms,
             "minBytes": settings.fetch_min_bytes,
+            # A partition may ask for more after a batch that did not fit: the response must have room for that as
+            # well.
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
             "isolationLevel": int(self.fetcher.is_committed),
             "topics": _topics(self.cluster, cursors),
@@ -395,6 +400,7 @@ class _Broker:
         # Without the id of one of them, all are asked for by name: then only metadata tell of another topic.
         with_ids = all(each.topic_id is not None for each in cursors)
         channel.send("FetchRequest", body, most=WITH_IDS if with_ids else WITH_IDS - 1)
+        # The broker may hold the answer for `fetch_wait_ms` until there is enough to send; only then its time begins.
         sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
         found = self._read(channel, content, sent.version, cursors)
         by_place = {each.place: each for each in cursors}

@@ -121,6 +121,8 @@ class Producer:
             "transactionTimeoutMs": self.settings.transaction_timeout_ms,
         }
         answer = self._retry(lambda end: self._coordinated("InitProducerIdRequest", body, end))
+        # Brokers know by id, epoch and sequence numbers whether they have a batch already. Asking again with the same
+        # transactional id raises the epoch, and brokers then refuse whoever still uses the old one.
         self.producer_id, self.epoch = answer["producerId"], answer["producerEpoch"]
         if self.producer_id < 0:
             raise KafkaError("the broker gave no producer id")
@@ -167,6 +169,7 @@ class Producer:
                     "v3AndBelowTransactionalId": self.transactional_id,
                     "v3AndBelowProducerId": self.producer_id,
                     "v3AndBelowProducerEpoch": self.epoch,
+                    # Up to version 3 clients add partitions themselves; version 4 is for brokers among each other.
                     "v3AndBelowTopics": [
                         {"name": topic, "partitions": numbers} for topic, numbers in by_topic(new).items()
                     ],
@@ -327,6 +330,8 @@ class Producer:
             self._restore(log)
             return
         log.returned.append(batch)
+        # Batches behind a failed one are refused only because their sequence numbers come too early. They pass once
+        # the first has been sent again.
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
         passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
@@ -351,6 +356,8 @@ class Producer:
 
     def _restore(self, log: _Log) -> None:
         """Let batches that came back wait again, before all others, once none is under way."""
+        # Only when nothing is under way any more, since what was sent later may come back later: all of it goes out
+        # again in its first order.
         if log.returned and not log.flying:
             log.waiting.extendleft(reversed(log.returned))
             log.returned = []
@@ -424,6 +431,8 @@ class _Sender:
         found: list[tuple[_Log, Batch]] = []
         size = 0
         for log in self.logs:
+            # Without sequence numbers a second batch could overtake the first, if that has to be sent again. The same
+            # holds until the broker has acknowledged one batch after a failure.
             most = settings.in_flight if settings.is_idempotent and log.is_settled else 1
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
                 continue

@@ -69,6 +69,7 @@ cdef class Decoder:
         if self.tables == NULL or self.stops == NULL or self.divisor == NULL:
             raise MemoryError
         for at in range(self.builder.count):
+            # Until a program has items for this column, a payload (divided by this) makes room for none.
             self.divisor[at] = 1 << 30
         for at in range(self.programs):
             program = self.compiled[at]
@@ -162,6 +163,8 @@ cdef class Decoder:
                     if row == self.rows.length:
                         return DONE
                     self.checked = self.always_checked
+                    # Every row of the block is given room at once; the limit of bytes keeps what one block reads in
+                    # the cache.
                     self.count = self.rows.fill(
                         row, self.slices, self.block_rows, self.block_bytes, &self.payload
                     )
@@ -205,6 +208,8 @@ cdef class Decoder:
                     self.next = 0
                     break
                 if self.next < self.together:
+                    # Rows behind this one are stored already, so its text and items cannot be taken back, only hidden
+                    # by a null.
                     hide(self.builder.columns, row)
                 else:
                     set_null(self.builder.columns, 0, row, self.builder.wide)

@@ -176,6 +176,8 @@ class Database:
         results: list[_Result | RegistryError] = []
         with self._transaction(write=True) as connection:
             for call in calls:
+                # One transaction waits for the disk once for all calls; the savepoint takes back a single call that
+                # fails.
                 connection.execute("SAVEPOINT one")
                 try:
                     results.append(call())
@@ -196,6 +198,7 @@ class Database:
         """Run a block as one transaction; a block within another of the same thread belongs to that."""
         session = self._current()
         with session.lock:
+            # The lock is reentrant: a method that calls another one takes part in the same transaction.
             if session.depth:
                 if session.connection is None:
                     raise RegistryError("the registry was closed while in use", 500, 50001)
@@ -204,6 +207,8 @@ class Database:
             try:
                 if session.connection is None:
                     session.connection = self._open()
+                # A transaction that reads before it takes the write lock can find that another has written meanwhile;
+                # SQLite then refuses to go on at once (SQLITE_BUSY), without waiting.
                 session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 session.depth = 1
                 try:

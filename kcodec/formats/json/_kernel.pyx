@@ -120,8 +120,10 @@ cdef class JsonDecoder(Decoder):
             self.single -= 1
             return 0
         block.row = self.row + self.next
+        # With `stop` the first failing row ends the call, so rows are read in order and none is dropped.
         block.drops = not self.stop
         block.dropped = 0
+        # The block loops read numbers below SHORT characters without a look at the limit, so it must not be lower.
         if self.context.max_number >= SHORT:
             if self.selector.data == NULL and not self.bounded:
                 count = self.gather(wanted, &program)
@@ -154,6 +156,8 @@ cdef class JsonDecoder(Decoder):
                 self.scattered += 1
             elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
                 begins = True
+                # Keys are not where they are expected. Finding their places first costs a pass, but then any order is
+                # read; each such spell is longer than the last, until a block in order ends it.
                 self.scattered = self.spell
                 self.spell = min(2 * self.spell, LONGEST_SPELL)
             else:
@@ -166,6 +170,7 @@ cdef class JsonDecoder(Decoder):
             return wanted
         if begins and block.count < count:
             return block.count
+        # The rows differ soon: try fewer next time, and read some one by one before that, more after each bad try.
         self.together = max(block.count, FEWEST)
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
