@@ -73,7 +73,7 @@ __all__ = [
     "wire",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __getattr__, __dir__ = lazy_names(
     __name__,

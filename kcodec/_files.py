@@ -41,4 +41,4 @@ def check_end(path: str | os.PathLike[str]) -> None:
     if (stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)) and not os.path.samefile(
         path, os.devnull
     ):
-        raise OSError(errno.EINVAL, "a device is no file", str(path))
+        raise OSError(errno.EINVAL, "this is a device, not a file", str(path))

@@ -209,7 +209,9 @@ def _reader_schema(given: Mapping[str, Any], schema: Any, has_registry: bool) ->
         return "avroSchema", None
     name = names[0]
     if len(names) > 1:
-        raise ConfigError(f"{' and '.join(names)}: only one of them says which schema to read as")
+        raise ConfigError(
+            f"{' and '.join(names)} are both given: only one of them may say which schema to read as"
+        )
     if name == "avroSchema":
         return name, given[name]
     if not has_registry:
@@ -251,7 +253,7 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema_writer(schema: Any, place: Place | None, codec_options: Mapping[str, Any]) -> Writer:
-    """Return what encodes values of a schema; without one, of the registry's latest."""
+    """Return what encodes values of a schema, by default the registry's latest."""
     if place is not None:
         if schema is not None and not isinstance(schema, (str, dict, list)):
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")

@@ -113,7 +113,7 @@ def _record(kind: Any, record_name: str, namespace: str) -> dict[str, Any]:
     below = f"{namespace}.{record_name}" if namespace else record_name
     names = [field.name for field in kind.fields]
     if len(set(names)) != len(names):
-        raise SchemaError(f"record {record_name}: a field's name stands twice: {names}")
+        raise SchemaError(f"record {record_name}: two fields have the same name: {names}")
     fields = [
         {"name": _checked(field.name), "type": _to_avro(field.dataType, field.nullable, field.name, below)}
         for field in kind.fields

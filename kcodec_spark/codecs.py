@@ -1,4 +1,4 @@
-"""What decodes and encodes by a codec or a serde, and where the schemas of a registry are."""
+"""Readers and writers by a codec or a serde, and where the schemas of a registry are."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
@@ -96,7 +96,7 @@ def reader_of(codec: Any) -> Reading:
 
 
 def writer_of(codec: Any, *, writes_intervals: bool = False) -> Writer:
-    """Return what encodes with a codec or a serde: with an `AvroCodec`, or if so asked, intervals as numbers too."""
+    """Return what encodes with a codec or a serde; an `AvroCodec`, or any if so asked, writes intervals as numbers."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
@@ -123,16 +123,16 @@ def is_codec(given: Any) -> bool:
 
 
 def field_names(fields: Any) -> tuple[str, ...]:
-    """Return the names that ``fields=`` has, of which one may stand alone."""
+    """Return the names given as ``fields=``, which may be a single text."""
     if not isinstance(fields, Iterable):
-        raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
+        raise TypeError(f"fields is a sequence of str, not {type(fields).__name__}")
     return (fields,) if isinstance(fields, str) else tuple(fields)
 
 
 def check_codec(
     codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,"
 ) -> Any:
-    """Return `codec`, checked to be a codec or serde, and to come without options that it would not heed."""
+    """Return `codec`, checked to be a codec or serde, and to come without options that it would ignore."""
     if not is_codec(codec):
         raise TypeError(f"{name} a codec or a serde, not {type(codec).__name__}")
     if options:

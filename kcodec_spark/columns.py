@@ -61,7 +61,7 @@ def decoded(
     deterministic: bool = False,
     beside: "Sequence[Column | str]" = (),
 ) -> "Column":
-    """Return the column that decodes another; `beside` are further ones that the reader takes. See `decode_udf`."""
+    """Return the column that decodes another; `beside` are further columns that the reader needs. See `decode_udf`."""
     read, kind = decoding(reading, rows)
     udf = _udf(name, read, kind, deterministic)
     column = udf(as_column(data), *(as_column(each) for each in beside))
@@ -98,7 +98,7 @@ def encoded(
 
 
 def encoded_within(data: "Column | str", write: Writer, name: str, rows: RowsOptions) -> "Column":
-    """Return the column that encodes another, for which the executors get a struct of it: its nullability is there."""
+    """Return the column that encodes another; executors get it within a struct, which keeps its nullability."""
     from pyspark.sql import functions as F
 
     column = encode_udf(write, name, rows)(F.struct(as_column(data)))
@@ -106,7 +106,7 @@ def encoded_within(data: "Column | str", write: Writer, name: str, rows: RowsOpt
 
 
 def encoded_by_shape(data: "Sequence[Column | str]", write: Writer, name: str, rows: RowsOptions) -> "Column":
-    """Return the column that encodes others as one, and for which the executors get them one by one.
+    """Return the column that encodes others as one; executors get them one by one.
 
     `write` takes the shape and the columns. The shape is a null of type array of what is to be encoded: it has the
     names and the nullability that no column carries.
@@ -165,7 +165,7 @@ def _named(column: "Column", data: Any, name: str) -> "Column":
 
 
 def _shown(data: Any) -> str:
-    """Return what stands for columns in the name of a function of them."""
+    """Return how columns are shown in the name of a function's result."""
     if is_several(data):
         return f"struct({', '.join(_shown(each) for each in data)})"
     if isinstance(data, str):
@@ -187,7 +187,7 @@ def as_column(data: Any) -> "Column":
 
 
 def quoted(*names: str) -> str:
-    """Return what `functions.col` takes for a column, or a field of it, of any name."""
+    """Return the quoted form in which `functions.col` takes a column, or a field of it, of any name."""
     return ".".join("`" + name.replace("`", "``") + "`" for name in names)
 
 
@@ -253,7 +253,7 @@ def _udf(
 
 
 def _unboxed(udf: Any, name: str) -> "Callable[..., Column]":
-    """Return what calls a UDF of lists of one item, and takes the item."""
+    """Return a function that calls a UDF which returns lists of one item, and takes the item."""
 
     def call(*columns: Any) -> "Column":
         column: Column = udf(*columns).getItem(0)

@@ -1,4 +1,4 @@
-"""Messages that could not be read, as the rows of a topic for them."""
+"""Messages that could not be read, as rows for a topic of dead letters."""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ _TYPES = {
 
 
 def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
-    """Take the rows that could not be read, as messages for a topic of them.
+    """Select the rows that could not be read, as messages for a topic of their own.
 
     Parameters
     ----------

@@ -95,9 +95,9 @@ class _Events:
         self.column = F.col(quoted(name))
         self.kinds = _kinds(found[0].dataType)
         if not isinstance(self.kinds.get("after"), StructType):
-            raise SchemaError(f"{name} is no envelope of Debezium's: it has no struct after")
+            raise SchemaError(f"{name} is not an envelope of Debezium's: it has no struct named after")
         if not self.kinds.keys() & {"before", "op"}:
-            raise SchemaError("deletes are not told from truncates without before or op")
+            raise SchemaError("without the fields before or op, deletes cannot be told from truncates")
         self.after = self.column.getField("after")
 
     @property
@@ -139,7 +139,7 @@ class _Events:
         return F.when(rows.isNotNull(), F.struct(*(value.alias(name) for name, value in parts)))
 
     def references(self, references: Iterable[Reference]) -> "list[tuple[Reference, Column]]":
-        """Return the fields that there are of some."""
+        """Return those of the wanted fields that exist."""
         found = []
         for reference in references:
             inside = self.kinds
@@ -159,7 +159,7 @@ class _Events:
         return found
 
     def headers(self, extraction: Extraction) -> "Column":
-        """Return the headers; of a tombstone only that it is a delete."""
+        """Return the headers; for a tombstone only the one that says that it is a delete."""
         from pyspark.sql import functions as F
 
         def header(reference: Reference, value: "Column") -> "Column":
@@ -176,7 +176,7 @@ class _Events:
         )
 
     def topic(self, name: str) -> "Column":
-        """Return the topic that a field of the row says; null if it says none."""
+        """Return the topic that a field of the row names; null if it is null."""
         from pyspark.sql import functions as F
         from pyspark.sql.types import StringType
 
@@ -189,7 +189,7 @@ class _Events:
 
 
 def _kinds(kind: "DataType") -> "dict[str, DataType]":
-    """Return the types of a struct's fields, by their names; of other types none."""
+    """Return the types of a struct's fields by their names; nothing for other types."""
     return {field.name: field.dataType for field in getattr(kind, "fields", ())}
 
 

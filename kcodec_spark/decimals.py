@@ -167,7 +167,7 @@ def _decoded(
     kind = codec.arrow_type
     if kind.precision > 38 or not 0 <= kind.scale <= kind.precision:
         raise ConfigError(
-            "Spark's decimals have up to 38 digits, none to all of them behind the point: "
+            "Spark's decimals have up to 38 digits, and no more than these behind the point: "
             f"not precision={kind.precision} and scale={kind.scale}"
         )
     rows = rows_options(options, name, has_error_column=False)

@@ -1,4 +1,4 @@
-"""Values framed with schema ids: a serde made on the client that later asks the registry as little as it can.
+"""Values framed with schema ids: a serde made on the client, so that executors hardly ask the registry.
 
 The reader's schema, the schema to write as and the ids under the subject are looked up when the query is
 made; an executor asks the registry only for ids that were not there then.
@@ -96,7 +96,7 @@ def framed_writer(
 
 
 def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
-    """Ask a registry for a schema, and return why it does not answer; empty if it does, whether it has one or not."""
+    """Ask a registry for a schema, and return why it does not answer; empty if it answers, even that there is none."""
     try:
         registry, _ = _open(schema_format("AVRO"), "", address, settings)
         registry.get(1)
@@ -129,5 +129,5 @@ def opened(
 
 
 def _given(schema: Any, language: SchemaFormat) -> Any:
-    """Return a schema that was given, whose text is not taken for the name of a version."""
+    """Wrap a given schema, so that its text is not taken for the name of a version."""
     return Schema(language.given_text(schema), language.type) if isinstance(schema, str) else schema

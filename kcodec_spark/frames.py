@@ -25,7 +25,7 @@ __all__ = ["decode", "encode"]
 
 
 class _Step(NamedTuple):
-    """A column that is made of another."""
+    """A column that is made from another."""
 
     name: str
     source: str
@@ -170,7 +170,7 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
 def _batch(
     stay: Sequence[str], steps: Iterable[tuple[str, str, Callable[..., Any]]], batch: pa.RecordBatch
 ) -> pa.RecordBatch:
-    """Return what becomes of a batch on the executors."""
+    """Return a batch as the executors decode or encode it."""
     made = {name: batch.column(name) for name in stay}
     for name, source, function in steps:
         array = function(batch.column(source))

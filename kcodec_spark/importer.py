@@ -1,4 +1,4 @@
-"""What functions and data sources that Spark sends do first: look for these packages."""
+"""What functions and data sources do first on a worker: find these packages."""
 
 from collections.abc import Callable
 from typing import Any

@@ -134,7 +134,7 @@ def _ends(schema: Schema, kind: str, units: tuple[str, ...]) -> tuple[int, int] 
 
 
 class _Retyped(NamedTuple):
-    """An array under another type of the same layout; that it comes in by Arrow's interface spares pyarrow its own."""
+    """An array under another type of the same layout, handed to pyarrow through Arrow's C interface without a cast."""
 
     array: pa.Array
     kind: pa.DataType

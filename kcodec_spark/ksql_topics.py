@@ -395,7 +395,7 @@ def ksql_views(
 
 
 def _split(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return options for bad rows, settings of the registry, and those of the source."""
+    """Split options into those for bad rows, settings of the registry, and options of the source."""
     rows: dict[str, Any] = {}
     client: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -494,7 +494,7 @@ def _row_time(
 def _written_names(
     given: list[str], statement: Statement, codecs: Mapping[str, KsqlCodec | None]
 ) -> dict[str, str]:
-    """Return the columns that are written, by ksqlDB's names."""
+    """Return the columns to be written, by ksqlDB's names."""
     known = [column.name for codec in codecs.values() if codec is not None for column in codec.columns]
     if statement.window_type:
         known += WINDOWS

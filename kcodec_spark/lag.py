@@ -23,10 +23,10 @@ def consumer_lag(
     *,
     options: Mapping[str, str] | None = None,
 ) -> "DataFrame":
-    """Look how far consumer groups are behind.
+    """Find out how far consumer groups are behind.
 
-    Reads ``__consumer_offsets``, and of the topics what comes after the offsets that are committed, with the session's
-    Kafka connector.
+    Reads ``__consumer_offsets``, and of the topics what comes after the offsets that are committed, with the
+    session's Kafka connector.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def consumer_lag(
 def _committed(
     spark: "SparkSession", servers: str, group: str | None, options: Mapping[str, str]
 ) -> dict[tuple[str, str, int], int]:
-    """Return the offset that each group has committed last for each partition, unless it is gone since."""
+    """Return the offset that each group committed last for each partition, unless it was deleted since."""
     from pyspark.sql import functions as F
 
     source = _source(spark, servers, options).option("subscribe", "__consumer_offsets")
@@ -100,7 +100,7 @@ def _committed(
 def _ends(
     spark: "SparkSession", servers: str, starts: Mapping[str, Mapping[str, int]], options: Mapping[str, str]
 ) -> dict[tuple[str, int], int]:
-    """Return the offset after the last message of each partition that has one from its start on."""
+    """Return the offset after the last message of each partition, for those with a message at or after the start."""
     from pyspark.sql import functions as F
 
     assigned = {topic: [int(partition) for partition in places] for topic, places in starts.items()}

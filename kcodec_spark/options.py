@@ -106,7 +106,7 @@ def rows_options(
     has_error_column: bool = True,
     has_registry: bool = False,
 ) -> RowsOptions:
-    """Read the options of a function that has none but those for bad rows; errors add `others` to their list."""
+    """Read the options of a function that only has those for bad rows; errors add `others` to their list."""
     names = (*(_ROWS if has_error_column else _ROWS[:1]), *((_ON_FAILURE,) if has_registry else ()))
     known = f"{function} takes the option{'s' if len(names) > 1 else ''} {_listed(names)}{others}"
     given, registry = _split(options, names, known)
@@ -171,7 +171,7 @@ def _rows(given: Mapping[str, Any]) -> RowsOptions:
 def _split(
     options: Mapping[str, Any] | None, names: tuple[str, ...], known: str = ""
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options under their proper names, and the registry's settings without their prefix."""
+    """Split options into the function's, under their proper names, and the registry's, without their prefix."""
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options are a dict, not {type(options).__name__}")
     proper = {name.lower(): name for name in names}

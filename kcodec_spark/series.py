@@ -1,4 +1,4 @@
-"""Arrow arrays in and out of Spark's pandas UDFs: what Spark 3.5 and 4.0 have instead of functions of Arrow arrays.
+"""Arrow arrays in and out of pandas UDFs, because Spark 3.5 and 4.0 have no functions of Arrow arrays.
 
 What a pandas UDF returns is converted value by value, and loses types on the way: digits of decimals in lists, null
 structs, dates before 1677. Two habits of Spark's serializer let an Arrow array through as it is:
@@ -35,7 +35,7 @@ class _ArrowDtype(ExtensionDtype):  # type: ignore[misc]
 
 
 class _ArrowArray(ExtensionArray):  # type: ignore[misc]
-    """An Arrow array that pandas carries and nobody looks into."""
+    """An Arrow array that pandas only carries, without looking into it."""
 
     def __init__(self, array: pa.Array) -> None:
         self._array = array

@@ -1,4 +1,4 @@
-"""What the Spark of a session can do: asked of what is there, as vendors give versions numbers of their own."""
+"""What the Spark of a session can do: found out by trying, since vendors have their own version numbers."""
 
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ _FULL = (4, 1)
 
 
 class Abilities(NamedTuple):
-    """What functions of this package depend on.
+    """Abilities that functions of this package depend on.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ _servers: "weakref.WeakKeyDictionary[Any, Abilities]" = weakref.WeakKeyDictionar
 
 
 def abilities(spark: "SparkSession | None" = None) -> Abilities:
-    """Return what the session can do that functions would be run in; without one, what this pyspark can.
+    """Return what a session can do; without one, what this pyspark can.
 
     Parameters
     ----------

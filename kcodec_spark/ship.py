@@ -125,7 +125,7 @@ def shipped() -> str | None:
 
 
 def _archive(package: str) -> Path:
-    """Return the archive of a package's content, named after it: no name is ever sent with other content."""
+    """Return the archive of a package, named after its content: a name always means the same content."""
     content = _content(package)
     digest = hashlib.sha256()
     for path, data in content:
@@ -164,7 +164,7 @@ def _content(package: str) -> list[tuple[str, bytes]]:
 def check_local_python() -> None:
     """Refuse a classic session on this machine whose workers would run a Python that cannot do what is asked of it.
 
-    Spark itself says so late, and after a long traceback.
+    Spark itself would say so later, after a long traceback.
     """
     from pyspark.sql.utils import is_remote
 
@@ -181,7 +181,7 @@ def check_local_python() -> None:
 
 @functools.cache
 def _python_problem(name: str) -> str:
-    """Return what is wrong with the Python of a name as that of workers on this machine; empty if it will do."""
+    """Return what is wrong with a Python for workers on this machine; empty if it will do."""
     path = shutil.which(name)
     if path is None or os.path.dirname(path) == os.path.dirname(sys.executable):
         return ""
@@ -230,7 +230,7 @@ def check_server(
     Examples
     --------
     >>> print(check_server(spark))                                                      # doctest: +SKIP
-    python 3.11.2, pyarrow 26.0.1, kcodec 0.2.0: ready
+    python 3.11.2, pyarrow 26.0.1, kcodec 0.3.0: ready
     """
     from pyspark.errors import PySparkException
 
@@ -288,7 +288,7 @@ def _ask(
 
 
 def _refusal(found: Mapping[str, Any]) -> str:
-    """Return why what is compiled here does not run on the workers; empty if it does."""
+    """Return why the compiled modules of this machine do not run on the workers; empty if they do."""
     minor = ".".join(found["python"].split(".")[:2])
     if minor != _MINOR:
         return (

@@ -106,7 +106,7 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
 
 
 def is_variant(kind: pa.DataType) -> bool:
-    """Return whether a struct is what Spark sends of a variant."""
+    """Return whether a struct is the form in which Spark sends a variant."""
     return any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
 
 
@@ -162,7 +162,7 @@ _SENT = {
 
 
 def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
-    """Return the Arrow type as which Spark sends values of another to Python, once it has them; see `from_arrow_type`.
+    """Return the Arrow type in which Spark sends values to Python that it got as another type; see `from_arrow_type`.
 
     Large types are kept, as they may hold more than others. With `nullable`, all fields, items and values may be null.
 

@@ -1,4 +1,4 @@
-"""What runs on the executors, around a codec: bad rows become nulls, several columns one struct."""
+"""What runs on the executors around a codec: it turns bad rows into nulls, and several columns into one struct."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -59,7 +59,7 @@ Writer = Callable[..., Any]
 
 
 def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
-    """Return the type of a record with the column that says what is wrong with it, if there is to be one."""
+    """Return the type of a record, with the error column if one is wanted."""
     if column is None:
         return arrow_type
     if not pa.types.is_struct(arrow_type):
@@ -134,7 +134,7 @@ def write_checked(write: Writer, *columns: pa.Array, errors: str = "raise") -> A
 
 
 def refuse_variants(kind: pa.DataType, path: str = "") -> None:
-    """Raise for variants anywhere in a type, which would be written as the bytes that Spark keeps them in."""
+    """Raise for variants anywhere in a type: they would be written as Spark's internal bytes."""
     if pa.types.is_struct(kind) and is_variant(kind):
         raise SchemaError(f"{path or 'the column'}: Spark's type variant is not written; cast it to another")
     for number in range(kind.num_fields):
@@ -154,7 +154,7 @@ def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Ar
 def _bad_rows(
     fields: Sequence[pa.Field], count: int, report: pa.Table, values: pa.Array | None = None
 ) -> pa.Array:
-    """Return what a report says, in the rows that it says it of; the field ``bytes`` is taken from `values`."""
+    """Return the error column of a report, null in rows without an error; ``bytes`` are from `values`."""
     if not report.num_rows:
         return pa.nulls(count, pa.struct(fields))
     rows = report["row"].combine_chunks()

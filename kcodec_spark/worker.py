@@ -19,7 +19,7 @@ _logger = logging.getLogger("kcodec")
 
 
 class _Function:
-    """A function of Spark with its name, and what it has warned of."""
+    """A function of Spark with its name and its last warnings."""
 
     def __init__(self, content: bytes) -> None:
         self.name = ""

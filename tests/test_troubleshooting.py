@@ -24,7 +24,7 @@ FLAT = re.sub(r'"\s*\n\s*f?"', "", SOURCES)
     "text",
     [
         "looks framed: schema id ",
-        "the time is finer than what is written; with round=",
+        "the time has more digits than the type that is written; round=",
         "there is no column ",
         "rows need more memory than there is",
         "offsets are not in order",

@@ -1,4 +1,4 @@
-"""A binary array that grows, a row after the other."""
+"""A binary array that grows row by row."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""A binary array that grows, a row after the other; and arrays of Python's bytes, and lists of them.
+"""A binary array that grows row by row; and conversions between binary arrays and Python lists of bytes.
 
 Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Before
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
@@ -160,9 +160,9 @@ cdef class BinaryBuilder:
         return self.used + needed <= self.room
 
     cdef int grow(self, int64_t sample, int64_t ahead) except -1:
-        """Make room for what is needed, and by what the rows so far took for those that follow.
+        """Make room for what is needed now, and for the following rows by what the rows so far took.
 
-        The first time these are taken to need `sample` bytes; they never need more than `ahead`.
+        The first time, `sample` is the guess for the following rows; they never need more than `ahead` bytes.
         """
         cdef int64_t room = self.used + self.needed
         if self.offsets32 != NULL and room > INT32_MAX:

@@ -1,4 +1,4 @@
-"""Binary arrays of Python's bytes, and lists of them: the reference that the compiled twin is tested against."""
+"""Conversions between binary arrays and lists of bytes: the reference that the compiled twin is tested against."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -139,7 +139,7 @@ cdef inline void set_end(Column *column, int64_t index, int64_t end, bint wide) 
 
 
 cdef inline bint clear_value(Column *column, int64_t index) noexcept nogil:
-    """Make a value null, or zero where null cannot be; return whether it has an end, which is not changed."""
+    """Make a value null, or zero where null is not allowed; return whether it has an end, which is not changed."""
     if column.valid != NULL:
         column.valid[index] = 0
     if column.kind == FIXED:
@@ -152,7 +152,7 @@ cdef inline bint clear_value(Column *column, int64_t index) noexcept nogil:
 
 
 cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
-    """Make a row null of which, and behind which, values are stored; its text and items stay beneath."""
+    """Make a row null whose values, and those of rows behind it, are stored already; its text and items stay there."""
     cdef int32_t end = columns[0].end
     cdef int32_t at = 0
     while at < end:
@@ -160,7 +160,7 @@ cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
 
 
 cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
-    """Make the value at an index null, or the empty value where null cannot be; with all fields below it."""
+    """Make the value at an index, and all fields below it, null; a column that cannot be null gets the empty value."""
     cdef int32_t end = columns[at].end
     cdef Column *column
     while at < end:

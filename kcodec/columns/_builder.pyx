@@ -188,7 +188,7 @@ cdef class Builder:
     cdef int grow(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
     ) except -1:
-        """Make room for a block and, by what the rows so far took, for those that follow.
+        """Make room for a block and, estimated by what the rows so far took, for the following rows.
 
         `ahead` are the bytes of all payloads from `row` on.
         """
@@ -234,6 +234,8 @@ cdef class Builder:
         cdef int64_t guess
         if row == 0:
             return 0
+        # Growing copies the whole column. Two percent and two blocks more than the average make a second growth
+        # unlikely.
         guess = <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * (needed - used)
         return min(guess, needed + ahead)
 
@@ -369,7 +371,7 @@ cdef class Builder:
         return OK
 
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil:
-        """Check the text of a block; return the first column that is not all UTF-8, or -1."""
+        """Check the text of a block; return the first column that is not UTF-8 throughout, or -1."""
         cdef int32_t at
         for at in range(self.count):
             if not self.valid_text(at, first_row, row):
@@ -377,7 +379,7 @@ cdef class Builder:
         return -1
 
     cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil:
-        """Return whether what some rows have of a column is UTF-8, if it has to be."""
+        """Return whether the values of some rows in a column are UTF-8; True for columns that need not be."""
         cdef Column *column = &self.columns[at]
         cdef int64_t first
         cdef int64_t count
@@ -403,6 +405,8 @@ cdef class Builder:
                 pack_map(column.valid_map, column.bitmap, column.first, length)
             if column.kind == BITS:
                 pack_map(column.data_map, column.bits, column.first, length)
+            # The last byte of bits may be incomplete. Its values stay in the map, so that the next block packs all of
+            # it.
             column.first = length & ~<int64_t>7
             if column.valid_map != NULL:
                 column.valid = column.valid_map - column.first
@@ -427,6 +431,7 @@ cdef class Builder:
         bitmap, offsets, data = self.buffers[at]
         self.buffers[at] = None
         if bitmap is not None:
+            # Without a bitmap Arrow knows that there are no nulls, and whoever reads the array saves the check.
             nulls = count_zeros(column.bitmap, length)
             if nulls:
                 bitmap = self.trimmed(at, BITMAP, bitmap, (length + 7) // 8)
@@ -467,7 +472,7 @@ cdef Status more_items(void *builder, const Column *column, int64_t needed) noex
 
 
 cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:
-    """Pack the byte map of values `first` (a multiple of 8) to `length`; those of a last, partial byte stay in it."""
+    """Pack the byte map of values `first` (a multiple of 8) to `length`; a last, partial group stays unpacked, too."""
     cdef int64_t at
     cdef int64_t whole = (length & ~<int64_t>7) - first
     cdef int64_t tail = length & 7

@@ -1,4 +1,4 @@
-"""Taking values out of columns: items that have their key twice, and all that some rows hold."""
+"""Removing values from columns: map entries whose key comes again later, and everything that some rows hold."""
 
 from libc.stdint cimport int32_t, int64_t
 

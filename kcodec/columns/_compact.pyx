@@ -1,4 +1,4 @@
-"""What is taken out of columns: of the entries of a map with one key all but the last, and what dropped rows hold."""
+"""Removing values from columns: map entries whose key comes again later, and what dropped rows hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
@@ -60,7 +60,7 @@ cdef void empty_values(
     Column *columns, int32_t at, offset_t *offsets, int64_t count, const int64_t *dropped, int64_t dropped_count,
     bint wide
 ) noexcept nogil:
-    """Take what some of the last values hold out of a column of texts or lists."""
+    """Remove what some of the last values hold from a column of texts or lists."""
     cdef Column *column = &columns[at]
     cdef offset_t place = offsets[dropped[0]]
     cdef offset_t begin
@@ -86,7 +86,7 @@ cdef void empty_values(
 cdef void empty_column(
     Column *columns, int32_t at, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil:
-    """Take what some of the last rows, which start at `first`, hold out of texts or lists."""
+    """Remove what some of the last rows, which start at `first`, hold from a column of texts or lists."""
     cdef Column *column = &columns[at]
     if wide and column.kind != MAP:
         empty_values(columns, at, <int64_t *>column.offsets + first, count, dropped, dropped_count, wide)
@@ -97,7 +97,7 @@ cdef void empty_column(
 cdef void empty_rows(
     Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil:
-    """Take what some of the last rows, which start at `first`, hold out of all texts and lists."""
+    """Remove what some of the last rows, which start at `first`, hold from all columns of texts and lists."""
     cdef int32_t at = 0
     while at < columns[0].end:
         if columns[at].offsets == NULL:
@@ -201,7 +201,7 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
 
 
 cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil:
-    """Return False if none of some maps has a key twice, for most that do not; no branch depends on their sizes."""
+    """Return False if surely no map has a key twice (True: one may have); no branch depends on their sizes."""
     cdef const Column *keys = map_column + 1
     cdef const int32_t *offsets = <const int32_t *>map_column.offsets + first
     cdef int64_t begin = offsets[0]

@@ -158,7 +158,7 @@ cdef Status read_row(const Slice *value, int indexes, Key *key, int32_t *levels,
 
 
 cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
-    """Return what most frames are: a zero, an id, and 00 or 02 and one byte where message indexes follow."""
+    """Return the shape of most frames: a zero, an id, and for message indexes 00, or 02 and one byte."""
     cdef uint64_t word = load_le64(start)
     if not indexes:
         return word & 0xFFFFFFFFFFULL
@@ -169,7 +169,7 @@ cdef int64_t alike(
     Rows rows, bint indexes, uint64_t bits, int32_t number, int32_t size, int32_t *selector, int32_t *starts,
     int64_t row,
 ) noexcept nogil:
-    """Step over rows that all have the same frame; return the first one of another."""
+    """Step over rows that have the same frame; return the first row with another one."""
     cdef const int32_t *offsets = <const int32_t *>rows.offsets + rows.first
     cdef const uint8_t *at
     while row < rows.length:
@@ -324,7 +324,7 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
 
 
 def frame_prefix(key, indexes) -> bytes:
-    """Return what a payload stands behind; see `kcodec.columns.frames.frame_prefix`."""
+    """Return the bytes in front of a payload; see `kcodec.columns.frames.frame_prefix`."""
     cdef int32_t[LEVELS] levels
     cdef Py_ssize_t count = len(indexes)
     cdef Py_ssize_t i

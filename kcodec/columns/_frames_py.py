@@ -70,7 +70,7 @@ def framed_rows(values: pa.Array, numbers: Sequence[int]) -> list[tuple[int, int
 
 
 def frame_prefix(key: int | bytes, indexes: Sequence[int]) -> bytes:
-    """Return what a payload stands behind; see `kcodec.columns.frames.frame_prefix`."""
+    """Return the bytes in front of a payload; see `kcodec.columns.frames.frame_prefix`."""
     prefix = b"\0" + key.to_bytes(4, "big") if isinstance(key, int) else b"\1" + key
     if len(prefix) not in (5, 17):
         raise ValueError("a GUID has 16 bytes")

@@ -76,7 +76,7 @@ cdef class Exported:
 
 
 def check_offsets(array):
-    """Raise an `ArrayError` for an array that is valid as `pyarrow.Array.validate` has it, and leads elsewhere."""
+    """Raise an `ArrayError` if an array that passed `pyarrow.Array.validate` still points outside of its buffers."""
     cdef Exported exported
     cdef const char *found
     if kind_of(array.type).is_plain:
@@ -107,7 +107,7 @@ cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
 cdef const char *walk(
     const ArrowSchema *kind, const ArrowArray *array, int64_t first, int64_t count, int depth
 ) noexcept nogil:
-    """Look at `count` values from `first` on, and at all that they show."""
+    """Check `count` values from `first` on, and everything that they refer to."""
     cdef const char *format = kind.format
     cdef const char *found
     cdef int64_t start = array.offset + first
@@ -185,7 +185,7 @@ cdef const char *items(
 
 
 cdef bint has_references(const ArrowSchema *kind, int depth) noexcept nogil:
-    """Return whether values of a type, those of lists aside, are views or in a dictionary."""
+    """Return whether values of a type (not counting the items of lists) are views or in a dictionary."""
     cdef int64_t child
     if kind.dictionary != NULL or kind.format[0] == b"v":
         return True

@@ -15,14 +15,14 @@ _DISORDER = "offsets are not in order"
 
 
 def check_offsets(array: pa.Array) -> None:
-    """Raise an `ArrayError` for an array that is valid as `pyarrow.Array.validate` has it, and leads elsewhere."""
+    """Raise an `ArrayError` if an array that passed `pyarrow.Array.validate` still points outside of its buffers."""
     found = _walk(array, 0, len(array), 0)
     if found is not None:
         raise ArrayError(f"an array of {array.type}: {found}")
 
 
 def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
-    """Look at `count` values from `first` on, and at all that they show."""
+    """Check `count` values from `first` on, and everything that they refer to."""
     kind, types = array.type, pa.types
     if depth > _MAX_NESTING:
         return "types are nested too deeply"
@@ -75,7 +75,7 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
 
 
 def _has_references(kind: pa.DataType) -> bool:
-    """Return whether values of a type, those of lists aside, are views or in a dictionary."""
+    """Return whether values of a type (not counting the items of lists) are views or in a dictionary."""
     types = pa.types
     if types.is_struct(kind):
         return any(_has_references(field.type) for field in kind)

@@ -37,7 +37,7 @@ cdef class Memory:
         return 0
 
     cdef object lend(self, int64_t first, int64_t size):
-        """Return some of the bytes as a buffer, and give up what is behind them."""
+        """Return the first bytes as a buffer, and free the rest."""
         if self.room != first + size:
             self.resize(first + size, True)
         if self.room < LEAST:
@@ -55,7 +55,7 @@ cdef class Memory:
 
 
 cdef Memory with_room(Memory memory, int64_t room):
-    """Return memory of at least so many bytes, which are those of another as far as it has them.
+    """Return memory of at least so many bytes, filled with the bytes of another as far as that has them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ cdef Memory take(int64_t room):
 
 
 cdef int keep(Memory memory) except -1:
-    """Keep memory that nobody uses, and let go of the oldest that is too much."""
+    """Keep memory that is no longer used, and free the oldest where more is kept than allowed."""
     cdef int64_t kept = 0
     cdef int64_t at
     if not LEAST <= memory.room <= MOST:

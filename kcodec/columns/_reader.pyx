@@ -21,7 +21,7 @@ cdef uint8_t EMPTY = 0
 
 
 cdef int32_t width_of(const char *format) noexcept nogil:
-    """Return the bytes of a value of fixed width, by the name of its type in the C data interface; of a bool one."""
+    """Return the bytes of a value of fixed width, by its type's name in the C data interface; 1 for a bool."""
     cdef char first = format[0]
     cdef const char *last
     if first == b"w":
@@ -100,7 +100,7 @@ cdef int32_t bind(
 
 
 cdef class Inputs:
-    """The columns of one array; holds what Arrow has handed over of it."""
+    """The columns of one array; keeps alive what Arrow exported of it."""
 
     def __cinit__(self, array, layout):
         self.exported = Exported(array)
@@ -133,7 +133,7 @@ cdef class Inputs:
         return 0
 
     cdef bint in_order(self, int64_t row, int64_t end) noexcept nogil:
-        """Return whether the offsets of some rows are in order, and lead to what is there."""
+        """Return whether the offsets of some rows are in order and within the data."""
         cdef int32_t at
         cdef const Input *column
         cdef const Reach *owner
@@ -214,7 +214,7 @@ cdef class Inputs:
         return total
 
     cdef void span(self, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last) noexcept nogil:
-        """Find the values of a column that belong to some rows; the last of these need not have been looked at."""
+        """Find the values of a column that belong to some rows; the offsets of the last row may be unchecked yet."""
         cdef int32_t scope = self.columns[at].scope
         first[0] = row
         last[0] = end

@@ -32,7 +32,7 @@ cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil
 
 
 cdef inline void move(uint8_t *out, const uint8_t *source, int64_t size) noexcept nogil:
-    """Copy 64 bytes at a time: so much may be read and written behind a value."""
+    """Copy 64 bytes at a time: up to that many may be read and written behind a value."""
     cdef int64_t at = 0
     while at < size:
         copy32(out + at, source + at)

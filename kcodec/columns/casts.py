@@ -12,7 +12,7 @@ from kcodec.errors import CODES, CapacityError, Fault
 __all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
 
 #: What is said of a time that is finer than what is written.
-FINER = 'the time is finer than what is written; with round="truncate" the rest is cut off'
+FINER = 'the time has more digits than the type that is written; round="truncate" cuts them off'
 
 
 def cast_rows(
@@ -90,7 +90,7 @@ def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return the code for a number or a time that a type cannot hold: out of range, or with too many digits."""
+    """Return the error code of a number or time that a type cannot hold: out of range, or too many digits."""
     types = pa.types
     if types.is_decimal(kind):
         number = Decimal(value[0].as_py())
@@ -148,4 +148,4 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
             cast_unpacked(part, wanted)
         except pa.ArrowInvalid:
             return _lost(part, wanted, inner)
-    raise AssertionError("a value that cannot be cast has a part that cannot be cast")
+    raise AssertionError("a value cannot be cast, yet each of its parts can")

@@ -55,7 +55,7 @@ def ddl_type(text: str) -> pa.DataType:
     Raises
     ------
     SchemaError
-        If the text is none, or no codec has a type for it: intervals, variants and geometries.
+        If the text is not DDL, or names a type that no codec has: intervals, variants and geometries.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class _Parser:
         found = _TOKEN.match(self.text, self.behind)
         if found is None:
             self.at = self.behind
-            raise SchemaError(f"the schema is no DDL of Spark: at {self.shown()}")
+            raise SchemaError(f"the schema is not Spark's DDL: at {self.shown()}")
         self.kind = found.lastgroup or ""
         self.value = found[self.kind]
         self.at, self.behind = found.start(self.kind), found.end()
@@ -95,10 +95,10 @@ class _Parser:
         return repr(rest) if rest else "the end"
 
     def fail(self, wanted: str) -> NoReturn:
-        raise SchemaError(f"the schema is no DDL of Spark: {wanted} is expected at {self.shown()}")
+        raise SchemaError(f"the schema is not Spark's DDL: {wanted} was expected at {self.shown()}")
 
     def is_column(self) -> bool:
-        """Return whether a column begins the text: a name with a type behind it."""
+        """Return whether the text begins with a column: a name with a type behind it."""
         if self.kind != "word":
             return self.kind == "quoted"
         ahead = _TOKEN.match(self.text, self.behind)
@@ -230,7 +230,7 @@ class _Parser:
             self.need(")")
         if not 1 <= precision <= _DIGITS or scale > precision:
             raise SchemaError(
-                f"Spark's decimals have 1 to {_DIGITS} digits, none to all of them behind the point: "
+                f"Spark's decimals have 1 to {_DIGITS} digits, and no more than these behind the point: "
                 f"not DECIMAL({precision},{scale})"
             )
         return pa.decimal128(precision, scale)

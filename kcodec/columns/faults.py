@@ -22,13 +22,13 @@ class Faults(Sequence[Fault]):
     Parameters
     ----------
     rows, offsets : pyarrow.Int64Array
-        Of each the row's number and the byte in it, null if none is meant.
+        The number of each row, and the byte in it; null if no byte is at fault.
     kinds : pyarrow.Int64Array
-        Of each the position in `ways`.
+        The position of each in `ways`.
     ways : sequence of (str, str, str)
         Path, code and reason.
     ids : pyarrow.Int64Array, optional
-        Of each the schema id of its frame.
+        The schema id in the frame of each.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Faults(Sequence[Fault]):
 
     @classmethod
     def told_apart(cls, found: Iterable[tuple[int, int | None, Way]]) -> "Faults":
-        """Return rows that failed: each with its number, offset and way.
+        """Return rows that failed, given the number, the offset and the way of each.
 
         >>> syntax = "", "json_syntax", "this is no JSON"
         >>> Faults.told_apart([(1, None, syntax), (4, 7, syntax)])[1].offset

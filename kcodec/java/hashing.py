@@ -6,7 +6,7 @@ __all__ = ["hash_order"]
 
 
 def hash_order(first: Iterable[str], then: Iterable[str] = ()) -> list[str]:
-    """Return texts in the order of a ``HashSet`` or ``HashMap`` that is made of some of them and then takes others.
+    """Return texts in the order of a Java ``HashSet`` or ``HashMap`` that is made of some of them, then gets the rest.
 
     >>> hash_order(["price", "id", "name"])
     ['price', 'name', 'id']

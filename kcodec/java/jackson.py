@@ -103,7 +103,7 @@ def node_type(value: Any) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    r"""Decode the Base64 of a string as Jackson does; a `ValueError` for what is none.
+    r"""Decode the Base64 of a string as Jackson does; raise `ValueError` for anything else.
 
     White space may stand between groups of four characters, and more groups behind a padded one.
 
@@ -116,7 +116,7 @@ def decode_base64(text: str) -> bytes:
         parts.append(base64.b64decode(match[1]))
         at = match.end()
     if trim(text[at:]):
-        raise ValueError("this is no Base64")
+        raise ValueError("this is not Base64")
     return b"".join(parts)
 
 
@@ -275,7 +275,7 @@ def _loose_utf8(data: bytes) -> str:
 
 
 def _utf32(data: bytes, name: str) -> str:
-    """Decode UTF-32: Jackson's own decoder refuses what is wrong at once, and a cut end when it gets there."""
+    """Decode UTF-32: Jackson's own decoder refuses a wrong character at once, but a cut end only when it gets there."""
     whole = len(data) // 4 * 4
     try:
         text = data[:whole].decode(name, "surrogatepass").removeprefix("\ufeff")
@@ -424,7 +424,7 @@ class _Reader:
         return self.number(root), False
 
     def runs_on(self, end: int) -> bool:
-        """Return whether a word does not end where it seems to."""
+        """Return whether more of a word follows where it seems to end."""
         after = self.text[end : end + 1]
         # In UTF-8, all that is no ASCII, and what Java leaves out of names; else the end of a cut character.
         return after.isalnum() or after == "_" or (after >= "\x7f" and self.width == 1) or after == "\udc80"

@@ -29,7 +29,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def _measure(data: bytes) -> tuple[int, bool]:
-    """Return how many bytes Java takes for a character, and whether they are one."""
+    """Return how many bytes Java's decoder consumes at once, and whether they are a character."""
     first = data[0]
     if first < 0x80:
         return 1, True

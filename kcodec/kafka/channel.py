@@ -92,13 +92,14 @@ class Channel:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the broker will soon want to know again who asks."""
+        """Whether the broker will soon want the client to authenticate again."""
         return time.monotonic() > self._expires
 
     def _connect(self, context: ssl.SSLContext | None, end: float) -> socket.socket:
         seconds = _seconds(self._settings.connect_timeout_ms / 1000, end)
         plain = socket.create_connection((self.host, self.port), seconds)
         try:
+            # Requests are small and waited for; Nagle's algorithm would hold them back for an acknowledgement.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return plain if context is None else context.wrap_socket(plain, server_hostname=self.host)
         except BaseException:
@@ -131,11 +132,12 @@ class Channel:
             lifetime = answer.get("sessionLifetimeMs", 0)
             token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
-            # A connection is not used until the broker ends it, but replaced before.
+            # A connection is replaced before the broker ends it: after 85 % of its time, as by Java's client
+            # (SaslClientAuthenticator), which leaves the rest for the network and clocks that drift.
             self._expires = time.monotonic() + 0.85 * lifetime / 1000
 
     def _step(self, steps: Steps, answer: bytes | None) -> bytes | None:
-        """Return what a mechanism sends next, None behind its end; its errors name the broker."""
+        """Return what a mechanism sends next, None at its end; its errors name the broker."""
         try:
             # What is sent in first is None.
             return steps.send(cast(bytes, answer))
@@ -177,6 +179,7 @@ class Channel:
         self._send_all([start, *parts])
 
     def _send_all(self, parts: list[Any]) -> None:
+        # One deadline for all parts: a broker that takes a byte now and then must not hold the connection for ever.
         deadline = time.monotonic() + self._timeout
         left = [memoryview(part).cast("B") for part in _joined(parts)]
         try:
@@ -269,13 +272,15 @@ class Channel:
         return KafkaError(f"{self._place}: {name}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
-        """Keep that the broker does not want to be asked again for some time."""
+        """Remember that the broker asked not to be called for some time."""
         if milliseconds > 0:
             self.throttled_until = time.monotonic() + milliseconds / 1000
 
     def close(self) -> None:
         """Close the connection; whoever waits for a response has a `KafkaError`. A forked child leaves its parent's."""
         self.is_open = False
+        # `shutdown` wakes a thread that waits in `recv`, which `close` does not. In a forked child it would end the
+        # parent's connection as well.
         if self._process == os.getpid():
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -305,7 +310,7 @@ class Channel:
 
 
 def _seconds(most: float, end: float) -> float:
-    """Return the seconds up to a time, so many at most, but enough for a broker that answers."""
+    """Return the seconds left until a time: at most so many, and at least enough for a broker that answers."""
     return min(most, max(end - time.monotonic(), _LEAST))
 
 

@@ -95,7 +95,7 @@ class Deadline:
         self.restart()
 
     def restart(self) -> None:
-        """Count from now on, as something has been done."""
+        """Start the time anew, because there was progress."""
         self.end = time.monotonic() + self._settings.timeout_ms / 1000
         self._pause = self._settings.backoff_ms / 1000
 
@@ -110,6 +110,8 @@ class Deadline:
             if isinstance(error, KafkaTimeoutError):
                 raise error
             raise timed_out(error, self._settings.timeout_ms) from error
+        # As Java's clients since KIP-580: twice as long each time, and a fifth more or less, so that clients which
+        # lost the same broker do not all come back at once.
         pause = min(self._pause * _RANDOM.uniform(0.8, 1.2), left)
         self._pause = min(self._pause * 2, self._settings.max_backoff_ms / 1000)
         return pause
@@ -140,6 +142,8 @@ class Cluster:
         self._ids: dict[str, bytes] = {}
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
+        # Threads share one connection for questions to any broker, so one asks at a time. Who asks holds the lock and
+        # may ask again under it, hence the RLock.
         self._any_lock = threading.RLock()
         self._closed = False
 
@@ -174,7 +178,7 @@ class Cluster:
         return found
 
     def topic_id(self, topic: str) -> bytes | None:
-        """Return the id that a topic has, and no other one of its name, as last known; None before Kafka 2.8."""
+        """Return a topic's id as last known; None before Kafka 2.8. A later topic of the same name has another one."""
         return self._ids.get(topic)
 
     def check_ids(self, ids: Mapping[str, bytes | None]) -> None:
@@ -199,7 +203,7 @@ class Cluster:
         return self._keep((broker, purpose), Channel(*address, self.settings, end))
 
     def _kept(self, key: tuple[int, object] | None) -> Channel | None:
-        """Return the connection that is there, None if it cannot be used any more."""
+        """Return the open connection; None if it cannot be used any more."""
         with self._lock:
             found = self._channels.get(key)
         if found is None or (found.is_open and not (found.is_expired and not found.in_flight)):
@@ -250,7 +254,7 @@ class Cluster:
             return ask(self._some_channel(end), end)
 
     def retry(self, attempt: Callable[[float], Answer], unknown_topic_tries: int | None = None) -> Answer:
-        """Return what an attempt does, tried again while its error lets hope and there is time.
+        """Return the result of an attempt, which is repeated while its error may pass and there is time.
 
         It takes the time by which it has to end.
         """

@@ -57,9 +57,9 @@ def _chosen(columns: Any) -> list[_Column]:
         source, *path = text.split(".") if isinstance(text, str) else [""]
         if source not in (*_PAYLOADS, *_TYPES) or (path and source not in _PAYLOADS) or not all(path):
             known = ", ".join((*COLUMNS, "headers"))
-            raise ConfigError(f"column {text!r} is none of {known}, or a field such as value.id")
+            raise ConfigError(f"column {text!r} is neither one of {known} nor a field such as value.id")
         if name is not None and not isinstance(name, str):
-            raise ConfigError(f"columns: {name!r} is no name, of {text!r}")
+            raise ConfigError(f"columns: {name!r} is not a name for the column {text!r}")
         if "*" in path and (len(path) > 1 or name not in (None, text)):
             raise ConfigError(
                 f"column {text!r}: {source}.* stands for all fields, by their own names, in a mapping as well"
@@ -71,7 +71,7 @@ def _chosen(columns: Any) -> list[_Column]:
 
 
 def _fields(chosen: list[_Column], source: str) -> list[str] | None:
-    """Return the only fields of a key or value that are asked for; None if it is all of them."""
+    """Return the fields of a key or value that are asked for; None for all of them."""
     paths = [each.path for each in chosen if each.source == source]
     if not paths or any(path in ((), ("*",)) for path in paths):
         return None
@@ -123,7 +123,7 @@ class Columns:
             self._fix(types)
 
     def _known_types(self) -> dict[str, pa.DataType]:
-        """Return the types of keys and values that are known, or have been seen."""
+        """Return the types of keys and values that were known from the start or have been seen."""
         types = {}
         for source, format in self._formats.items():
             found = {each: format.arrow_type(each) for each in self._topics}
@@ -169,7 +169,7 @@ class Columns:
         return pa.schema(fields)
 
     def fix_schema(self) -> pa.Schema:
-        """Return the schema; where no value has ever told its type, that is null."""
+        """Return the schema, with the null type for keys or values that have all been null."""
         if self.schema is None:
             self._fix({**dict.fromkeys(self._formats, pa.null()), **self._known_types()})
         assert self.schema is not None

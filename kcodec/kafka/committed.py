@@ -1,4 +1,4 @@
-"""Which batches of a fetch response a consumer that reads committed records sees."""
+"""Which batches of a fetch response are visible to a consumer that reads committed records."""
 
 from bisect import bisect_left, bisect_right
 from typing import Any

@@ -128,15 +128,15 @@ def login_failed(reason: str) -> KafkaError:
 
 
 def recreated(topic: str) -> KafkaError:
-    """Return the error of a topic that was deleted and made anew: offsets of the one are none of the other.
+    """Return the error of a topic that was deleted and made anew, so that old offsets mean nothing in it.
 
     >>> recreated("orders").name
     'TOPIC_RECREATED'
     """
-    text = f"topic {topic!r} was deleted and made anew: its offsets are others"
+    text = f"topic {topic!r} was deleted and made anew: old offsets mean nothing in it"
     return KafkaError(f"{text} ({TOPIC_RECREATED})", None, TOPIC_RECREATED)
 
 
 def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:
-    """Return the error that an attempt ended with as that of all tries, for which there is no time any more."""
+    """Return the error of the last try as that of all tries, because there is no time for another."""
     return KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)

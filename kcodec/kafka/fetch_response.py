@@ -88,7 +88,7 @@ class _Response:
         return length
 
     def count(self, least: int, most: int, nullable: bool = False) -> int:
-        """Read the count of an array whose items have so many bytes at least, and which has so many items at most."""
+        """Read the count of an array; its items take at least so many bytes, and there may be at most so many."""
         count = self.length(_INT32, nullable)
         if count * least > len(self.view) - self.at or count > most:
             raise self.error("block_count")

@@ -42,6 +42,7 @@ from kcodec.kafka.report import RecordError, RecordFault
 
 __all__ = ["Fetcher", "Piece"]
 
+# One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
 
@@ -88,7 +89,7 @@ class _Cursor:
         return self.is_deleted or (self.end is not None and self.next >= self.end)
 
     def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
-        """Keep an error that may pass; raise it if there is no time left, or if it says what must not be."""
+        """Remember an error that may pass; raise it if there is no time left, or if it cannot pass."""
         self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION or error.name == TOPIC_RECREATED
         if self.is_deleted:
             if may_be_deleted:
@@ -163,13 +164,13 @@ class Fetcher:
             yield found
 
     def take(self, timeout: float | None = None) -> list[Piece] | None:
-        """Return the pieces of the next response, None at the end; ``[]`` if there is none by a time-out, or deleted.
+        """Return the pieces of the next response, None at the end, ``[]`` after a time-out or a deletion.
 
         Pieces are held until the next ones are taken.
         """
         if self._process != os.getpid():
             # None of the threads is in a forked child, which would wait for ever.
-            raise KafkaError("a reader is of the process that made it: read anew in this one")
+            raise KafkaError("a reader works only in the process that made it: read anew in this one")
         self._release()
         if self._failure is not None:
             raise self._failure
@@ -200,11 +201,11 @@ class Fetcher:
             holder.permits.release()
 
     def take_lost(self) -> list[Lost]:
-        """Return what was found to be gone since this was last asked for."""
+        """Return the offsets that were found to be gone since the last call."""
         return [self.lost.pop(0) for _ in range(len(self.lost))]
 
     def take_deleted(self) -> list[TopicPartition]:
-        """Return partitions that were found to be deleted since this was last asked for."""
+        """Return the partitions that were found to be deleted since the last call."""
         return [self.deleted.pop(0) for _ in range(len(self.deleted))]
 
     def close(self) -> None:
@@ -235,7 +236,7 @@ class Fetcher:
                 broker.woken.set()
 
     def retire(self, broker: "_Broker") -> bool:
-        """Forget a thread that has nothing to do; return whether that is so."""
+        """Forget a thread if it has nothing left to do; return whether it was forgotten."""
         with self._lock:
             if broker.given or broker.cursors:
                 return False
@@ -299,6 +300,7 @@ class _Broker:
             times = [each.not_before for each in self.cursors if each.error is not None]
             self.woken.wait(max(min(times) - now, 0))
             return
+        # This bounds the memory: no further response is asked for while the reader still has two.
         self.permits.acquire()
         if self.fetcher.stopped.is_set():
             return
@@ -318,6 +320,7 @@ class _Broker:
             self._fail(ready, error)
         finally:
             if not is_held:
+                # A response without records holds no memory of the reader's, so it gives its permit back at once.
                 self.permits.release()
         self._drop_done()
 
@@ -366,7 +369,7 @@ class _Broker:
         self.fetcher.place(moved)
 
     def _is_recreated(self, cursor: _Cursor) -> bool:
-        """Return whether another topic has the name of a cursor's, which then fails."""
+        """Return whether a new topic has the name of a cursor's topic; if so, the cursor fails."""
         known = self.cluster.topic_id(cursor.place.topic)
         if cursor.topic_id is None:
             # Brokers that had no ids were replaced.
@@ -387,6 +390,8 @@ class _Broker:
         body = {
             "maxWaitMs": settings.fetch_wait_ms,
             "minBytes": settings.fetch_min_bytes,
+            # A partition may ask for more after a batch that did not fit: the response must have room for that as
+            # well.
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
             "isolationLevel": int(self.fetcher.is_committed),
             "topics": _topics(self.cluster, cursors),
@@ -445,7 +450,7 @@ class _Broker:
         return found
 
     def _check_progress(self, cursors: list[_Cursor], was_early: bool) -> None:
-        """Raise if a partition that has an end has had nothing for too long; do not ask at once for nothing again."""
+        """Raise if a partition that has an end has got nothing for too long; else wait before it is asked again."""
         now = time.monotonic()
         for each in cursors:
             if each.end is None:
@@ -523,7 +528,7 @@ class _Broker:
 
 
 def _in_order(headers: Any, cursor: _Cursor) -> int:
-    """Return the offset behind batches, which are none of a log if one begins before the end of another."""
+    """Return the offset behind the batches; raise if one begins before the end of another, which no log has."""
     first, last = headers["offset"], headers["offset"] + headers["last_delta"]
     # The sum may have no room, or the offset behind it.
     none = np.flatnonzero((last < first) | (last == MAX_OFFSET))
@@ -536,7 +541,7 @@ def _in_order(headers: Any, cursor: _Cursor) -> int:
     if len(behind):
         row = int(behind[0])
         raise KafkaError(
-            f"{cursor.place}: the batch at offset {first[row + 1]} comes behind that of {first[row]} to {last[row]}"
+            f"{cursor.place}: the batch at offset {first[row + 1]} follows that of {first[row]} to {last[row]}"
         )
     return int(last[-1]) + 1
 

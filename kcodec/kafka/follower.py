@@ -152,7 +152,7 @@ class Follower:
 
     @property
     def lag(self) -> int:
-        """Offsets that could be read, when brokers last answered, behind those that were returned."""
+        """How many offsets behind those that were returned could be read when brokers last answered."""
         return sum(
             max(top - self._positions[place.topic][place.partition], 0) for place, top in self._tops.items()
         )
@@ -224,7 +224,7 @@ class Follower:
             self._positions[topic][partition] = piece.next
 
     def _forget(self, place: TopicPartition) -> None:
-        """Follow a partition no longer, whose topic is deleted; one that is made again is a new one."""
+        """Stop following a partition whose topic was deleted; a topic that is made again is a new one."""
         logger.warning("%s is deleted, and no longer followed", place)
         del self._positions[place.topic][place.partition]
         if not self._positions[place.topic]:
@@ -238,7 +238,7 @@ class Follower:
         Raises
         ------
         ConfigError
-            If there is no group, or the positions are none.
+            If there is no group, or what is given are not positions.
         KafkaError
             If the broker refuses, as it does while the group has members; or if a topic was deleted and made anew: its
             positions are none of the new one.
@@ -250,6 +250,6 @@ class Follower:
         commit_offsets(self._cluster, self._group, given)
 
     def close(self) -> None:
-        """End reading, and close all connections; also those who iterate come to an end."""
+        """Stop reading, and close all connections; loops over the follower end, too."""
         self._is_closed = True
         self._fetcher.close()

@@ -41,7 +41,7 @@ class Topic(NamedTuple):
 
 
 def read_brokers(answer: pa.StructArray) -> dict[int, tuple[str, int]]:
-    """Return the places of the brokers that a response names, but for those that are none."""
+    """Return the addresses of the brokers that a response names, leaving out invalid ones."""
     brokers = answer.field("brokers").flatten()
     if len(brokers) > _MOST_BROKERS:
         raise KafkaError(f"a broker says that its cluster has {len(brokers)} brokers")

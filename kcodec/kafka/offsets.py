@@ -122,9 +122,9 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         found = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigError(f"topics={pattern!r} is no pattern: {error}") from None
+        raise ConfigError(f"topics={pattern!r} is not a pattern: {error}") from None
     if not isinstance(found.pattern, str):
-        raise ConfigError(f"topics={pattern!r} is no pattern of text")
+        raise ConfigError(f"topics={pattern!r} is not a pattern of text")
     return found
 
 
@@ -163,7 +163,7 @@ def read_positions(text: str | Mapping[str, Any]) -> Positions:
         for partition, offset in by.items():
             if not is_whole(offset):
                 place = TopicPartition(topic, partition)
-                raise ConfigError(f"offsets are integers: {offset!r} of {place} is none")
+                raise ConfigError(f"offsets are integers: {offset!r} of {place} is not one")
     return found
 
 
@@ -173,7 +173,7 @@ def _by_partition(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
         try:
             parsed = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ConfigError(f"offsets are no JSON: {error}") from None
+            raise ConfigError(f"the offsets are not JSON: {error}") from None
     else:
         parsed = text
     if not isinstance(parsed, Mapping) or not all(isinstance(each, Mapping) for each in parsed.values()):
@@ -326,7 +326,7 @@ def _resolved(
 
 
 def _milliseconds(when: datetime) -> int:
-    """Return the first millisecond that is not before a time, as `datetime.timestamp` cannot say exactly."""
+    """Return the first millisecond that is not before a time; `datetime.timestamp` is not exact enough."""
     return max(-((_EPOCH - when) // timedelta(milliseconds=1)), 0)
 
 

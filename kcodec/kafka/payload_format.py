@@ -1,4 +1,4 @@
-"""What turns keys or values of topics into columns and back: a codec, a serde, or a format by its name."""
+"""How keys or values of topics become columns and back: by a codec, a serde, or a format given by its name."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -104,7 +104,7 @@ class PayloadFormat:
         return made(*((name,) if known.is_shared else ()), **{"key": self._is_key, **options})
 
     def _check(self, name: str, options: Mapping[str, Any], made: type) -> None:
-        """Refuse options that what is made of them does not take."""
+        """Refuse options that the codec or serde does not take."""
         known = [option for option in inspect.signature(made).parameters if option != "format"]
         for option in options:
             if option not in known:

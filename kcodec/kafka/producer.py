@@ -121,6 +121,8 @@ class Producer:
             "transactionTimeoutMs": self.settings.transaction_timeout_ms,
         }
         answer = self._retry(lambda end: self._coordinated("InitProducerIdRequest", body, end))
+        # Brokers know by id, epoch and sequence numbers whether they have a batch already. Asking again with the same
+        # transactional id raises the epoch, and brokers then refuse whoever still uses the old one.
         self.producer_id, self.epoch = answer["producerId"], answer["producerEpoch"]
         if self.producer_id < 0:
             raise KafkaError("the broker gave no producer id")
@@ -132,7 +134,7 @@ class Producer:
             raise self._explained(error) from None
 
     def _explained(self, error: KafkaError) -> KafkaError:
-        """Return an error that says how a producer comes to lose its transaction, if that is what it tells."""
+        """Return an error that also says how a producer can lose its transaction, if it is such an error."""
         if self.transactional_id is None or error.code not in _FENCED:
             return error
         text = f"the transaction took longer than transaction.timeout.ms ({self.settings.transaction_timeout_ms})"
@@ -167,6 +169,7 @@ class Producer:
                     "v3AndBelowTransactionalId": self.transactional_id,
                     "v3AndBelowProducerId": self.producer_id,
                     "v3AndBelowProducerEpoch": self.epoch,
+                    # Up to version 3 clients add partitions themselves; version 4 is for brokers among each other.
                     "v3AndBelowTopics": [
                         {"name": topic, "partitions": numbers} for topic, numbers in by_topic(new).items()
                     ],
@@ -244,7 +247,7 @@ class Producer:
         self._join(5)
 
     def settle(self) -> None:
-        """Send nothing more, and wait until brokers have answered what is under way."""
+        """Send nothing more, and wait for the answers to what is under way."""
         self.stop()
         self._join(self.settings.request_timeout_ms / 1000)
 
@@ -256,7 +259,7 @@ class Producer:
             sender.thread.join(max(end - time.monotonic(), 0))
 
     def stop(self) -> None:
-        """Have all threads end when brokers have answered what is under way."""
+        """Let all threads end once what is under way has been answered."""
         with self.lock:
             self.stopped = True
             self._room.notify_all()
@@ -264,7 +267,7 @@ class Producer:
                 sender.work.notify_all()
 
     def _wait(self, most: int) -> None:
-        """Wait until no more bytes than these wait, or none of them is sent any more; raise what ended the producer."""
+        """Wait until at most so many bytes wait, or none of them will be sent; raise what ended the producer."""
         self._most = most
         while self._waiting_bytes > most and not self.stopped:
             self._room.wait(1)
@@ -288,7 +291,7 @@ class Producer:
         sender.work.notify()
 
     def moved(self, log: _Log) -> None:
-        """Hand a partition to another thread if its leader is another."""
+        """Hand a partition to another thread if its leader has changed."""
         sender = log.sender
         assert sender is not None
         if self.cluster.leader(log.place).broker != sender.number:
@@ -327,6 +330,8 @@ class Producer:
             self._restore(log)
             return
         log.returned.append(batch)
+        # Batches behind a failed one are refused only because their sequence numbers come too early. They pass once
+        # the first has been sent again.
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
         passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
@@ -338,7 +343,7 @@ class Producer:
         self._restore(log)
 
     def next_of(self, log: _Log) -> Batch:
-        """Return the next batch that waits, split if its topic has found one of such a size too large."""
+        """Return the next batch that waits; split, if the topic has refused one of its size as too large."""
         topic = log.place.topic
         while (batch := log.waiting[0]).records > 1 and batch.size >= self._refused.get(topic, _NEVER):
             parts, most = split_batch(b"".join(batch.parts), self.largest(topic), self.settings.level)
@@ -351,6 +356,8 @@ class Producer:
 
     def _restore(self, log: _Log) -> None:
         """Let batches that came back wait again, before all others, once none is under way."""
+        # Only when nothing is under way any more, since what was sent later may come back later: all of it goes out
+        # again in its first order.
         if log.returned and not log.flying:
             log.waiting.extendleft(reversed(log.returned))
             log.returned = []
@@ -424,6 +431,8 @@ class _Sender:
         found: list[tuple[_Log, Batch]] = []
         size = 0
         for log in self.logs:
+            # Without sequence numbers a second batch could overtake the first, if that has to be sent again. The same
+            # holds until the broker has acknowledged one batch after a failure.
             most = settings.in_flight if settings.is_idempotent and log.is_settled else 1
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
                 continue

@@ -31,7 +31,7 @@ _MAY_PASS = (408, 429)
 def exchange(settings: Settings, host: str) -> Steps:
     """Return the messages of the mechanism that the settings name; each answer is sent in.
 
-    Raise `KafkaError` if what the server answers is not right: it is final, for the server would answer so again.
+    Raise `KafkaError` if the server's answer is wrong; another try would get the same answer, so that is final.
     """
     mechanism = settings.mechanism
     if mechanism == "PLAIN":
@@ -59,7 +59,7 @@ def _scram(settings: Settings, digest: str) -> Steps:
     try:
         whole, salt, rounds = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
     except (KeyError, ValueError):
-        raise login_failed("SCRAM: the server's first message is none") from None
+        raise login_failed("SCRAM: the server's first message is not one of SCRAM") from None
     if not whole.startswith(nonce) or len(whole) == len(nonce):
         raise login_failed("SCRAM: the server's nonce does not begin with the client's")
     if not _ROUNDS[0] <= rounds <= _ROUNDS[1]:

@@ -325,7 +325,7 @@ class Settings:
     def of(cls, config: Mapping[str, Any] | None = None, servers: Any = None, **given: Any) -> "Settings":
         """Check settings; `servers` are addresses beside them, `given` further fields, None for those that are not.
 
-        Raise `ConfigError` for an unknown name, with the nearest known one, and for a value that is none. Settings of a
+        Raise `ConfigError` for an unknown name, with the nearest known one, and for an invalid value. Settings of a
         schema registry have the prefix ``schema.registry.``, which ``basic.auth.`` and ``bearer.auth.`` may do without.
         """
         if config is not None and not isinstance(config, Mapping):
@@ -409,7 +409,7 @@ class Settings:
 
     @property
     def delivery_timeout_ms(self) -> int:
-        """Time in which a batch has to be written: that of all else, unless it was given."""
+        """Time within which a batch has to be written; by default that of all other calls."""
         return self.timeout_ms if self.delivery_ms is None else self.delivery_ms
 
     @property

@@ -1,4 +1,4 @@
-"""A record batch as several smaller ones, for a broker that says that it is too large."""
+"""A record batch split into smaller ones, because a broker has refused it as too large."""
 
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.read import read_batches

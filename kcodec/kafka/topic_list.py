@@ -80,7 +80,7 @@ def list_topics(
 
 
 def _sizes(cluster: Cluster, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """Ask leaders for the sizes of their logs; who may not ask, or whose broker cannot answer, gets none."""
+    """Ask leaders for the sizes of their logs; none come from brokers that refuse or cannot answer."""
     found: dict[TopicPartition, int] = {}
     for broker, places in cluster.leaders(partitions).items():
         topics = [{"topic": topic, "partitions": numbers} for topic, numbers in by_topic(places).items()]

@@ -195,7 +195,7 @@ def read(
 def _batches(
     fetcher: Fetcher, columns: Columns, report: ReadReport
 ) -> Generator[pa.RecordBatch | None, None, None]:
-    """Yield None, and then the batches; end all threads and connections when it ends or is dropped."""
+    """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:
         yield None
         for pieces in fetcher:

@@ -210,7 +210,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
     found = pc.unique(names)
     for name in found.to_pylist():
         if not isinstance(name, str):
-            raise ConfigError(f"topic: a column of {names.type} is none of text")
+            raise ConfigError(f"topic: the column is {names.type}, not text")
         if len(found) == 1:
             yield name, None, rest
         else:
@@ -345,7 +345,7 @@ class _Writer:
         return [_Run(TopicPartition(self._topic, number), start, end) for number, start, end in found], order
 
     def _given(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> Any:
-        """Return the partitions that stand in a column, and where they do not, those that are chosen."""
+        """Return the partitions given in a column, and chosen ones where the column is null."""
         if self._partition not in batch.schema.names:
             raise ConfigError(f"partition: the data has no column {self._partition!r}")
         column = batch.column(self._partition)
@@ -471,7 +471,7 @@ def _milliseconds(timestamps: pa.Array) -> pa.Array:
     elif pa.types.is_integer(kind) or pa.types.is_null(kind):
         timestamps, faults = cast_rows(timestamps, pa.int64())
     else:
-        raise ConfigError(f"timestamp: a column of {kind} is none of timestamps or milliseconds")
+        raise ConfigError(f"timestamp: the column is {kind}, neither timestamps nor milliseconds")
     if faults:
         raise EncodeError(*faults[0]._replace(path="timestamp"))
     return pc.fill_null(timestamps, pa.scalar(time.time_ns() // 1_000_000, pa.int64()))

@@ -98,7 +98,7 @@ def statements_of(answer: Any) -> list[CatalogueEntry]:
     CREATE STREAM `CLICKS` (`URL` STRING) WITH (KAFKA_TOPIC='clicks', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON');
     """
     if not isinstance(answer, list):
-        raise _Unknown("the answer is no list of results")
+        raise _Unknown("the answer is not a list of results")
     described: list[Mapping[str, Any]] = []
     known = False
     for entity in answer:
@@ -135,7 +135,7 @@ def _statement(name: str, description: Mapping[str, Any], heads: Mapping[str, He
 
 
 def _is_old(description: Mapping[str, Any]) -> bool:
-    """Return whether a server before 0.10 has told it: each source has a column ROWKEY that no statement declares."""
+    """Return whether a server before 0.10 answers: each source has a column ROWKEY that nobody declared."""
     return "key" in description
 
 
@@ -198,7 +198,7 @@ def _described(
 
 
 def _name(found: Any, problem: str) -> str:
-    """Return the name of what an answer describes; if it has none, that is the problem."""
+    """Return the name of a source in an answer; refuse one without a name."""
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
         raise _Unknown(problem)
     return str(found["name"])
@@ -209,7 +209,7 @@ def _text(description: Mapping[str, Any], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _Unknown(f"{key} is no text")
+        raise _Unknown(f"{key} is not text")
     return value
 
 
@@ -230,7 +230,7 @@ def _columns(description: Mapping[str, Any]) -> tuple[SqlColumn, ...]:
         if part == "HEADER":
             header = field.get("headerKey")
             if header is not None and not isinstance(header, str):
-                raise _Unknown("the key of a header is no text")
+                raise _Unknown("the key of a header is not text")
             found.append(SqlColumn(name, kind, "header", False, header))
         else:
             found.append(SqlColumn(name, kind, "key" if part == "KEY" else "value"))

@@ -233,7 +233,7 @@ HEADERS = SqlType(
 
 
 class RowOptions(NamedTuple):
-    """What a format is told of the rows that it reads and writes.
+    """What a format knows of the rows that it reads and writes.
 
     The kind is a STRUCT of the columns if they are wrapped, or else the type of the only one. Compatible rows are
     answered as ksqlDB does, where that loses something. Large columns have 64-bit offsets. Times that are finer than
@@ -520,7 +520,7 @@ class Parser:
         return kind
 
     def _parameters(self) -> None:
-        """Step over what ksqlDB takes and makes nothing of, as in VARCHAR(255)."""
+        """Skip parameters that ksqlDB accepts and ignores, as in VARCHAR(255)."""
         while True:
             if self.kind != "number" and not self.is_next("STRING"):
                 self.fail(f"{self.shown} is neither a number nor STRING")

@@ -70,6 +70,7 @@ cdef class Decoder:
         if self.tables == NULL or self.stops == NULL or self.divisor == NULL:
             raise MemoryError
         for at in range(self.builder.count):
+            # Until a program has items for this column, a payload (divided by this) makes room for none.
             self.divisor[at] = 1 << 30
         for at in range(self.programs):
             program = self.compiled[at]
@@ -93,7 +94,7 @@ cdef class Decoder:
         return 0
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        """Prepare for the block, which may store so much beyond what its rows hold."""
+        """Prepare for the block, which may store up to `room` more than its rows hold."""
 
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows from `next` on together; return how many, -1 without memory."""
@@ -104,11 +105,11 @@ cdef class Decoder:
         return OK
 
     cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
-        """Note why the row failed that was read last, and go on; FAULT leaves that to `fault`."""
+        """Note why the row that was read last failed, and go on; FAULT has `fault` called for that."""
         return FAULT
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
-        """Return the facts of the row that failed last; None if it is no failure, and the format sees to it."""
+        """Return what is known of the row that failed last; None if the format has dealt with the row itself."""
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
@@ -127,7 +128,7 @@ cdef class Decoder:
         return self.max_expansion + (SPARE * (end - start) if start != NULL else 0)
 
     cdef bint step_over_prefix(self) noexcept nogil:
-        """Let the rows of the block start behind the prefix; return whether it is that of all."""
+        """Move the start of the block's rows behind the prefix; return whether all of them have it."""
         cdef int64_t size = self.prefix_size
         cdef uint64_t word = self.prefix_word
         cdef uint64_t mask = self.prefix_mask
@@ -243,6 +244,8 @@ cdef class Decoder:
                     self.next = 0
                     break
                 if self.next < self.together:
+                    # Rows behind this one are stored already, so its text and items cannot be taken back, only hidden
+                    # by a null.
                     hide(self.builder.columns, row)
                 else:
                     set_null(self.builder.columns, 0, row, self.builder.wide)
@@ -254,7 +257,7 @@ cdef class Decoder:
                     return answer
 
     cdef object decode(self, bint stop):
-        """Return the array and the rows that failed; with `stop`, only the first of these."""
+        """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
         cdef int64_t at
         cdef Program program

@@ -123,7 +123,7 @@ cdef class Encoder:
         return DONE
 
     cdef object encode(self, bint stop):
-        """Return the array and the rows that failed; with `stop`, only the first of these."""
+        """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
         cdef int64_t row
         faults = []

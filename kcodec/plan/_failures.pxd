@@ -41,7 +41,7 @@ cdef class Failures:
 
 
 cdef inline void turn(int64_t *items, int32_t level) noexcept nogil:
-    """Put items that have been noted from the inside out in the order of a path."""
+    """Reverse items that were noted from the innermost outwards, so that they are in the order of a path."""
     cdef int32_t at
     cdef int64_t item
     for at in range(level >> 1):

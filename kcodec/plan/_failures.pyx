@@ -82,7 +82,7 @@ cdef class Failures:
         return number
 
     cdef object faults(self, list programs, int64_t before):
-        """Return the rows that failed, of which each chose one of some programs and begins so many bytes later."""
+        """Return the rows that failed, given the programs they chose from and the bytes in front of each payload."""
         cdef int64_t at
         cdef int64_t i
         cdef Kind *kind

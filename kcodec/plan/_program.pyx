@@ -103,7 +103,7 @@ cdef class Program:
         return 0
 
     cdef int cost(self, int32_t column, int64_t size) except -1:
-        """Count what a value takes at most; the ops that stand twice are counted once."""
+        """Add up the most that a value can take; ops that stand twice are counted once."""
         if not self.checking:
             self.costs[column] += size
         return 0
@@ -114,7 +114,7 @@ cdef class Program:
         return "".join([f"[{next(positions, 0)}]" if step is None else step for step in self.paths[op]])
 
     cdef object fault(self, int64_t row, object offset, Status status, int32_t op, object path):
-        """Return the facts of a row that failed at an op; -1: as a whole."""
+        """Return what is known of a row that failed at an op; with -1, of one that failed as a whole."""
         return Fault(row, offset, *self.failure(status, op, path))
 
     cdef tuple failure(self, Status status, int32_t op, object path):

@@ -57,5 +57,5 @@ cdef class SlotEncoder(Encoder):
         return True
 
     cdef bint put_block(self, Slots *block) noexcept nogil:
-        """Write what stands in the slots of a block; return whether all went well."""
+        """Write the slots of a block; return whether all went well."""
         return False

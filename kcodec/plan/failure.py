@@ -8,7 +8,7 @@ _MAX_PATH = 1000
 
 
 class OtherPrefix(Exception):
-    """Values are not read as ones that all start with the same bytes."""
+    """Raised where the values do not all start with the same bytes after all, and have to be read another way."""
 
 
 class OtherMeaning(SchemaError):
@@ -48,11 +48,11 @@ class RowError(Exception):
         return self.reason
 
     def fault(self, row: int) -> Fault:
-        """Return the facts of the row, which has this number."""
+        """Return the error as a fault of the row with this number."""
         return Fault(row, self.offset, bounded(self.path), self.code, self.reason)
 
     def within(self, step: str) -> "RowError":
-        """Return the same error, seen from the value around."""
+        """Return the same error with its path extended by a step of the value around it."""
         return RowError(self.code, self.offset, prefix(step, self.path), self.reason)
 
 

@@ -1,4 +1,4 @@
-"""What the row loops of a format offer, compiled or in plain Python."""
+"""What every row loop provides, whether compiled or in plain Python."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -277,7 +277,7 @@ class Node:
         return "\n".join(_lines(self, 0))
 
     def notes(self) -> list[str]:
-        """Return what a format's own nodes have to print beside the attributes of all nodes."""
+        """Return what the nodes of a format print besides the attributes that all nodes have."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""What the row loops in plain Python share: programs, which row is read by which and from where, and how rows end."""
+"""What the row loops in plain Python share: programs, which program reads a row, and where the row begins and ends."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -130,7 +130,7 @@ def payloads(values: pa.Array) -> list[bytes | None]:
 
 
 class ColumnRow:
-    """What one row adds to each column: nothing is added to the columns themselves before all of it was good.
+    """The values that one row adds to each column, kept apart until the whole row turns out to be good.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class ColumnRow:
             self.out[column].append(value)
 
     def null(self, column: int) -> None:
-        """Make a column null, with all that has as many rows as it."""
+        """Add a null to a column, and to the columns below it that have as many values."""
         self.out[column].append(None)
         if pa.types.is_struct(self.columns[column].type):
             for child in self.columns[column].children:

@@ -122,7 +122,7 @@ class Schema:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Schema":
-        """Make one of a server's JSON: what is missing there is empty, or None in a reference.
+        """Make one from a server's JSON; missing parts become empty, or None in a reference.
 
         Raises
         ------
@@ -371,10 +371,10 @@ class SchemaRegistry(Protocol):
         """Return what a subject is set to, or the registry as a whole."""
 
     def set_config(self, config: Config, subject: str | None = None) -> Config:
-        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        """Change the given parts of a configuration, and leave the rest as it is; return the given parts."""
 
     def delete_config(self, subject: str | None = None) -> Config:
-        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
 
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
         """Return the mode of a subject, or of the registry as a whole."""
@@ -383,7 +383,7 @@ class SchemaRegistry(Protocol):
         """Set the mode of a subject, or of the registry as a whole."""
 
     def delete_mode(self, subject: str | None = None) -> str:
-        """Set a subject back to the mode that holds for all; returns what was set."""
+        """Reset a subject to the mode that holds for all; return what was set."""
 
     def delete_version(
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
@@ -520,12 +520,12 @@ def _has_format(kind: Any) -> bool:
 
 
 def invalid(message: str) -> NoReturn:
-    """Raise what a registry says of a schema that is none: 42201."""
+    """Raise what a registry says of an invalid schema: 42201."""
     raise RegistryError(message, 422, 42201)
 
 
 def invalid_version(name: object) -> NoReturn:
-    """Raise what a registry says of a version that is neither a number nor the latest: 42202."""
+    """Raise what a registry says of a version that is neither a number nor ``latest``: 42202."""
     raise RegistryError(
         f"The specified version '{name}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
         'the string "latest"',
@@ -535,7 +535,7 @@ def invalid_version(name: object) -> NoReturn:
 
 
 def unknown_schema(name: int | str) -> NoReturn:
-    """Raise what a registry says of an id or a GUID that no schema has: 40403."""
+    """Raise what a registry says of an unknown id or GUID: 40403."""
     raise RegistryError(f"Schema {name} not found", 404, 40403)
 
 
@@ -595,7 +595,7 @@ def context_of(subject: str) -> str:
 
 
 def context_prefix(context: str) -> str:
-    """Return what names of subjects begin with in a context, which alone stands for it; nothing in the default one.
+    """Return the prefix of the subjects in a context, which alone names the context; empty for the default one.
 
     Examples
     --------
@@ -617,7 +617,7 @@ def own_name(subject: str) -> str:
 
 
 def qualified(subject: str, context: str) -> str:
-    """Return a subject as it is named from outside the context in which it is named without one.
+    """Return the full name of a subject that is named within a context.
 
     Examples
     --------

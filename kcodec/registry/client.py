@@ -84,7 +84,7 @@ class RegistryClient:
     def request(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> Any:
-        """Return the value that the registry answers with.
+        """Return the registry's answer.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class RegistryClient:
             self.unknown(asked, server, f"HTTP {answer.status}, but no JSON: {_beginning(answer)}")
 
     def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
-        """Raise what is said of an answer that is not one of a registry: 50005."""
+        """Raise the error for an answer that no registry gives: 50005."""
         server = server or self._servers[0]
         told = what or f"the answer is not {self.what}'s"
         raise RegistryError(self._text(server, asked, told, None, _path_hint(server)), None, 50005)

@@ -134,7 +134,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_name(name: str) -> str | None:
-    """Return the name of a setting of registries as `checked` knows it, or as Java's client does; None if it is none.
+    """Return the name of a registry's setting as `checked` or Java's client knows it; None for other names.
 
     >>> plain_name("schema.registry.basic.auth.user.info"), plain_name("use.latest.version")
     ('basic.auth.user.info', None)
@@ -201,7 +201,7 @@ class Redaction:
 
 
 def _pattern(secret: str) -> str:
-    """Return what finds a text whichever of its characters are escaped, as in addresses, HTML, JSON or Python."""
+    """Return a pattern that finds a text even if some characters are escaped, as in addresses, HTML, JSON or Python."""
     found = []
     for each in secret.rstrip("="):
         number = ord(each)

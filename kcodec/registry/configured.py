@@ -54,7 +54,7 @@ class ConfiguredDatabase(Database):
     def set_config(
         self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
     ) -> Config:
-        """Set what is given of a configuration, and leave the rest as it is; returns what is given.
+        """Change the given parts of a configuration, and leave the rest as it is; return the given parts.
 
         What stands under the ``cleared`` keys of the server is then no longer set.
         """
@@ -70,7 +70,7 @@ class ConfiguredDatabase(Database):
         return config
 
     def delete_config(self, subject: str | None = None) -> Config:
-        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
         with self._transaction(write=True) as connection:
             found = self._own(self.config, subject, 40408)
             place = _place(subject)
@@ -79,7 +79,7 @@ class ConfiguredDatabase(Database):
         return found
 
     def _own(self, ask: Callable[[str | None], _Setting], subject: str | None, missing: int) -> _Setting:
-        """Return what is set and will be dropped."""
+        """Return the settings that are about to be dropped."""
         try:
             return ask(subject)
         except RegistryError as error:
@@ -123,7 +123,7 @@ class ConfiguredDatabase(Database):
         return mode
 
     def _clear(self, connection: sqlite3.Connection, place: str) -> None:
-        """Delete for good what is softly deleted of a subject, a context or all, which has no other versions."""
+        """Delete for good the softly deleted versions of a subject, a context or all, none of which may have others."""
         within = "subject = :place" if own_name(place) else "substr(subject, 1, length(:place)) = :place"
         found = connection.execute(
             f"SELECT subject, version, deleted FROM versions WHERE {within} ORDER BY subject, version",
@@ -145,7 +145,7 @@ class ConfiguredDatabase(Database):
         deleted: bool,
         besides: str | None = None,
     ) -> None:
-        """Refuse to delete what others refer to, but for one subject.
+        """Refuse to delete a version that others refer to, not counting those of one subject.
 
         What is softly deleted may be read by its id: before a version goes for good, such referrers count too
         (``deleted``).
@@ -169,7 +169,7 @@ class ConfiguredDatabase(Database):
             connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
     def delete_mode(self, subject: str | None = None) -> str:
-        """Set a subject back to the mode that holds for all; returns what was set."""
+        """Reset a subject to the mode that holds for all; return what was set."""
         with self._transaction(write=True) as connection:
             found = self._own(self.mode, subject, 40409)
             place = _place(subject)
@@ -200,11 +200,11 @@ class ConfiguredDatabase(Database):
         return _config_of(*self._config_texts(connection, (place,)))
 
     def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
-        """Return what holds for a subject."""
+        """Return the settings that hold for a subject."""
         return _merged(self._config_texts(connection, (subject, *_around(subject), _GLOBAL)))
 
     def _meant(self, connection: sqlite3.Connection, subject: str) -> tuple[str, Config]:
-        """Return the subject that is meant by a name, which may be an alias of it, and what holds for it."""
+        """Return the subject that a name or an alias means, and the settings that hold for it."""
         name = check_subject(subject)
         texts = self._config_texts(connection, (name, *_around(name), _GLOBAL))
         alias = _config_of(texts[0]).alias
@@ -278,5 +278,5 @@ def _around(subject: str) -> tuple[str, ...]:
 
 
 def _is_top(place: str) -> bool:
-    """Return whether the settings of a place are the defaults where none are given."""
+    """Return whether a place is the top: its settings hold wherever none are given."""
     return place == _GLOBAL or context_of(place) == GLOBAL_CONTEXT

@@ -81,7 +81,7 @@ class Connections:
         )
 
     def close(self) -> None:
-        """Close what nobody uses."""
+        """Close the connections that are not in use."""
         while (connection := self._take()) is not None:
             connection.close()
 
@@ -176,14 +176,14 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _TimedSocket:
-    """As much of a socket as http.client uses; each wait ends at the deadline of its connection."""
+    """The part of a socket that http.client uses; each wait ends at the deadline of its connection."""
 
     def __init__(self, sock: Any, connection: _Connection) -> None:
         self._sock = sock
         self._connection = connection
 
     def arm(self) -> None:
-        """Let the next wait end at the deadline."""
+        """Set the time-out of the next wait, so that it ends at the deadline."""
         left = self._connection.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
@@ -254,7 +254,7 @@ def tls_context(config: Mapping[str, Any]) -> ssl.SSLContext:
 
 
 def issuer_context(config: Mapping[str, Any]) -> ssl.SSLContext:
-    """Return the TLS settings for who issues tokens: it may be a public one, or have the registry's authority."""
+    """Return the TLS settings for the issuer of tokens, whose authority may be a public one or the registry's."""
     context = _public_context()
     place = config.get("ssl.ca.location")
     if isinstance(place, str) and place:

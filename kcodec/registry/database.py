@@ -132,7 +132,7 @@ class Database:
 
     @property
     def lock(self) -> Any:
-        """The lock by which threads take turns at this handle; who holds it waits for none of them."""
+        """The lock by which threads take turns at this handle; its holder never waits for another of them."""
         return self._current().lock
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class Database:
         """Refuse to go on with a file that is no longer there; what is in memory is."""
 
     def state(self) -> object:
-        """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.
+        """Return a value that differs after anybody has changed anything; None if it cannot be known now.
 
         It waits for nobody. What is read after this may be newer, never older.
         """
@@ -180,6 +180,8 @@ class Database:
         results: list[_Result | RegistryError] = []
         with self._transaction(write=True) as connection:
             for call in calls:
+                # One transaction waits for the disk once for all calls; the savepoint takes back a single call that
+                # fails.
                 connection.execute("SAVEPOINT one")
                 try:
                     results.append(call())
@@ -200,6 +202,7 @@ class Database:
         """Run a block as one transaction; a block within another of the same thread belongs to that."""
         session = self._current()
         with session.lock:
+            # The lock is reentrant: a method that calls another one takes part in the same transaction.
             if session.depth:
                 if session.connection is None:
                     raise RegistryError("the registry was closed while in use", 500, 50001)
@@ -208,6 +211,8 @@ class Database:
             try:
                 if session.connection is None:
                     session.connection = self._open()
+                # A transaction that reads before it takes the write lock can find that another has written meanwhile;
+                # SQLite then refuses to go on at once (SQLITE_BUSY), without waiting.
                 session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 session.depth = 1
                 try:

@@ -126,7 +126,7 @@ class EmbeddedRegistry(StoredSchemas):
     def _populated(
         self, connection: sqlite3.Connection, subject: str, schema: Schema, config: Config
     ) -> Schema:
-        """Return a schema with what it has of the latest version and of the configuration."""
+        """Return a schema with what it takes from the latest version and the configuration."""
         latest = next(self._versions(connection, subject), None)
         previous = None if latest is None else latest.schema
         if not schema.text.strip():
@@ -335,7 +335,7 @@ class EmbeddedRegistry(StoredSchemas):
         return schema, parsed
 
     def _compared(self, schema: Schema, context: str, config: Config, normalize: bool) -> tuple[Schema, Any]:
-        """Return what `_canonical` does of a schema that is only compared: one that surely can be printed is not.
+        """Do what `_canonical` does for a schema that is only compared: one that surely can be printed is not printed.
 
         Nothing of it is remembered: who checks a schema registers it next, or changes it.
         """
@@ -367,7 +367,7 @@ class EmbeddedRegistry(StoredSchemas):
         only: int | None = None,
         all_versions: bool = True,
     ) -> Compatibility:
-        """Compare a schema with the versions of a subject that its level asks for, or with one of them."""
+        """Compare a schema with those versions of a subject that the level asks for, or with a given one."""
         level = config.compatibility or "NONE"
         known = schema_format(kept.type)
         context = context_of(subject)
@@ -552,7 +552,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _reserved(known: SchemaFormat, parsed: Any, new: Schema, old: Schema | None) -> list[str]:
-    """Return what is wrong with the names of fields that the metadata of a schema reserve."""
+    """Return what is wrong with the reserved names of fields in a schema's metadata."""
     names = _reserved_names(new)
     gone = set() if old is None else _reserved_names(old) - names
     return [

@@ -36,7 +36,7 @@ _CAPACITY = 1000
 
 
 class _Shared:
-    """What the handles of a process for the same address and configuration share."""
+    """What all handles of a process with the same address and configuration share."""
 
     def __init__(self, client: RegistryClient, capacity: int) -> None:
         self.client = client
@@ -290,12 +290,12 @@ class HttpRegistry:
         return Config.of(self._ask("GET", _place("config", subject), query, kind=dict))
 
     def set_config(self, config: Config, subject: str | None = None) -> Config:
-        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        """Change the given parts of a configuration, and leave the rest as it is; return the given parts."""
         check_config(config)
         return Config.of(self._ask("PUT", _place("config", subject), None, config.json, kind=dict))
 
     def delete_config(self, subject: str | None = None) -> Config:
-        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
         return Config.of(self._ask("DELETE", _place("config", subject), kind=dict))
 
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
@@ -311,7 +311,7 @@ class HttpRegistry:
         return str(self._ask("PUT", _place("mode", subject), query, body, kind=dict).get("mode"))
 
     def delete_mode(self, subject: str | None = None) -> str:
-        """Set a subject back to the mode that holds for all; returns what was set."""
+        """Reset a subject to the mode that holds for all; return what was set."""
         return str(self._ask("DELETE", _place("mode", subject), kind=dict).get("mode"))
 
     def delete_version(

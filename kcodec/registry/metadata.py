@@ -53,7 +53,7 @@ class Metadata:
         tags: Mapping[str, Iterable[str]] | None = None,
         sensitive: Iterable[str] | None = None,
     ) -> "Metadata":
-        """Make one of plain mappings, None for what there is none of."""
+        """Make one from plain mappings; None stands for an empty one."""
         named = tuple((path, tuple(values)) for path, values in (tags or {}).items())
         return cls(tuple((properties or {}).items()), named, tuple(sensitive or ()))
 
@@ -63,7 +63,7 @@ class Metadata:
         return cls.of(body.get("properties"), body.get("tags"), listed(body, "sensitive"))
 
     def over(self, other: "Metadata | None") -> "Metadata":
-        """Return these metadata, and of others what is not here.
+        """Return these metadata, completed by those properties, tags and names of others that are missing here.
 
         Examples
         --------

@@ -25,7 +25,7 @@ MAX_REFERENCE_DEPTH = 100
 
 
 class Resolved(NamedTuple):
-    """A reference, and what stands there.
+    """A reference, and the schema that it leads to.
 
     Attributes
     ----------

@@ -101,7 +101,7 @@ class Rule:
 
     @property
     def texts(self) -> Iterator[str]:
-        """What a digest of the rule is made of, in order."""
+        """The texts that a digest of the rule is made from, in order."""
         yield from (each for each in (self.name, self.doc, self.kind, self.mode, self.type) if each)
         yield from self.tags
         for pair in self.params:

@@ -67,7 +67,7 @@ def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Ta
 def _target(
     topic: TopicSchemas, found: RegisteredSchema, schema: Given | None, is_strict: bool, name: str
 ) -> Target:
-    """Return what was found as the target; a schema that it was chosen for is compared with it."""
+    """Return a schema that was found as the target; compare it with the one that was given, if any."""
     chosen = topic.texts(found.schema)
     if schema is None:
         return Target(found.id, found.guid, chosen)

@@ -154,7 +154,7 @@ class SerdeConfig:
         if self.name_strategy is not None:
             return self.name_strategy(topic, is_key, schema)
         if topic is None:
-            raise ConfigError("the Associated strategy needs a topic")
+            raise ConfigError("AssociatedNameStrategy needs a topic")
         found = registry.associated_subjects(topic, is_key, self.cluster)
         if len(found) > 1:
             raise ConfigError(f"topic {topic!r} is associated with several subjects: {', '.join(found)}")

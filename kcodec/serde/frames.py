@@ -133,7 +133,7 @@ def prefixed(values: pa.Array, indexes: int) -> Framed:
 
 
 def one_schema(values: pa.Array, key: Key) -> Framed:
-    """Take all values for those of one schema."""
+    """Treat all values as written with one schema."""
     selector = pc.if_else(values.is_valid(), pa.scalar(0, pa.int32()), pa.scalar(-1, pa.int32()))
     return Framed(values, [key], selector.buffers()[1], None)
 
@@ -174,7 +174,7 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: in
 
 
 def schema_headers(headers: Any, name: str) -> pa.Array:
-    """Take the header of a name out of what `kcodec.Serde.deserialize` takes, as binary."""
+    """Return the header of a name as binary, from any headers that `kcodec.Serde.deserialize` takes."""
     if isinstance(headers, (list, tuple)):
         return pa.array([last_header(row, name) for row in headers], pa.binary())
     chunks, _ = arrays(headers)

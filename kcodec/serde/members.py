@@ -1,4 +1,4 @@
-"""Structs of several messages to framed values: of each row the one that is set."""
+"""Structs of several messages to framed values: each row writes the one message that is set."""
 
 from dataclasses import replace
 from typing import Any
@@ -65,7 +65,7 @@ class MembersWriter:
         for name, writer in self._writers.items():
             if f".{member}".endswith(f".{name}"):
                 return writer
-        raise SchemaError(f"the member {member} is none of the messages {', '.join(self._writers)}")
+        raise SchemaError(f"the member {member} is not one of the messages {', '.join(self._writers)}")
 
 
 def _check_subjects(writers: list[ColumnWriter], kind: pa.StructType) -> None:
@@ -86,7 +86,7 @@ def _check_subjects(writers: list[ColumnWriter], kind: pa.StructType) -> None:
 def _encode(
     array: pa.Array, steps: dict[int, Step], kind: pa.DataType, stop: bool
 ) -> tuple[pa.Array, list[Fault]]:
-    """Write an array, by what writes each of its members that any row has."""
+    """Write an array, each message by its own writer; messages that no row has are not registered."""
     encoded = pa.nulls(len(array), kind)
     members = {at: pc.struct_field(array, [at]) for at in steps}
     count = pa.nulls(len(array), pa.int32()).fill_null(0)

@@ -30,13 +30,11 @@ __all__ = ["ColumnReader", "ReadingSteps", "Source"]
 _MISSES = 100
 #: Ids whose programs are kept, of some 15 kB each; the oldest goes first.
 _MAX_SOURCES = 10_000
-_NOT_ASKED = (
-    f"one of more than {_MISSES} ids in these values that are not known, too many to ask the registry for"
-)
+_NOT_ASKED = f"one of more than {_MISSES} unknown ids in these values, too many to ask the registry for"
 
 
 class Source(NamedTuple):
-    """How the payloads of one key are read: by a program, or not at all, with the error of their rows."""
+    """How the payloads of one key are read: by a program; or not at all, with the error for their rows."""
 
     schema_id: int | None
     program: Any = None
@@ -74,7 +72,7 @@ class ColumnReader:
         self._start()
 
     def _start(self) -> None:
-        """Make what does not pickle."""
+        """Make the parts that are not pickled."""
         self._lock = fork_safe_lock()
         self._decoder: SchemaDecoder | None = None
         self.meter = Meter()
@@ -91,7 +89,7 @@ class ColumnReader:
         self._start()
 
     def select(self, fields: Sequence[str]) -> "ColumnReader":
-        """Return what reads nothing but some fields; itself if the options have them already, or no such choice."""
+        """Return a reader of some fields only; itself if the options choose fields already, or have no such choice."""
         options = self._options
         if not dataclasses.is_dataclass(options) or getattr(options, "fields", ()) is not None:
             return self
@@ -155,7 +153,7 @@ class ColumnReader:
         return None if first is None else topic.texts(first.schema)
 
     def _subject(self, first: Schema, indexes: tuple[int, ...]) -> str | None:
-        """Return the subject of the first value's schema, named after the value's message if after a record."""
+        """Return the subject of the first value's schema, after its message where subjects are named after records."""
         topic = self._topic
         try:
             writer = topic.parsed(topic.texts(first))
@@ -269,7 +267,7 @@ class ColumnReader:
         return sources
 
     def _source(self, key: Key, registered: RegisteredSchema | None = None) -> Source:
-        """Find out how the payloads of a key are read; only that an id is unknown is not kept."""
+        """Find out how the payloads of a key are read; an unknown id is not remembered, it may be registered later."""
         known = self._sources.get(key)
         if known is not None:
             return known
@@ -354,7 +352,7 @@ def _ids(sources: list[Source | None]) -> pa.Array:
 
 
 def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
-    """Return the rows that cannot be read for what their key names."""
+    """Return the faults of rows whose key names a schema that cannot be read."""
     refused = [number for number, source in enumerate(sources) if source is not None and source.code]
     if not refused:
         return []

@@ -429,7 +429,7 @@ def _given(language: SchemaFormat, schema: object) -> Given:
 
 
 def _wanted(language: SchemaFormat, reader_schema: object) -> Given | int | str | None:
-    """Return what a reader's schema is given as: itself, an id, or a version of the subject."""
+    """Return a reader's schema in the form that it was given: a schema, an id, or a version of the subject."""
     if reader_schema is None:
         return None
     if is_whole(reader_schema):

@@ -38,7 +38,7 @@ class ColumnWriter:
         self._start()
 
     def _start(self) -> None:
-        """Make what does not pickle."""
+        """Make the parts that are not pickled."""
         # Of threads that come at once with a new schema, one asks the registry.
         self._lock = fork_safe_lock()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
@@ -56,7 +56,7 @@ class ColumnWriter:
         self._start()
 
     def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
-        """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
+        """Write a column; also return the header that names its schema, unless a prefix does or all rows are null."""
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
         if all(map(self._topic.format.writes_nulls, parts)):

@@ -122,7 +122,7 @@ def split(
 ) -> int:
     """Read frames from a row on, with message indexes if `level_ends` has room for their ends.
 
-    Return the row that there was no room for the GUID or the indexes of, or how many rows there are.
+    Return the first row whose GUID or indexes had no room, or the number of rows.
     """
     cdef Py_buffer views[8]
     cdef Column column

@@ -70,5 +70,5 @@ def write(value: int) -> bytes:
 
 
 def gather(word: int, fast: bool) -> int:
-    """Put the seven low bits of each byte next to each other; there is one way to."""
+    """Put the seven low bits of each byte next to each other; `fast` is for the compiled twin."""
     return sum((word >> 8 * at & 0x7F) << 7 * at for at in range(8))

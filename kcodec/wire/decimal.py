@@ -267,7 +267,7 @@ def _words(bits: int) -> int:
 
 
 def _number(name: str, value: int, lowest: int, highest: int) -> int:
-    """Check a number that a C type must hold; what is no whole number is a TypeError."""
+    """Check a number that a C type must hold; raise TypeError for anything but a whole number."""
     number = operator.index(value)
     if not lowest <= number <= highest:
         raise ValueError(f"{name} must be within {lowest} and {highest}")
@@ -288,7 +288,7 @@ def _size(size: int | None) -> int:
 
 
 def _grow(run: Callable[[int, Any, Any], int], source: Column, guess: int, large: bool) -> Slices:
-    """Run a kernel until all rows are done, with more room each time it stops for want of it."""
+    """Run a kernel until all rows are done, giving it more room each time it runs out."""
     import numpy as np
 
     out = Growing(guess + 4 * source.rows + 256)

@@ -1,4 +1,4 @@
-"""The formats of keys and values: what the options of source and sink ask for, and what decodes and encodes it."""
+"""The formats of keys and values: the options of source and sink, and the codecs and serdes that they mean."""
 
 import functools
 import json
@@ -28,7 +28,7 @@ _FILE_NAME = re.compile(r"""[^\s{}"']+\.[A-Za-z]+""")
 
 
 class _Asked(NamedTuple):
-    """What options say of keys or values."""
+    """What the options say about keys or values."""
 
     part: str
     format: str
@@ -62,7 +62,7 @@ class _Asked(NamedTuple):
         return self.part == "key"
 
     def needed(self) -> str:
-        """Return the schema, which there has to be."""
+        """Return the schema; raise if none is given."""
         if self.schema is None:
             instead = ", or schemaRegistryAddress" if _is_registered(self.format) else ""
             raise ConfigError(f"{self.part}.schema is needed{instead}")
@@ -70,7 +70,7 @@ class _Asked(NamedTuple):
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Name the option in errors of schemas, and say what it takes where it has the name of a file."""
+        """Name the option in errors of schemas, and say that it takes a text if it was given the name of a file."""
         try:
             yield
         except SchemaError as error:
@@ -170,7 +170,7 @@ def _ksql(asked: _Asked) -> Any:
 
 
 class _Format(NamedTuple):
-    """How a format is read, and written without a registry; by default as one of a plugin, which is framed always."""
+    """How a format is read, and written without a registry; by default as a plugin's, which is always framed."""
 
     read: Callable[[_Asked], Any] = _framed
     write: Callable[[_Asked], Any] = _framed
@@ -212,7 +212,7 @@ def format_of(given: Given, part: str) -> str | None:
     options = {*PAYLOAD, *_find(name).options}
     for other in given.names(f"{part}."):
         if other not in options:
-            raise ConfigError(f"{part}.{other} is no option of {name.lower()}")
+            raise ConfigError(f"{part}.{other} is not an option of {name.lower()}")
     return None if name == _BYTES else name
 
 
@@ -232,7 +232,7 @@ def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place
         return registry_place(subject, None, given.registry)
     if subject is None:
         if len(topics) != 1:
-            raise ConfigError(f"give {part}.subject: there is not one topic that it could be named after")
+            raise ConfigError(f"give {part}.subject: there is no single topic to name it after")
         subject = f"{topics[0]}-{part}"
     return subject, address, given.registry
 

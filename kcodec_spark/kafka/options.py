@@ -71,7 +71,7 @@ _INSTEAD = {
     "schema.registry.url": "give the address as schemaRegistryAddress",
     "kafka.schema.registry.url": "give the address as schemaRegistryAddress",
     **dict.fromkeys(("mode", "columnnameofcorruptrecord"), "what cannot be written fails its task"),
-    "provider": "no table can be one of topics: CREATE TEMPORARY VIEW orders USING kcodec_kafka OPTIONS (...)",
+    "provider": "topics cannot be a table: CREATE TEMPORARY VIEW orders USING kcodec_kafka OPTIONS (...)",
     "path": "give the topics as subscribe, subscribePattern or assign, and topic where it is written",
 }
 
@@ -123,7 +123,7 @@ class Given:
         return {name[len(prefix) :]: value for name, value in self._values.items() if name.startswith(prefix)}
 
     def one_of(self, *names: str) -> str | None:
-        """Return the first of options that is given."""
+        """Return the first of some options that is given."""
         return next((name for name in names if name in self._values), None)
 
     def number(self, name: str) -> int | None:
@@ -169,7 +169,7 @@ class Given:
         return self._bound(_ENDS, "latest")
 
     def check(self) -> None:
-        """Raise if the value of an option is none, whether or not a batch or a stream has a use for it."""
+        """Raise if an option has an invalid value, even one that a batch or a stream does not use."""
         self.start("latest")
         self.end()
         for name in (*_BATCH, "maxOffsetsPerTrigger", "minOffsetsPerTrigger"):
@@ -249,7 +249,7 @@ def _assignment(text: str) -> dict[str, list[int]]:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"assign is no JSON: {error}") from None
+        raise ConfigError(f"assign is not JSON: {error}") from None
     if (
         not isinstance(parsed, dict)
         or not parsed

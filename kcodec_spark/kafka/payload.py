@@ -1,4 +1,4 @@
-"""What decodes keys and values where tasks run: a codec or a serde, as the functions of this package use them."""
+"""Decodes keys and values in tasks: a codec or a serde, used as the functions of this package use them."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is found out when a query is made: its columns, and what decodes them."""
+"""What is decided when a query is made: its columns, and what decodes them."""
 
 import pickle
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Reading topics: what is found out when a query is planned, and what its tasks do."""
+"""Reading topics: what is decided when a query is planned, and what its tasks do."""
 
 import functools
 import logging
@@ -174,7 +174,7 @@ def _payloads(pickled: bytes) -> tuple["Payload | None", "Payload | None"]:
 
 
 def _log(report: ReadReport) -> None:
-    """Log which batches are left out; what is gone, reading has logged."""
+    """Log which batches are left out; reading itself has logged lost offsets."""
     for each in report.faults:
         if each.code != "offset_out_of_range":
             logger.warning("left out: %s", RecordError(each))
@@ -182,7 +182,7 @@ def _log(report: ReadReport) -> None:
 
 
 def _refuse(bound: Bound, word: str, offset: int, why: str) -> None:
-    """Raise if a batch is to start or end where none can, by a word or the offset that stands for it."""
+    """Raise if a batch starts at ``latest`` or ends at ``earliest``, given as a word or as its offset."""
     if bound.at == word:
         raise ConfigError(f"{bound.option}: {why}")
     for place, at in _offsets(bound):

@@ -98,7 +98,7 @@ class Stream:
         return None if self._reported is None else _offsets(self._reported)
 
     def finish_here(self) -> None:
-        """Read what there is now, and nothing that comes later."""
+        """Read up to the present ends, and nothing that comes later."""
         self._final = self._latest()
 
     def parts(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Range]:
@@ -114,7 +114,7 @@ class Stream:
         return self._scan.split(ranges)
 
     def _ranges(self, before: Positions, after: Positions, is_final: bool = False) -> list[Range]:
-        """Return what lies between positions; partitions that are new start at their first offset."""
+        """Return the ranges between positions; new partitions start at their first offset."""
         added = sorted(set(after) - set(before))
         starts = dict(before)
         for each in plan_ranges(self._cluster, added, "earliest", None, self._isolation)[0] if added else ():

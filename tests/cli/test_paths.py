@@ -40,7 +40,7 @@ def place(request, tmp_path):
         path = tmp_path / file
         if request.param == "device":
             path.symlink_to("/dev/zero")
-            return "a device is no file"
+            return "this is a device, not a file"
         if request.param == "folder":
             path.mkdir()
             return "Is a directory"

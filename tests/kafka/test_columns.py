@@ -46,15 +46,15 @@ def test_columns(fast):
             assert columns(["value"], value=value) == {"value": rows.to_pylist()}
         assert columns(["key"]) == {"key": table["key"].to_pylist()}
         for chosen, message in (
-            (["nothing"], "column 'nothing' is none of key, value, topic"),
-            (["offset.x"], "column 'offset.x' is none of"),
+            (["nothing"], "column 'nothing' is neither one of key, value, topic"),
+            (["offset.x"], "column 'offset.x' is neither one of"),
             (["value.c"], "has no field c"),
             (["value.a.x"], "a is not a record, so it has no field x"),
             (["key.*"], "the key is int64, not a struct"),
             (["value.a", "value.a"], "two columns are called 'a'"),
             ([], "columns= is empty"),
             ({"x": "value.*"}, "stands for all fields"),
-            ({1: "offset"}, "1 is no name, of 'offset'"),
+            ({1: "offset"}, "1 is not a name for the column 'offset'"),
             ("value", "a list of names"),
         ):
             with pytest.raises(ConfigError, match=message):

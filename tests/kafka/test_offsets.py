@@ -69,7 +69,7 @@ def test_positions_that_are_none(text):
 
 @pytest.mark.parametrize("offset", ['"5"', "1.5", "true", "null", '"earliest"', "[1]"])
 def test_offsets_that_are_no_numbers(offset):
-    with pytest.raises(ConfigError, match=r"^offsets are integers: .+ of t-1 is none$"):
+    with pytest.raises(ConfigError, match=r"^offsets are integers: .+ of t-1 is not one$"):
         read_positions('{"t": {"0": -2, "1": ' + offset + "}}")
 
 

@@ -82,7 +82,7 @@ def test_scram_that_is_none(monkeypatch, first, last):
 @pytest.mark.parametrize(
     ("first", "text"),
     [
-        (b"", "the server's first message is none"),
+        (b"", "the server's first message is not one of SCRAM"),
         (b"r=other,s=QQ==,i=4096", "the server's nonce does not begin with the client's"),
         (f"r={NONCE}x,s=QQ==,i=1".encode(), "the server asks for 1 rounds"),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), "the server does not know the password"),

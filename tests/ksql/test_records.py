@@ -187,7 +187,7 @@ def test_rows_as_records(impl):
         ({"x": [1]}, "Column name `x` does not exist"),
         ({"rowoffset": [1]}, "Inserting into column `ROWOFFSET` is not allowed."),
         ({"h": [b"1"]}, "Cannot insert into HEADER columns: H"),
-        ({"v": [1], "V": [1]}, "two columns are V"),
+        ({"v": [1], "V": [1]}, "two columns stand for V"),
     ],
 )
 def test_columns_that_are_not_written(columns, message):

@@ -212,7 +212,7 @@ class TestStructsOfMessages:
     def test_what_cannot_be_written(self, impl):
         settings = {"topic": "t", "schema": SHOP, "message": ["Order", "Refund"]}
         serde = Serde("PROTOBUF", MemoryRegistry(), **settings)
-        with pytest.raises(SchemaError, match="the member Line is none of the messages Order, Refund"):
+        with pytest.raises(SchemaError, match="the member Line is not one of the messages Order, Refund"):
             serde.serialize(pa.array([{"Line": {"n": 1}}]))
         with pytest.raises(SchemaError, match="a column of several messages is a struct of them, not int64"):
             serde.serialize(pa.array([1]))

@@ -104,7 +104,7 @@ class TestRead:
         told = report["reason"].to_pylist()
         assert told[0] == told[99] == "the registry has no schema of this id"
         assert set(told[100:]) == {
-            "one of more than 100 ids in these values that are not known, too many to ask the registry for"
+            "one of more than 100 unknown ids in these values, too many to ask the registry for"
         }
         assert (array[0].as_py()["id"], array[10_001].as_py()["id"]) == (1, 1)
         # The next column asks for what it has.

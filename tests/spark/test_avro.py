@@ -393,7 +393,7 @@ def test_bad_arguments():
         (lambda: from_avro("v", "{"), SchemaError, "not JSON"),
         (lambda: from_avro("v", b'"int"'), TypeError, "codec or a serde, not bytes"),
         (lambda: from_avro("v", AvroCodec), TypeError, "codec or a serde, not type"),
-        (lambda: from_avro("v", POINT, fields=5), TypeError, "fields are a sequence of str, not int"),
+        (lambda: from_avro("v", POINT, fields=5), TypeError, "fields is a sequence of str, not int"),
         (
             lambda: from_avro("v", AvroCodec(POINT), None, "s", "registry"),
             TypeError,

@@ -206,7 +206,7 @@ def test_settings_of_connect(spark):
     )
     with pytest.raises(ConfigError, match="wide_decimals='text' is not one of"):
         to_connect_json("value", schema, wide_decimals="text")
-    with pytest.raises(SchemaError, match=r"no DDL of Spark: .*BIGGINT"):
+    with pytest.raises(SchemaError, match=r"not Spark's DDL: .*BIGGINT"):
         from_connect_json("value", "id BIGGINT", off)
 
 

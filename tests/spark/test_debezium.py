@@ -79,7 +79,7 @@ def test_columns_of_any_name(changes, name):
 def test_what_is_not_valid(changes):
     with pytest.raises(SchemaError, match="no one column nothing"):
         unwrap(changes, "nothing")
-    with pytest.raises(SchemaError, match="no envelope"):
+    with pytest.raises(SchemaError, match="not an envelope"):
         unwrap(changes, "key")
     with pytest.raises(SchemaError, match="no text field id"):
         unwrap(changes, route_by_field="id")

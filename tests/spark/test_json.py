@@ -70,7 +70,7 @@ def test_arguments(frame):
     )
     assert times.first()[0] == b'{"d":1}'
     for call, error, reason in (
-        (lambda: from_json("value", "id NOTHING"), SchemaError, "no DDL of Spark"),
+        (lambda: from_json("value", "id NOTHING"), SchemaError, "not Spark's DDL"),
         (
             lambda: from_json("value", DDL, {"timestampFormat": "x"}),
             ConfigError,

@@ -209,7 +209,7 @@ cdef Answer scan_row(const uint8_t *data, int64_t size, Parts *parts) noexcept n
 cdef inline int32_t remembered(
     const State *state, const uint8_t *start, int64_t size, int32_t recent
 ) noexcept nogil:
-    """Find what a row begins and ends with among what is kept, the most recent first; -1 if it is not there."""
+    """Find a row's beginning and end among the remembered ones, the most recent first; -1 if they are not there."""
     cdef const Kept *kept
     cdef int32_t at = recent
     cdef int32_t left = state.count
@@ -227,7 +227,7 @@ cdef inline int32_t remembered(
 cdef Answer advance(
     Rows rows, State *state, int32_t *selector, int32_t *starts, int32_t *ends
 ) noexcept nogil:
-    """Do rows until one needs to be looked at with Python."""
+    """Split rows until one has to be looked at with Python."""
     cdef Slice value
     cdef const Kept *kept
     cdef int64_t size
@@ -288,7 +288,7 @@ def scan(data):
 
 
 def unlike(values, rows):
-    """Return those of some rows that are no envelopes; see the plain twin."""
+    """Return which of some rows are not envelopes; see the plain twin."""
     cdef Rows column = Rows(values)
     cdef Slice value
     cdef Parts parts

@@ -226,13 +226,13 @@ def _fits(data: bytes, start: bytes, end: bytes) -> bool:
 
 
 def unlike(values: pa.Array, rows: Iterable[int]) -> Sequence[Fault]:
-    """Return those of some rows that are no envelopes, though they may begin and end like the one before them."""
+    """Return which of some rows are not envelopes, though they may begin and end like the row before them."""
     found = {row: scan(_bytes(values[row].as_py())) for row in rows}
     return faults([(row, envelope.at, envelope.code) for row, envelope in found.items() if envelope.code])
 
 
 def faults(found: Sequence[tuple[int, int, str]]) -> Sequence[Fault]:
-    """Make the report of rows that are no envelopes, of their numbers, offsets and codes."""
+    """Make the report of rows that are not envelopes from their numbers, offsets and codes."""
     return Faults.told_apart(
         (row, at, ("", code, ENVELOPE if code == "json_type" else CODES[code])) for row, at, code in found
     )

@@ -1,4 +1,4 @@
-"""Single values between Connect's classes and Arrow columns: for rows that the JSON engine does not do."""
+"""Single values between Connect's classes and Arrow columns, for rows that the JSON engine does not handle."""
 
 import bisect
 from decimal import Decimal
@@ -41,8 +41,9 @@ def column_value(
 ) -> Any:
     """Convert a value of Connect to what `pyarrow.array` takes for a column: times are integers in the column's unit.
 
-    Decimals are whole numbers, for a column of the type that is `unscaled`. The value is of the schema `writer`, and
-    read as `reader`, whose defaults `expansion` bounds. What the column does not hold without loss is a `RowError`.
+    Decimals are whole numbers, for a column of the type that is `unscaled`. The value is of the schema `writer`,
+    and read as `reader`, whose defaults `expansion` bounds. A value that the column cannot hold without loss is a
+    `RowError`.
     """
     if value is None:
         if field.nullable:
@@ -161,7 +162,7 @@ def _instant(value: Millis, kind: pa.DataType) -> int | None:
         # Connect has 24:00, Arrow has not.
         low, end = 0, 86_400 * PER_SECOND[kind.unit]
     if remainder:
-        raise RowError("inexact", reason=f"{int(value)} ms is no whole number in {kind}")
+        raise RowError("inexact", reason=f"{int(value)} ms is not a whole number of {kind}")
     if not low <= amount < end:
         raise RowError("out_of_range", reason=f"{int(value)} ms is outside the range of {kind}")
     return amount
@@ -186,7 +187,7 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
 
 
 def unscaled(kind: pa.DataType) -> pa.DataType:
-    """Return a type of the same layout with whole numbers for decimals: not all others are taken from Python by Arrow.
+    """Return a type of the same layout with whole numbers for decimals: Arrow does not take all others from Python.
 
     >>> unscaled(pa.list_(pa.decimal128(9, -3)))
     ListType(list<item: decimal128(9, 0)>)
@@ -207,7 +208,7 @@ def unscaled(kind: pa.DataType) -> pa.DataType:
 
 
 def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
-    """Convert numbers to wider types, and find the rows and paths of those that the wider type does not hold.
+    """Convert numbers to wider types, and find the rows and paths of values that the wider type cannot hold.
 
     The array is as the row loop makes it: not sliced, and with values behind nulls only in rows that failed.
 
@@ -245,7 +246,7 @@ def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int,
 def row_value(array: pa.Array, row: int, *, floor: bool = False) -> Any:
     """Take one value of an array of plain types in the form of `kcodec.formats.connect.values`.
 
-    Times finer than a millisecond, which Java's class has not, are a `RowError`, or else cut off.
+    Times finer than a millisecond, which Java's class cannot hold, are a `RowError` or are cut off.
     """
     kind, types = array.type, pa.types
     if types.is_null(kind) or not array[row].is_valid:

@@ -460,7 +460,7 @@ class _Writing(NamedTuple):
 
 
 def _comparable(schema: object | None, replace_null: bool) -> object | None:
-    """Return a schema in a form that later changes of a dict do not reach, and that can be compared."""
+    """Return a schema in a form that can be compared and is safe from later changes of a given dict."""
     if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
         return schema
     return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(
@@ -474,7 +474,7 @@ def _bytes(value: pa.Scalar) -> bytes:
 
 
 def _code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return why a value is not cast to what is written; text may be no number."""
+    """Return the code of why a value cannot be cast to what is written; text may not be a number."""
     given = value[0].as_py()
     with contextlib.suppress(InvalidOperation):
         if not isinstance(given, str) or Decimal(given).is_finite():

@@ -39,7 +39,7 @@ _MAX_UNSCALED = 750
 class Expansion:
     """Counts the characters that defaults add to a document: one of a few kilobytes may ask for gigabytes of them.
 
-    It also says whether the text of NaN and infinities, which JsonConverter writes and does not read, is read.
+    It also says whether to read NaN and infinities as text, which JsonConverter writes but does not read.
     """
 
     def __init__(self, max_characters: int, nonfinite: bool = False) -> None:
@@ -104,7 +104,7 @@ def _scalar(kind: str, node: Any) -> Any:
 
 
 def read_base64(text: str, message: str) -> bytes:
-    """Decode Base64 as Jackson does; a `RowError` for what is none."""
+    """Decode Base64 as Jackson does; raise `RowError` for anything else."""
     try:
         return decode_base64(text)
     except ValueError:
@@ -115,7 +115,7 @@ _INVALID_DECIMAL = "Invalid bytes for Decimal field"
 
 
 def read_unscaled(text: str, scale: int) -> Decimal:
-    """Read the Base64 of a decimal without its scale; a `RowError` for what is none, or too long."""
+    """Read the Base64 of a decimal without its scale; raise `RowError` for anything else, or if it is too long."""
     data = read_base64(text, _INVALID_DECIMAL)
     if not data:
         raise RowError("empty_decimal", reason=_INVALID_DECIMAL)
@@ -203,7 +203,7 @@ def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Exp
 
 
 def _pairs(node: Any, *, named: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield the entries of a map, up to the first that is none."""
+    """Yield the entries of a map, up to the first item that is not an entry."""
     if named:
         if not isinstance(node, dict):
             message = "Maps with string fields should be encoded as JSON objects, but found "
@@ -264,10 +264,10 @@ _INTERFACES = {"array": "java.util.List", "map": "java.util.Map", "struct": JAVA
 
 
 def invalid_value(schema: ValueSchema[Any], value: Any, place: str, path: str) -> RowError | None:
-    """Find what ``ConnectSchema.validateValue`` refuses: nulls that came of values of the wrong type, and keys.
+    """Find what ``ConnectSchema.validateValue`` refuses: nulls that values of the wrong type became, and keys.
 
-    Those of a map's strings stay text where their schema is named as a logical type. What has parts and such a name is
-    none of its type, which Java stumbles over.
+    Keys of a map of strings stay text even if their schema has the name of a logical type. A value with parts whose
+    schema has such a name is not of the class that Java expects, and fails there.
     """
     if value is None:
         if schema.optional:

@@ -51,7 +51,7 @@ _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
 
 
 class Beyond(Exception):
-    """The engine does not give the original's answer for this pair of types; each row is converted by itself."""
+    """The engine does not give the original's answer for this pair of types: each row is converted by itself."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class PlanOptions:
     debezium: bool = True  # its dates and times are such
 
     def time(self, schema: ConnectSchema) -> TimeType | None:
-        """Return the date or time of Debezium's that a schema is; None if it is none, or not to be one."""
+        """Return which date or time of Debezium's a schema is; None if it is another type, or not to be one."""
         return debezium_time(schema) if self.debezium else None
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that columns of a type are decoded as: one that holds as much, and that the engine makes."""
+    """Return the type that columns of a type are first decoded as: one that the engine makes and that holds as much."""
     types = pa.types
 
     def item(field: pa.Field) -> pa.Field:
@@ -196,7 +196,7 @@ class _Decoder:
         return _with(made, Op.JSON_OBJECT, self.unique, children=tuple(children))
 
     def absent(self, reader: ConnectSchema, column: Column, path: str) -> Node:
-        """Plan a field that the rows do not have."""
+        """Plan a field that is missing in the rows' schema."""
         if not column.nullable and reader.default is None:
             raise SchemaError(f"Required field `{path}` is missing from the row's schema")
         # As Connect does it: an optional field is null, whatever its default.
@@ -283,7 +283,7 @@ class _Decoder:
 
 
 def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptions) -> Node | None:
-    """Plan a date or time of Debezium's; None if the column is none of its kind."""
+    """Plan a date or time of Debezium's; None if the column is of another kind."""
     types, wanted = pa.types, time.arrow_type
     if types.is_timestamp(kind):
         if not types.is_timestamp(wanted) or (kind.tz is None) != (wanted.tz is None):
@@ -314,8 +314,8 @@ def encoded_type(
     """Return the type that a column is cast to before it is written as a schema.
 
     Fields of the schema that have no column, but may be null or have a default, become columns of nulls. Only
-    decimals may lose something: text, and numbers of another scale. With `options.exact`, floats that are to be
-    doubles stay what they are, as Java refuses them, and numbers keep their scale.
+    decimals may lose something in that cast: those from text, and those of another scale. With `options.exact`,
+    floats that are to be doubles stay what they are, as Java refuses them, and numbers keep their scale.
     """
     kind, types = plain_type(kind), pa.types
     if schema.name == DECIMAL:
@@ -360,7 +360,8 @@ def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOpti
 def encode_plan(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()) -> Plan:
     """Plan how columns, of a type from `encoded_type`, are written as payloads of a schema.
 
-    Columns that do not fit it are a `SchemaError`; with ``options.exact``, those that Connect has not are `Beyond`.
+    Columns that do not fit it are a `SchemaError`; with ``options.exact``, types that Connect does not have are
+    `Beyond`.
     """
     columns = layout(kind)
     root = _Encoder(columns, options).node(schema, columns[0], "", "")
@@ -417,7 +418,7 @@ class _Encoder:
     def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:
         given = {self.columns[child].name: self.columns[child] for child in column.children}
         if len(given) < len(column.children):
-            raise SchemaError(f"{path or 'the root'}: two columns have one name: {column.type}")
+            raise SchemaError(f"{path or 'the root'}: two columns have the same name: {column.type}")
         strange = [name for name in given if name not in schema.fields]
         if strange:
             raise SchemaError(

@@ -1,4 +1,4 @@
-"""Rows that are read and written one by one, as JsonConverter does it: what the row loop refuses or does not do."""
+"""Rows that the row loop refuses or does not handle, read and written one by one as JsonConverter does it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Columns of rows, read by the programs of the rows' schemas, a run of rows of not too many schemas at a time."""
+"""Columns read by the programs of their rows' schemas, in runs of rows that have not too many different schemas."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ _BOUNDS = frozenset(["depth_limit", "size_limit"])
 
 
 class _Run(NamedTuple):
-    """Rows, and by which reading each is read; None for selector, starts and ends: all by the only reading, whole."""
+    """Rows, and the reading of each; without selector, starts and ends, the only reading reads all rows as they are."""
 
     values: pa.Array
     selector: Any
@@ -40,7 +40,7 @@ class _Run(NamedTuple):
 class RunReader:
     """Reads columns of rows into the columns of a target; a run has programs for at most `max_schemas` schemas.
 
-    With ``options.exact``, `rows` reads the rows again that the row loop refuses.
+    With ``options.exact``, `rows` reads rows that the row loop refused once more.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class RunReader:
         return array if stop and faults else _cast(array, target), faults
 
     def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
-        """Read the rows by their programs: once for each type that these make of the target's columns."""
+        """Read the rows by their programs, once for each type that these give the target's columns."""
         array = pa.nulls(len(run.values), target.inner)
         faults: list[Sequence[Fault]] = []
         for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
@@ -143,13 +143,13 @@ class RunReader:
         return array, joined(faults)
 
     def _way(self, target: Target) -> Callable[[str, str, str], Way]:
-        """Return how faults of the row loop are told: by the names that the schema has."""
+        """Return how faults of the row loop are described: with the names of the schema."""
         if self._enveloped and isinstance(target, NullTarget):
             return lambda path, code, reason: (_named(path), "schema_error", NO_SCHEMA)
         return lambda path, code, reason: (_named(path), code, reason)
 
     def _with_envelopes(self, run: _Run, faults: Sequence[Fault]) -> Sequence[Fault]:
-        """Return faults of rows, or why they are no envelopes, though they may have begun like the one before."""
+        """Return faults of rows, or why they are not envelopes although they began like the row before."""
         if not self._enveloped or not faults:
             return faults
         columns = Faults.of(faults)

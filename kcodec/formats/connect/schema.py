@@ -273,7 +273,7 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         Raises
         ------
         SchemaError
-            If the default of a Decimal has not its scale: Base64 does not tell another one.
+            If the default of a Decimal has another scale than its schema, which Base64 cannot express.
         """
         decimal_format = str(decimal_format).upper()
         check_choice("decimal_format", decimal_format, ("BASE64", "NUMERIC"))
@@ -524,7 +524,7 @@ def _write(schema: ConnectSchema, numeric: bool, replace_null: bool, field_name:
 
 
 def debezium_time(schema: ConnectSchema) -> TimeType | None:
-    """Return the date or time of Debezium's that the name of a schema says; None if it is none."""
+    """Return the date or time of Debezium's that the name of a schema means; None if it means none."""
     time = TIME_TYPES.get(schema.name or "")
     return time if time is not None and time.wire == schema.type else None
 
@@ -534,7 +534,7 @@ def arrow_type(
 ) -> pa.DataType:
     """Return the Arrow type of a schema; see `ConnectSchema.to_arrow`.
 
-    ``wide_decimals="engine"`` gives decimals of more than 76 digits as many as there can be.
+    ``wide_decimals="engine"`` gives decimals of more than 76 digits the most digits that Arrow has.
     """
     if schema.name == DECIMAL:
         return _decimal_type(schema, precision, wide_decimals, large)
@@ -577,7 +577,7 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
     if abs(schema.scale) > 76:
         # It has the type, but neither casts nor prints it.
         raise SchemaError(
-            f"Arrow has no decimal of scale {schema.scale}, its greatest is 76; an Arrow type reads it as another"
+            f"Arrow has no decimal of scale {schema.scale}, the greatest is 76; an Arrow type reads it as another"
         )
     if precision > 38 and wide_decimals == "string":
         return pa.large_string() if large else pa.string()
@@ -602,7 +602,7 @@ def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
     if types.is_struct(kind):
         names = [part.name for part in kind]
         if len(set(names)) != len(names):
-            raise SchemaError(f"{path or 'the root'}: a field's name stands twice: {names}")
+            raise SchemaError(f"{path or 'the root'}: two fields have the same name: {names}")
         fields = {part.name: _from_arrow(part.type, part.nullable, step(path, part.name)) for part in kind}
         return ConnectSchema("struct", optional, fields=fields)
     if is_list(kind) or types.is_fixed_size_list(kind):

@@ -18,7 +18,7 @@ __all__ = ["MAX_TEXTS", "NO_SCHEMA", "NullTarget", "Reading", "Target"]
 #: Bytes of the schemas whose readings are kept, or met in one block of rows: each makes a hundred bytes of them.
 MAX_TEXTS = 4 << 20
 
-NO_SCHEMA = "the row has no schema, and there is no other to read it as"
+NO_SCHEMA = "the row has no schema, and none was given to read it as"
 
 
 class Reading(NamedTuple):
@@ -58,7 +58,7 @@ class Target:
         self._readings: Kept[tuple[str, bytes], Reading] = Kept(max_readings, _size, MAX_TEXTS)
 
     def reading(self, text: bytes) -> Reading:
-        """Return how rows of a schema's text are read; no text is the target's own schema."""
+        """Return how rows with the text of a schema are read; without a text, the schema is the target's own."""
         module = json_kernel()
         return self._readings.get((module.__name__, text), lambda: self._compiled(module, text))
 
@@ -85,7 +85,7 @@ class NullTarget(Target):
         self._check = check
 
     def reading(self, text: bytes) -> Reading:
-        """Return how rows of a schema's text are read: only those without a schema have a program."""
+        """Return how rows with the text of a schema are read: only rows without a schema have a program."""
         if text != b"null":
             try:
                 self._check(text)

@@ -158,9 +158,9 @@ CLASSES: dict[str, tuple[type, str]] = {
 
 
 def to_java(schema: ValueSchema[Any], value: Any) -> Any:
-    """Convert a plain value to the class that Java has for it; one that is no value of the schema is a `RowError`.
+    """Convert a plain value to the class that Java has for it; raise `RowError` if it is not a value of the schema.
 
-    Dates, times and timestamps are milliseconds, and what has its class stays what it is.
+    Dates, times and timestamps become milliseconds; values that have their class already stay as they are.
     """
     if value is None and schema.optional:
         return None
@@ -195,7 +195,7 @@ def to_java(schema: ValueSchema[Any], value: Any) -> Any:
 
 
 def is_integer(value: Any, bits: int) -> bool:
-    """Return whether a value is an integer of so many bits; a boolean is none."""
+    """Return whether a value is an integer of so many bits; a boolean is not."""
     return is_whole(value) and narrow_integer(value, bits) == value
 
 

@@ -209,7 +209,7 @@ def _unwrapped(changes: pa.Array, extraction: Extraction) -> Unwrapped:
         return Unwrapped(changes, kept, _headers(bare, extraction), topics)
     after = _member(changes, "after")
     if after is None or not pa.types.is_struct(after.type):
-        raise SchemaError(f"{changes.type} is no envelope of Debezium's: it has no struct after")
+        raise SchemaError(f"{changes.type} is not an envelope of Debezium's: it has no struct named after")
     before, op = _member(changes, "before"), _member(changes, "op")
     written = after.is_valid()
     if before is not None:
@@ -217,7 +217,7 @@ def _unwrapped(changes: pa.Array, extraction: Extraction) -> Unwrapped:
     elif op is not None:
         deleted = pc.and_not(pc.fill_null(pc.equal(op, "d"), False), written)
     else:
-        raise SchemaError("deletes are not told from truncates without before or op")
+        raise SchemaError("without the fields before or op, deletes cannot be told from truncates")
     rows = after
     if extraction.rewrites:
         if before is None or not pa.types.is_struct(before.type):
@@ -250,7 +250,7 @@ def _member(array: pa.Array, name: str) -> pa.Array | None:
 
 
 def _as(before: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the old rows in the type of the new ones, of which Debezium makes them."""
+    """Return the old rows, cast to the type of the new ones."""
     if before.type == kind:
         return before
     try:
@@ -260,7 +260,7 @@ def _as(before: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _references(changes: pa.Array, references: Iterable[Reference]) -> list[tuple[str, pa.Array]]:
-    """Return the fields that there are of some of the envelope, under their new names."""
+    """Return those of the wanted fields that the envelope has, under their new names."""
     found = []
     for reference in references:
         parent = changes if not reference.parent else _member(changes, reference.parent)

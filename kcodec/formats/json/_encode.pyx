@@ -204,7 +204,7 @@ cdef uint8_t *put_raw(
 cdef uint8_t *put_rest(
     Context *context, const Op *op, const Input *column, int64_t index, uint8_t *out
 ) noexcept nogil:
-    """Write what an object holds beside its fields, behind a comma: the text of an object without its brackets."""
+    """Write an object's unknown members, kept as the text of an object, behind a comma and without brackets."""
     cdef int64_t begin = start_of(column, index)
     cdef uint8_t *end = put_raw(context, op, column.data + begin, start_of(column, index + 1) - begin, out)
     cdef const uint8_t *first

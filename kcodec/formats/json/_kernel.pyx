@@ -109,7 +109,7 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows together, as many as are alike.
 
-        How many are tried, and how soon again, follows from how it went.
+        How many are tried, and how soon again, depends on how well it went before.
         """
         cdef Block *block = &self.block
         cdef int64_t wanted = min(self.count - self.next, self.together)
@@ -120,8 +120,10 @@ cdef class JsonDecoder(Decoder):
             self.single -= 1
             return 0
         block.row = self.row + self.next
+        # With `stop` the first failing row ends the call, so rows are read in order and none is dropped.
         block.drops = not self.stop
         block.dropped = 0
+        # The block loops read numbers below SHORT characters without a look at the limit, so it must not be lower.
         if self.context.max_number >= SHORT:
             if self.selector.data == NULL and not self.bounded:
                 count = self.gather(wanted, &program)
@@ -154,6 +156,8 @@ cdef class JsonDecoder(Decoder):
                 self.scattered += 1
             elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
                 begins = True
+                # Keys are not where they are expected. Finding their places first costs a pass, but then any order is
+                # read; each such spell is longer than the last, until a block in order ends it.
                 self.scattered = self.spell
                 self.spell = min(2 * self.spell, LONGEST_SPELL)
             else:
@@ -166,13 +170,14 @@ cdef class JsonDecoder(Decoder):
             return wanted
         if begins and block.count < count:
             return block.count
+        # The rows differ soon: try fewer next time, and read some one by one before that, more after each bad try.
         self.together = max(block.count, FEWEST)
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
 
     cdef bint is_read_apart(self, const Op *root) noexcept nogil:
-        """Read a block by the orders of its keys, unless that has not gone well of late."""
+        """Read a block by the orders of its keys, unless that has failed too often lately."""
         cdef Apart found
         if self.mixed:
             self.mixed -= 1
@@ -315,7 +320,7 @@ cdef class JsonDecoder(Decoder):
 
 
 cdef inline bint begins_inside(const Block *block, const uint8_t *data) noexcept nogil:
-    """Return whether 16 bytes before the first document may be read."""
+    """Return whether the 16 bytes before the first document are readable memory."""
     cdef uint64_t left = ~block.dropped & (<uint64_t>-1 >> (64 - block.count)) if block.count else 0
     return left and block.start[ctz64(left)] - data >= 16
 

@@ -73,7 +73,7 @@ def decode(
 
 
 def _runs_on(last: int, after: int) -> bool:
-    """Return whether a number or word does not end, for Jackson, between its last byte and the one behind it."""
+    """Return whether Jackson would read a number or word beyond its last byte, into the byte behind it."""
     if last in b"0123456789":
         return after not in b" \t\n\r"
     return last in b"el" and (after > 126 or chr(after).isalnum() or after == 95)

@@ -25,7 +25,7 @@ cdef enum:
 
 
 cdef const uint8_t *wrong(Context *context, const Op *op, const uint8_t *p) noexcept nogil:
-    """Fail at a value of another type, or at what is none."""
+    """Fail at a value of another type, or at something that is not a value."""
     cdef uint8_t byte = p[0]
     if byte == 123 or byte == 91 or byte == 34 or byte == 45 or 48 <= byte <= 57 or byte == 116 or byte == 102 \
             or byte == 110:
@@ -47,7 +47,7 @@ cdef bint is_integer(const uint8_t *at, const uint8_t *end) noexcept nogil:
 
 
 cdef bint is_canonical(const uint8_t *at, const uint8_t *end) noexcept nogil:
-    """Return whether BigDecimal would write a number as it stands: not -0, and no exponent before or after."""
+    """Return whether BigDecimal prints a number as it is written: it is not -0, and neither has an exponent."""
     cdef const uint8_t *first = at + (at[0] == 45)
     cdef const uint8_t *point = first
     while point < end and is_digit(point[0]):

@@ -101,7 +101,7 @@ def _is_wide(kind):
 
 @functools.cache
 def _folds():
-    """List the characters beyond ASCII that have another upper case, and that."""
+    """List the characters beyond ASCII that have another upper case, each with it."""
     folds, texts = [], []
     for code in range(0x80, sys.maxunicode + 1):
         upper = chr(code).upper()
@@ -250,7 +250,7 @@ cdef class JsonProgram(Program):
         return 0
 
     cdef int check(self, object node) except -1:
-        """Refuse what would be stored where there is no room for it."""
+        """Refuse a plan that would store where there is no room."""
         types = pa.types
         name = f"{node.name}: {node.op.value}"
         if node.data.strip() == b"null":

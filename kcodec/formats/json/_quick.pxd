@@ -1,6 +1,6 @@
 """Values of JSON as they mostly stand: short, without escapes.
 
-All else, an error or not, is for `kcodec.formats.json._leaf.read_leaf`.
+Anything else, right or wrong, is left to `kcodec.formats.json._leaf.read_leaf`.
 """
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t

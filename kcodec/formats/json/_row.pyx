@@ -2,7 +2,7 @@
 
 One pass over the bytes of a document (RFC 8259), without a tree of it. The fields of an object are looked for in
 the order of the last ones: their keys are compared as they stand in the text, with quotes and colon, where they are
-expected, and only where that fails they are looked up. What no field is named like is read past.
+expected, and only where that fails they are looked up. Keys that no field has are read past.
 
 A value that comes again, as its key does, is written over, and so is a row that fails.
 """
@@ -146,13 +146,13 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
 
 
 cdef inline uint64_t *bits_of(Context *context, const Op *container, const Op *op, bint folded) noexcept nogil:
-    """Return the word of a field's bits, where its number is beyond the first word."""
+    """Return the word that holds a field's bit, for fields whose bit is beyond the first word."""
     cdef int32_t words = (container.fields - 1) // 64
     return &context.words[container.words + (op.number >> 6) - 1 + (words if folded else 0)]
 
 
 cdef Status mark_far(Context *context, const Op *container, const Op *op) noexcept nogil:
-    """Note that a field came whose number is beyond the first word; JSON_TYPE if that does not count."""
+    """Note that a field came, for fields whose bit is beyond the first word; JSON_TYPE if its value does not count."""
     cdef uint64_t *exact = bits_of(context, container, op, False)
     cdef uint64_t *folded = bits_of(context, container, op, True)
     cdef uint64_t bit = <uint64_t>1 << (op.number & 63)
@@ -252,7 +252,7 @@ cdef Status keep(
 cdef const uint8_t *read_member(
     Context *context, const Op *op, int64_t index, const uint8_t *p, offset_t *tag
 ) noexcept nogil:
-    """Read a value of one of several kinds into the member that is for its kind."""
+    """Read a value of a union into the member for its kind."""
     cdef Column *column = <Column *>(<char *>context.columns + op.place)
     cdef const Op *member = op + 1
     cdef const Op *stop = op + op.next
@@ -525,7 +525,7 @@ cdef const uint8_t *read_document(
 
 
 cdef bint runs_on(uint8_t last, uint8_t after) noexcept nogil:
-    """Return whether a number or word does not end, for Jackson, between its last byte and the one behind it."""
+    """Return whether Jackson would read a number or word beyond its last byte, into the byte behind it."""
     if 48 <= last <= 57:
         return not (after == 32 or after == 9 or after == 10 or after == 13)
     if last != 101 and last != 108:

@@ -1,6 +1,6 @@
 """The tokens of JSON in plain Python, and what its reader and its writer share; compiled code has ``wire/json.h``.
 
-What is cut off by the end is ``truncated`` there, a byte that cannot stand is ``json_syntax``.
+A token that the end of the bytes cuts off is ``truncated``, a byte that is not allowed is ``json_syntax``.
 """
 
 from collections.abc import Iterator
@@ -156,7 +156,7 @@ class Tokens:
         return key
 
     def skip(self, path: str) -> None:
-        """Read any value past; without recursion, as it may be deeper than Python can call."""
+        """Read past any value; without recursion, as values may be nested deeper than Python's calls can be."""
         depth = self.depth
         closers: list[int] = []
         while True:

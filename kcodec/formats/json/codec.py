@@ -229,7 +229,7 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
                 text = text if isinstance(text, str) else text.decode()
                 seen.add(_read(text.removeprefix("\ufeff")))
             except (ValueError, RecursionError, ArithmeticError) as error:
-                raise SchemaError(f"row {first + row} is not JSON that is read here: {error}") from None
+                raise SchemaError(f"row {first + row} is not JSON that can be read: {error}") from None
         first += len(chunk)
         sample -= len(rows)
     try:
@@ -247,7 +247,7 @@ class _Number(str):
 
 def _integer(text: str) -> int:
     if len(text) > Limits().max_number_length:
-        raise ValueError(f"a number of {len(text)} characters")
+        raise ValueError(f"a number has {len(text)} characters")
     return int(text)
 
 
@@ -362,7 +362,7 @@ class _Seen:
 
 
 def _all_read(texts: Sequence[str], kind: pa.DataType) -> bool:
-    """Return whether all texts are values of a type: looking like it is not enough for the 30th of February."""
+    """Return whether all texts are values of a type; the pattern alone would let the 30th of February pass."""
     documents = pa.array([json.dumps(text) for text in texts], pa.string())
     module = json_kernel()
     return not module.decode(documents, [module.Program(json_plan(kind, "decode"))], stop=True)[1]

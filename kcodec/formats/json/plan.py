@@ -129,13 +129,13 @@ class _Planner:
         if pa.types.is_struct(kind):
             names = [child.name for child in kind]
             if len(set(names)) < len(names):
-                raise SchemaError(f"{kind}: two fields have one name")
+                raise SchemaError(f"{kind}: two fields have the same name")
             children = tuple(self.field(child, child.name) for child in kind)
             node = Node(Op.JSON_OBJECT, column, name, children, forms=forms | self.shared)
         elif pa.types.is_map(kind):
             key = self.node(kind.key_field, Form.TEXT)
             if key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT):
-                raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
+                raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
             entry = (key, self.field(kind.item_field))
             node = Node(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
         elif is_list(kind):
@@ -150,7 +150,7 @@ class _Planner:
         kind, types = field.type, pa.types
         if (field.metadata or {}).get(b"kcodec.json") == RAW[b"kcodec.json"]:
             if not is_text(kind) and not is_bytes(kind):
-                raise SchemaError(f"{field.name}: a column of {kind} does not hold JSON itself")
+                raise SchemaError(f"{field.name}: a column of {kind} cannot hold JSON text")
             return Node(Op.JSON_TEXT, column, name, forms=forms)
         if types.is_null(kind):
             # Also what Spark says is never null: the items of empty arrays.
@@ -178,4 +178,4 @@ class _Planner:
                 forms |= self.numbers
                 return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
             return Node(Op.JSON_TIME, column, name, forms=forms)
-        raise SchemaError(f"a column of {kind} is not read from JSON, nor written")
+        raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")

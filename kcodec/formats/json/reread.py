@@ -26,7 +26,7 @@ def reread(
     stop: bool = False,
     kind: pa.DataType | None = None,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Read the rows that have a fault again, and put their values in their places; return the faults that remain.
+    """Read the rows that have a fault again, and put their values in their places; return the remaining faults.
 
     The array and its faults are what the kernel made of the values, without ``stop``. `read` takes the bytes of a row
     and its number; it returns a value as `pyarrow.array` takes it for `kind`, or raises `RowError`. By default that is

@@ -1,6 +1,6 @@
 """What differs between two JSON Schemas, and whether one accepts all that the other does.
 
-The rules are those of Confluent's registry, its oddities included, but where it throws: see the documentation of
+The rules are those of Confluent's registry, oddities included, except where it throws: see the documentation of
 registries.
 """
 
@@ -49,7 +49,7 @@ class Result(NamedTuple):
     changes : tuple of Change
         At most `MAX_DIFFERENCES`.
     compatible : bool
-        Whether none of all is breaking.
+        Whether no difference is breaking.
     """
 
     changes: tuple[Change, ...]
@@ -57,7 +57,7 @@ class Result(NamedTuple):
 
 
 def changes(old: Node, new: Node, *, lenient: bool = False) -> list[Difference]:
-    """Return all differences of a new schema to an old one, those that break nothing included.
+    """Return all differences between a new schema and an old one, including harmless ones.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _difference(change: Change) -> Difference:
 
 @dataclass
 class _Frame:
-    """A pair of schemas that is being compared, and what is taken for its result where it is met again."""
+    """A pair of schemas that is being compared, and the result that is assumed when it is met again."""
 
     depth: int
     assumed: Result
@@ -114,7 +114,7 @@ _NOTHING = 1 << 30
 
 
 class _TooMuchError(Exception):
-    """Unrolling recursive schemas takes too long."""
+    """Raised when unrolling recursive schemas takes too long."""
 
 
 class _Comparison(ABC):
@@ -147,7 +147,7 @@ class _Comparison(ABC):
         return found
 
     def counted(self, old: Node, new: Node) -> Result:
-        """Compare two of many by many schemas: of these, pairs that are known already are work too."""
+        """Compare one pair out of two long lists of schemas; there even pairs that are known already count as work."""
         before = self.work
         found = self.compare(old, new)
         if self.work == before:
@@ -156,11 +156,11 @@ class _Comparison(ABC):
 
     @abstractmethod
     def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
-        """Compare a pair of which nothing is settled."""
+        """Compare a pair that has no result yet."""
 
     @abstractmethod
     def done(self, work: int) -> None:
-        """Count what a comparison has cost."""
+        """Add up the cost of a comparison."""
 
     # Results
 
@@ -321,7 +321,7 @@ class _Comparison(ABC):
         return results
 
     def removed(self, what: str, schema: Node, new: Node, rest: Node | None, *steps: str) -> list[Result]:
-        """Compare an item or a property that the new schema does not list with what it has for the rest."""
+        """Compare an item or a property that the new schema does not list with its schema for further ones."""
         if _is_open(new):
             return [self.one(f"{what}_REMOVED_FROM_OPEN_CONTENT_MODEL", *steps)]
         if rest is None:
@@ -409,7 +409,7 @@ class _Comparison(ABC):
         return results
 
     def beyond(self, node: Node, names: list[str]) -> dict[str, Node | None]:
-        """Return the schemas that an object has for names beyond its properties; None for those that may not be."""
+        """Return the schemas of an object for names besides its properties; None for a name that is not allowed."""
         found: dict[str, Node | None] = dict.fromkeys(names, _rest(node))
         patterns: Mapping[str, Node] = node.rules.get("patterns", {})
         for pattern, schema in patterns.items():
@@ -613,13 +613,13 @@ class _Plain(_Comparison):
 
 
 def _is_single(node: Node) -> bool:
-    """Return whether a combined schema is one of a single member; one that is written twice is no single one."""
+    """Return whether a combined schema has a single member; a member written twice counts as two."""
     written: int = node.rules.get("written", len(node.members))
     return written == 1
 
 
 def _is_open(node: Node) -> bool:
-    """Return whether an object or an array takes anything beyond what is listed."""
+    """Return whether an object or an array allows any properties or items besides those listed."""
     rules = node.rules
     return (
         rules.get("additional", True) is True
@@ -629,7 +629,7 @@ def _is_open(node: Node) -> bool:
 
 
 def _rest(node: Node) -> Node | None:
-    """Return the schema of what is beyond what is listed; None where nothing may be."""
+    """Return the schema of further properties or items; None if only the listed ones are allowed."""
     for key in ("additional", "unevaluated"):
         if isinstance(node.rules.get(key), Node):
             found: Node = node.rules[key]

@@ -1,4 +1,4 @@
-"""Documents that strict reading refuses and Jackson reads: UTF-16 and UTF-32, and numbers that are none."""
+"""Documents that strict reading refuses and Jackson reads: UTF-16 and UTF-32, NaN and infinities."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class Rereading(NamedTuple):
 
 
 def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
-    """Return the document of a fault as the strict reader takes it; None if Jackson too does not."""
+    """Return the document of a fault in a form that the strict reader takes; None if Jackson refuses it, too."""
     if fault.code not in _CODES:
         return None
     data = values[fault.row].as_py()

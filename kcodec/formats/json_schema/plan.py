@@ -75,7 +75,7 @@ def encoded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def marks(kind: pa.DataType) -> tuple[int, ...]:
-    """Return the places of the fields of a type that are marked to hold JSON itself: types are equal without them."""
+    """Return the places of fields that are marked to hold JSON text; marks do not count when types are compared."""
     found: list[int] = []
     waiting = [kind]
     count = 0
@@ -103,7 +103,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
 class _Planner(ABC):
     """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does.
 
-    `shape` is None for what the schema does not know.
+    `shape` is None for columns that the schema does not mention.
     """
 
     def __init__(self, options: TypeOptions) -> None:
@@ -143,7 +143,7 @@ class _Planner(ABC):
     ) -> Node:
         names = [field.name for field in kind]
         if len(set(names)) < len(names):
-            raise SchemaError(f"{kind}: two fields have one name")
+            raise SchemaError(f"{kind}: two fields have the same name")
         op = Op.JSON_OBJECT
         if shape is not None and len(kinds) > 1 and set(names) <= set(kinds):
             op = Op.JSON_UNION
@@ -195,7 +195,7 @@ class _Planner(ABC):
             kind.key_type, given.key_field, key_shape, self.shared | key_forms, "key" if entry else ""
         )
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
-            raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
+            raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
         if entry:
             forms, data = self.field_forms(kind.item_field, item_shape, None)
         else:
@@ -243,7 +243,7 @@ class _Planner(ABC):
 
     @abstractmethod
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
-        """Plan a number or a text of exact digits."""
+        """Plan a decimal, as a number or as text."""
 
     def text(self, kinds: tuple[str, ...], made: Node) -> Node:
         return _with(made, Op.JSON_STRING)
@@ -334,7 +334,7 @@ class _Encoding(_Planner):
 
 
 def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
-    """Return whether a column holds JSON itself: it is marked so, or text stands where the schema has no column."""
+    """Return whether a column holds JSON text: it is marked so, or it is text where the schema has no column."""
     if is_marked(given):
         return is_text(kind) or is_bytes(kind)
     if not is_text(kind) or shape is None:

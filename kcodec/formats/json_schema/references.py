@@ -60,14 +60,14 @@ _URI = re.compile(
 
 @dataclass
 class Resource:
-    """A document, or a part of one that has an identifier of its own.
+    """A document, or a part of a document with its own identifier.
 
     Attributes
     ----------
     base : str
         What its references are relative to.
     draft : int
-        Which vocabulary it is read by: 4, 6, 7 or 2020; 0 if by none.
+        The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
     """
 
     base: str

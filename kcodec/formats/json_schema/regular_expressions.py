@@ -110,9 +110,9 @@ class _Frame:
 
 
 def translated(pattern: str) -> str:
-    r"""Return what a regular expression of Java is in ECMA 262, as the validator takes it.
+    r"""Return a regular expression of Java in the syntax of ECMA 262, as the validator takes it.
 
-    What ECMA 262 has as well stays as it is.
+    Whatever means the same in both stays as it is.
 
     Raises
     ------
@@ -297,7 +297,7 @@ class _Translation:
         self.out.append(text)
 
     def hold(self, parts: Sequence[str | _Group | _Back]) -> None:
-        """Refuse what the library would not match as a whole when it looks ahead: what looks around itself."""
+        """Refuse an expression that cannot be put into a lookahead, because it looks around itself."""
         for part in parts:
             if isinstance(part, _Back) or (isinstance(part, str) and _LOOKING.search(part)):
                 self.refuse("looking around, or to a group, in what gives nothing back")
@@ -345,7 +345,7 @@ class _Translation:
             self.put(self.character())
 
     def property(self) -> tuple[str, bool] | None:
-        """Read the escape of a class: its inside, and whether it stands for what is not in that."""
+        """Read the escape of a class: what is in it, and whether it is negated."""
         pattern = self.pattern
         letter = pattern[self.at + 1 : self.at + 2]
         if letter and letter in "hHVdDwW":
@@ -472,7 +472,7 @@ class _Translation:
         return f"(?:(?!{whole}){_ANY})" if negated else f"(?:{whole})"
 
     def member(self) -> tuple[str, bool, bool]:
-        """Read a part of a class: its text, whether it is a class itself, and whether that is what is not in it."""
+        """Read a part of a class: its text, whether it is a class itself, and whether that is negated."""
         pattern = self.pattern
         if pattern[self.at] != "\\":
             self.at += 1
@@ -487,7 +487,7 @@ class _Translation:
 
 
 def _literal(character: str) -> str:
-    """Return a character as itself, within and outside of classes."""
+    """Return the escaped form of a literal character, within and outside of classes."""
     if character in _SPECIAL:
         return f"\\{character}"
     return character if character.isprintable() else f"\\u{{{ord(character):X}}}"

@@ -227,14 +227,14 @@ class _Loader:
     # One schema
 
     def distinct(self, members: Sequence[Any]) -> dict[bytes, tuple[int, Any]]:
-        """Return by digest the members of a list, each with its place, without those that are equal to one before."""
+        """Return the members of a list by their digests, each with its place; of equal members only the first."""
         found: dict[bytes, tuple[int, Any]] = {}
         for number, each in enumerate(members):
             found.setdefault(self.digest(each), (number, each))
         return found
 
     def digest(self, value: Any) -> bytes:
-        """Return what is the same for equal JSON values only, whatever the order of keys."""
+        """Return a digest that only equal JSON values share, whatever the order of keys."""
         if not isinstance(value, (dict, list)):
             text = f"{type(value).__name__}:{value}"
             return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -264,7 +264,7 @@ class _Loader:
 
 
 class _SchemaReader:
-    """One JSON object that is a schema: what of it is not yet part of a node, and the nodes so far."""
+    """One JSON object that is a schema: its keywords that are not yet part of a node, and the nodes so far."""
 
     def __init__(
         self,
@@ -308,7 +308,7 @@ class _SchemaReader:
         return self.described(Node("combined", {"criterion": "allOf", "implied": True}, parts))
 
     def copied(self) -> int:
-        """Return what tells a copy of a reference's target from others.
+        """Return what identifies a copy of a reference's target.
 
         The drafts up to 7 have one for each target. The server's translation of the newer ones makes one for each
         place that refers to it, which shows in the paths of differences within recursive schemas.
@@ -316,7 +316,7 @@ class _SchemaReader:
         return id(self.source) if self.draft == 2020 and self.loader.nodes < MAX_COPIED else 0
 
     def definitions(self) -> None:
-        """Read what is defined here: in the newer drafts that has to be schemas, also where nothing refers to them."""
+        """Read the definitions: in the newer drafts they have to be schemas even if nothing refers to them."""
         if "$defs" in self.source:
             written = self.source.get("definitions")
             for name, each in self.mapping("$defs").items():
@@ -349,7 +349,7 @@ class _SchemaReader:
         self.loader.named[name] = self.source
 
     def described(self, node: Node) -> Node:
-        """Put down what a schema says of itself."""
+        """Record the identifier, title, description and default of a schema."""
         key = "id" if self.draft == 4 else "$id"
         if self.draft != 2020 or isinstance(self.source.get(key), str):
             node.id = self.text_or_none(key)
@@ -434,7 +434,7 @@ class _SchemaReader:
         return Node(str(kind))
 
     def untyped(self) -> Iterator[Node]:
-        """Yield what keywords of a type demand where the type is not said."""
+        """Yield the rules of keywords that are about one type, in a schema that names no type."""
         newer = self.draft == 2020
         array = {"contains", *_ARRAY} if self.draft > 4 else set(_ARRAY)
         objects = {"propertyNames", *_OBJECT} if self.draft > 4 else set(_OBJECT)

@@ -230,7 +230,7 @@ class JsonSchemaFormat(SchemaFormat):
     # Payloads
 
     def writes_nulls(self, array: pa.Array) -> bool:
-        """Return whether there are nulls only, and with ``envelope`` what has a key ``schema`` and no ``payload``."""
+        """Return whether all are nulls (with ``envelope`` also values with a key ``schema`` and no ``payload``)."""
         from kcodec.formats.json_schema.payloads import unwrapped
 
         return super().writes_nulls(unwrapped(array) if self.envelope else array)

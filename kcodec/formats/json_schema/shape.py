@@ -74,7 +74,7 @@ class Note(NamedTuple):
     parameters: tuple[tuple[str, str], ...] = ()
 
     def merged(self, other: "Note") -> "Note":
-        """Return what either says, the first one where both do."""
+        """Return what either note says; where both do, what the first says."""
         return Note(
             self.format or other.format,
             self.encoding or other.encoding,
@@ -288,7 +288,7 @@ class _Reader:
         return _both(left, right)
 
     def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:
-        """Return what a schema says itself, without those that it combines."""
+        """Return what a schema says itself, without the schemas that it combines."""
         kinds = _own_kinds(part, resource)
         hints = frozenset(_KIND_OF[key] for key in part.keys() & _KIND_OF.keys())
         fields = {
@@ -321,7 +321,7 @@ class _Reader:
     def arrayed(
         self, part: Mapping[str, Any], at: Any, path: str
     ) -> tuple[tuple[Shape, ...], Shape | None, bool]:
-        """Return the items by place, those behind them, and whether there are none behind them."""
+        """Return the first items by their places, the items after them, and whether none may follow the first."""
         items = part.get("items")
         listed, rest, behind = part.get("prefixItems"), items, "items"
         if isinstance(items, list):
@@ -362,7 +362,7 @@ def _own_kinds(part: Mapping[str, Any], resource: Resource) -> frozenset[str] | 
 
 
 def _unasked(part: Mapping[str, Any]) -> frozenset[str] | None:
-    """Return the properties whose presence means something to a schema; None for all."""
+    """Return the properties whose presence matters to the validity of a document; None for all."""
     if part.keys().isdisjoint(_ASKING):
         return _NO_NAMES
     if "maxProperties" in part or "propertyNames" in part:
@@ -471,7 +471,7 @@ def _both(left: Shape, right: Shape) -> Shape:
 
 
 def _filled(shape: Shape, other: Shape) -> Shape:
-    """Return a shape, with what one that need not hold says where it says nothing."""
+    """Return a shape, completed where it says nothing by a shape that need not hold."""
     says = shape.kinds is not None
     return Shape(
         shape.kinds if says else other.kinds,
@@ -564,7 +564,7 @@ def _either_or_none(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def _perhaps(shape: Shape) -> Shape:
-    """Return what is left of a shape where it may hold or not: fields that may be there."""
+    """Return what remains of a shape that need not hold: its fields become optional."""
     if not shape.fields:
         return ANYTHING
     fields = {name: _unsure(below) for name, below in shape.fields.items()}

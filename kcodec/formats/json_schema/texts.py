@@ -18,8 +18,9 @@ __all__ = ["changed_texts", "rewrite_texts"]
 def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
     """Return an array in which columns of JSON, by the plan that it is written by, are as Jackson prints their trees.
 
-    Space is left out, of keys that stand twice the last one counts, numbers have the form of a ``BigDecimal``. What is
-    not JSON is made such that the kernel refuses it at once, which then lets halves of surrogate pairs pass.
+    Space is left out, of keys that stand twice the last one counts, numbers have the form of a ``BigDecimal``. Text
+    that is not JSON is changed so that the kernel refuses it for certain, although it lets halves of surrogate
+    pairs pass here.
     """
     if node.op in (Op.JSON_TEXT, Op.JSON_REST):
         return changed_texts(array, _canonical)

@@ -89,7 +89,7 @@ def is_map(shape: Shape) -> bool:
 
 
 def entry_of(shape: Shape) -> tuple[Shape, Shape] | None:
-    """Return key and value of the objects in an array that Connect keeps a map in; None for other arrays."""
+    """Return key and value of the entries of an array that is a map of Connect's; None for other arrays."""
     items = shape.items
     if not shape.may_be("array") or shape.note("array").connect != "map":
         return None
@@ -104,7 +104,7 @@ def tuple_names(shape: Shape) -> list[str]:
 
 
 def decimal_scale(shape: Shape) -> int | None:
-    """Return the scale of Connect's decimals; None if the numbers or strings are none."""
+    """Return the scale of Connect's decimals; None if the numbers or strings are not decimals."""
     for kind in ("number", "string", "integer"):
         note = shape.note(kind)
         # Beside numbers, text is a member of its own.

@@ -36,7 +36,7 @@ class _Writer(Protocol):
 def encode_valid(
     writer: _Writer, array: pa.Array, validator: Validator, *, large: bool
 ) -> tuple[pa.Array, list[Fault]]:
-    """Write an array as documents that are valid; those that are not, whatever is left out, are faults.
+    """Write an array as valid documents; a row that is not valid whichever nulls are left out is a fault.
 
     Parameters
     ----------

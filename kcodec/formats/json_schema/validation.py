@@ -301,7 +301,7 @@ class _Documents:
 
 
 def _holds_nonfinite(document: bytes) -> bool:
-    """Return whether numbers that are not finite are all that keeps a document from being JSON."""
+    """Return whether a document is JSON but for numbers that are not finite."""
     try:
         read_tree(document, nonfinite=True)
     except JacksonError:
@@ -471,7 +471,7 @@ def _with_quoted(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _quoted(uri: str) -> str:
-    """Quote what Java's URIs have and the library's have not: letters of any script, brackets behind the path."""
+    """Quote what Java allows in URIs and the library does not: letters of any script, brackets behind the path."""
     if not is_uri(uri):
         return uri
     whole, mark, fragment = uri.partition("#")
@@ -488,7 +488,7 @@ def _with_whole(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_lone(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without flags of bounds that it does not have: the library refuses them."""
+    """Return a schema without flags such as ``exclusiveMinimum`` whose bound is missing: the library refuses them."""
     for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(part.get(key), bool) and bound not in part:
             part = _without(part, key)

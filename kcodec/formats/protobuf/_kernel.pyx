@@ -115,6 +115,8 @@ cdef class ProtobufDecoder(Decoder):
         if self.next == 0:
             memset(self.block.odd, 0, LANES)
             memset(self.block.foul, 0, LANES)
+            # `left` counts down a pause after bad blocks. `most` was halved by a block that found no room; it doubles
+            # again here.
             self.left -= self.left > 0
             self.most = min(2 * self.most, LANES)
         if self.left:
@@ -136,12 +138,14 @@ cdef class ProtobufDecoder(Decoder):
                     return 0
             room = self.context.budget.room
             if not read_block(&self.block, self, self.messages, self.next, count):
+                # The attempt must not use up the budget of the rows, and fewer rows need less room.
                 self.context.budget.room = room
                 self.most = max(count // 2, 1)
                 return 0
             if not self.block.failed:
                 self.pause = 0
                 return count
+            # With `stop` only the first failing row counts, which the row loop finds exactly.
             if not self.stop and self.note_odd(count):
                 drop_odd(&self.block, self.builder.columns, self.row, self.next, count)
                 self.pause = 0
@@ -153,6 +157,8 @@ cdef class ProtobufDecoder(Decoder):
             for row in range(count):
                 odd += self.block.odd[self.next + row]
             if 16 * odd > count:
+                # So many odd rows leave runs too short to be worth it: the row loop takes over, for longer after each
+                # bad block.
                 self.pause = min(2 * self.pause + 1, MAX_PAUSE)
                 self.left = self.pause
                 return 0
@@ -210,6 +216,7 @@ cdef class ProtobufDecoder(Decoder):
         """Make room aside for a row; return False if that is too much."""
         cdef Compiled program
         try:
+            # Most calls meet no odd row, so the columns aside are made for the first one.
             if self.aside is None:
                 program = next(each for each in self.compiled if each is not None)
                 self.aside = Builder(program.shape, 1)
@@ -268,6 +275,8 @@ cdef class ProtobufDecoder(Decoder):
         if context.status == REREAD:
             p = payload_of(self, row, slice, &end)
             start = p - slice.start
+            # What is right or wrong only at the end of a message (required fields, equal keys of a map) is rare and
+            # has many rules: they are written once, in the twin.
             plain = _kernel_py.Program(program.plan, program.limits)
             data = pa.array([slice.start[:end - slice.start]], pa.large_binary())
             starts = None if start == 0 else memoryview(int(start).to_bytes(4, "little"))

@@ -352,7 +352,7 @@ class KsqlCodec(Codec):
         return self._rows.encode(plain, stop)
 
     def _bare(self, array: pa.Array) -> pa.Array:
-        """Take the only column of a struct of it; anything else is the column itself."""
+        """Return the only column of a struct; anything but a struct is the bare column already."""
         if pa.types.is_struct(array.type) and array.type.num_fields == 1:
             column, field = self.columns[0], array.type.field(0)
             if column.name in (field.name, field.name.upper()) and (
@@ -400,7 +400,7 @@ def _with_windows(array: pa.Array, windows: Windowed) -> pa.Array:
 
 
 def _without_windows(array: pa.Array) -> tuple[pa.Array, list[pa.Array | None]]:
-    """Take the columns of windows out of a struct."""
+    """Return a struct without the columns of windows."""
     if not pa.types.is_struct(array.type):
         return array, [None, None]
     parts = members(array)

@@ -57,7 +57,7 @@ class KsqlSchemas(NamedTuple):
         return ", ".join(parts)
 
     def written(self) -> RegisteredSchema | None:
-        """Return the schema that is written if it is not that of the columns.
+        """Return the schema to write with, if it is another than that of the columns.
 
         It is the one of the id; or the latest of the property ``subjectName``, if that defines several messages.
         """
@@ -154,7 +154,7 @@ class KsqlSchemas(NamedTuple):
 
 
 class RegisteredRows:
-    """How the columns stand behind the ids of registered schemas."""
+    """How the columns are read and written as payloads behind the ids of registered schemas."""
 
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas

@@ -74,7 +74,7 @@ class Windows(NamedTuple):
         return Windowed(keys, last, ends, faults)
 
     def join(self, keys: pa.Array, starts: pa.Array, ends: pa.Array | None) -> tuple[pa.Array, list[Fault]]:
-        """Put windows behind keys; a key without one cannot be written, a null key stays null."""
+        """Append windows to keys; a key without a window cannot be written, a null key stays null."""
         times = [starts] if self.size is not None else [ends, starts]
         given = [pa.nulls(len(keys), pa.int64()) if each is None else each.cast(pa.int64()) for each in times]
         faults: list[Fault] = []

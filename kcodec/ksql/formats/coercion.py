@@ -149,7 +149,7 @@ def _without_duplicates(array: pa.Array) -> pa.Array:
 
 
 def validity(array: pa.Array) -> pa.Buffer | None:
-    """Return the bitmap of an array that is no slice."""
+    """Return the validity bitmap of an array that is not a slice."""
     assert not array.offset
     return array.buffers()[0] if array.null_count else None
 

@@ -11,7 +11,7 @@ __all__ = ["of_field", "of_items", "without_rows"]
 
 
 def of_field(array: pa.Array, faults: list[Fault], name: str) -> list[Fault]:
-    """Return the faults of a field as those of its structs; where these are null there is nothing to lose."""
+    """Return the faults of a field as faults of its structs; where a struct is null, nothing is lost."""
     if not faults:
         return []
     valid = array.is_valid()

@@ -16,7 +16,7 @@ __all__ = ["FORMATS", "KsqlFormat", "Rows", "check_keys", "chosen_columns", "for
 
 
 class Rows(Protocol):
-    """What a format makes of its columns: how arrays of them, or of the bare column, are read and written."""
+    """How a format reads and writes arrays of its columns, or of a bare column."""
 
     arrow_type: pa.DataType
 
@@ -85,7 +85,7 @@ def chosen_columns(name: str, columns: tuple[SqlColumn, ...], key: bool) -> tupl
 
 
 def check_keys(columns: tuple[SqlColumn, ...]) -> None:
-    """Refuse columns that no key may have."""
+    """Refuse columns that ksqlDB does not allow in keys."""
     for column in columns:
         if column.type.has_map:
             raise SchemaError(

@@ -20,7 +20,7 @@ __all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as"]
 
 
 class Reader(NamedTuple):
-    """How the payloads of a writer's schema are read: what is decoded, and what becomes of that.
+    """How the payloads of a writer's schema are read: what is decoded, and what is done to the result.
 
     Writers with equal keys are read together.
     """

@@ -54,7 +54,7 @@ class Target(Protocol):
     entry : tuple of two Targets, optional
         Of maps: keys and values.
     is_map : bool
-        Whether maps are such, and no lists of entries.
+        Whether a map is written as a map, rather than as a list of entries.
     is_union : bool
         Whether it is one of its fields, which stands among those of the record around it.
     """
@@ -65,7 +65,7 @@ class Target(Protocol):
 
     @property
     def is_map(self) -> bool:
-        """Whether maps are such."""
+        """Whether a map is written as a map, rather than as a list of entries."""
 
     @property
     def is_union(self) -> bool:
@@ -90,7 +90,7 @@ class Target(Protocol):
 
 
 class _Form(NamedTuple):
-    """What becomes of columns of one Arrow type: the type that they are cast to first, and the rest."""
+    """What is done to columns of one Arrow type: the type that they are cast to first, and the changes after that."""
 
     wanted: pa.DataType
     change: Change | None
@@ -141,7 +141,7 @@ def _change(kind: SqlType, given: pa.DataType, target: Target | None) -> Change 
 
 
 class _Field(NamedTuple):
-    """Where a column stands in a struct, and what is written of it: its name, itself or its only member, its null."""
+    """A column within a struct: its place and name, whether it or its only member is written, and its null."""
 
     place: int
     name: str
@@ -255,27 +255,27 @@ def in_utc(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def time_of_day(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """Return integers as milliseconds of the day, where they are such."""
+    """Return integers as milliseconds of the day; null where they are outside of a day."""
     bad = pc.fill_null(pc.or_(pc.less(array, 0), pc.greater(array, MILLIS_PER_DAY)), False)
     lost = refused(bad)
     return pc.if_else(bad, None, array).cast(pa.int32()) if lost else array.cast(pa.int32()), lost
 
 
 def micros_of(array: pa.Array) -> NDArray[np.int64]:
-    """Return the microseconds of timestamps, whatever stands at nulls."""
+    """Return the microseconds of timestamps; what nulls hold does not matter."""
     # A column without rows may have a buffer of any size.
     return np.frombuffer(array.buffers()[1], np.int64, array.offset + len(array))[array.offset :]
 
 
 def is_finer(micros: NDArray[np.int64]) -> bool:
-    """Return whether microseconds are no whole milliseconds."""
+    """Return which microseconds are not whole milliseconds."""
     whole = micros // 1000
     whole *= 1000
     return not np.array_equal(whole, micros)
 
 
 def in_millis(array: pa.Array, *, floor: bool) -> tuple[pa.Array, list[Fault]]:
-    """Return times that are finer than milliseconds as such; what they lose is a fault, or with `floor` cut off."""
+    """Return times as milliseconds; a time that is finer is a fault, or with `floor` cut off."""
     kind = array.type
     is_timestamp = pa.types.is_timestamp(kind)
     if kind.unit == "ms":

@@ -117,7 +117,7 @@ class DateTimePattern:
 
 
 class _State:
-    """The fields that are read so far, and the zone."""
+    """The fields that have been read so far, and the zone."""
 
     def __init__(self) -> None:
         self.fields: dict[str, int] = {}

@@ -219,7 +219,7 @@ class Records:
 
 
 def written_names(statement: Statement, given: Sequence[str], writable: Sequence[str]) -> dict[str, str]:
-    """Return the columns that are given by the names that they are written as: as they are, or else in upper case."""
+    """Return the given columns by the names that they are written under: as they are, or else in upper case."""
     refused = {column.name for column in statement.header_columns}
     found: dict[str, str] = {}
     for name in given:
@@ -231,7 +231,7 @@ def written_names(statement: Statement, given: Sequence[str], writable: Sequence
         if known not in writable:
             raise SchemaError(f"Column name `{name}` does not exist{near(name, writable)}")
         if known in found:
-            raise SchemaError(f"two columns are {known}")
+            raise SchemaError(f"two columns stand for {known}")
         found[known] = name
     return found
 

@@ -95,7 +95,7 @@ class Head(NamedTuple):
 
 
 def parse_head(text: str) -> Head | None:
-    """Return what is read of a ``CREATE STREAM`` or ``CREATE TABLE`` with or without a query; None of others."""
+    """Return what is read of a ``CREATE STREAM`` or ``CREATE TABLE``, query or not; None for other statements."""
     try:
         return _Statements(text, {}, kept=True).head()
     except StatementError:

@@ -404,7 +404,7 @@ class _Reference(Parser):
 
 
 def _reference(text: str) -> str:
-    """Return the name of a column that a property names; ksqlDB leaves alone its source, and all else behind it."""
+    """Return the name of the column that a property names; like ksqlDB, ignore its source and anything behind it."""
     try:
         parser = _Reference(text)
         name = parser.name()

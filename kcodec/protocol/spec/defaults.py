@@ -107,7 +107,7 @@ def decode_uuid(text: str) -> bytes:
     padding = len(text) - len(body)
     is_whole = len(body) % 4 != 1 and padding in (0, -len(body) % 4)
     if not is_whole or not re.fullmatch(r"[A-Za-z0-9_-]*", body):
-        raise ValueError("this is no Base64 of URLs")
+        raise ValueError("this is not the Base64 of URLs")
     return base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
 
 

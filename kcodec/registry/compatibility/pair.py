@@ -63,7 +63,7 @@ def differences(
 
 
 def losses(old: Schema, new: Schema, *, registry: SchemaRegistry | None = None) -> list[Difference]:
-    """Return which values a reader with a new schema gets otherwise than they were written with an old one.
+    """Return which values a reader with a new schema gets changed, compared to how an old one wrote them.
 
     That is what compatible schemas do to values: integers are cut, numbers rounded, unknown symbols replaced. Where
     `differences` has something, what it concerns is not told here.

@@ -54,11 +54,9 @@ class Access:
         self._load()
 
     def user(self, authorization: str) -> User:
-        """Return who sends a header; an empty one is nobody's.
+        """Return the user that a header names; an empty header names nobody.
 
-        Raises
-        ------
-        RegistryError
+        Raises ------ RegistryError
             40101, if it names somebody and proves nothing.
         """
         self._refresh()
@@ -72,7 +70,7 @@ class Access:
         raise RegistryError("Unauthorized", 401, 40101)
 
     def remembered(self, authorization: str) -> User | None:
-        """Return who sends a header, if that is known without waiting for anything."""
+        """Return the user that a header names, if that is known without waiting for anything."""
         if time.monotonic() - self._looked >= _PAUSE:
             return None
         if not authorization:
@@ -86,7 +84,7 @@ class Access:
 
     @property
     def challenge(self) -> str:
-        """What an answer 401 asks for."""
+        """The challenge of an answer 401."""
         schemes = ['Basic realm="kcodec"'] if self._users else []
         return ", ".join([*schemes, *(["Bearer"] if self._tokens is not None else [])])
 
@@ -105,7 +103,7 @@ class Access:
         return User(name)
 
     def _proof(self, kept: str | None, given: str) -> bytes:
-        """Return what stands for a password that was given, and for what is kept of the right one."""
+        """Return a digest of a given password together with the stored hash, so that neither has to be kept."""
         return hmac.digest(self._key, f"{kept} {given}".encode(), "sha256")
 
     def _is_right(self, proof: bytes) -> bool:

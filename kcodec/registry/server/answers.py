@@ -49,7 +49,7 @@ class Answers:
         return self._kept.get(asked)
 
     def keep(self, state: object, asked: tuple[Hashable, ...], answer: bytes) -> None:
-        """Keep an answer to what was asked in a state, unless that has passed."""
+        """Keep the answer that was given in a state, unless that state has passed."""
         size = self._weight(asked, answer)
         if state is None or state != self._state or asked in self._kept or size > self._max_size // 16:
             return

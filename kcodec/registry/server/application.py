@@ -151,7 +151,7 @@ class RegistryApplication:
                     registry.lock.release()
 
     async def _exchange(self, exchange: Exchange, receive: Receive, send: Send) -> None:
-        """Answer within the time that there is for it."""
+        """Answer within the time-out of requests."""
         task = asyncio.current_task()
         assert task is not None
 
@@ -238,7 +238,7 @@ class RegistryApplication:
         return found
 
     def _state(self) -> object:
-        """Return what an answer to a user depends on beside what was asked; None if it cannot be known now."""
+        """Return what an answer depends on besides the request, such as the user; None if that is unknown now."""
         state = self._registry.state()
         return state if state is None or self._access is None else (state, self._access.roles)
 
@@ -325,7 +325,7 @@ class RegistryApplication:
 
     @property
     def _handle(self) -> tuple[EmbeddedRegistry, ServedRegistry]:
-        """The handle of this thread, and what of it the user who asks may do."""
+        """The registry's handle of this thread, restricted to what the user may do."""
         found: tuple[EmbeddedRegistry, ServedRegistry] | None = getattr(self._of_thread, "handle", None)
         if found is None:
             registry = _another(self._registry)

@@ -47,7 +47,7 @@ _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 
 
 class Tokens:
-    """What a token has to be, and whom it names.
+    """Which tokens are accepted, and which user each names.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Tokens:
             self._load()
 
     def user(self, token: str) -> User:
-        """Return whom a token names.
+        """Return the user that a token names.
 
         Raises
         ------

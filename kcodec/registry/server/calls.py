@@ -295,7 +295,7 @@ def delete_mode(registry: ServedRegistry, request: Request) -> Any:
 
 
 def _moded(mode: str | None) -> dict[str, Any]:
-    """Return a mode as it is told; none is left out."""
+    """Return a mode as the server writes it; an absent one is left out."""
     return {} if mode is None else {"mode": mode}
 
 
@@ -314,7 +314,7 @@ def delete_context(registry: ServedRegistry, request: Request) -> Any:
 
 
 def root(registry: ServedRegistry, request: Request) -> Any:
-    """Return nothing, as the root of Confluent's server."""
+    """Return an empty object, as the root of Confluent's server does."""
     return {}
 
 
@@ -326,7 +326,7 @@ def associations(registry: ServedRegistry, request: Request) -> Any:
 
 
 def cluster(registry: ServedRegistry, request: Request) -> Any:
-    """Return the names of the clusters; there is none of Kafka."""
+    """Return the names of the clusters; this server has no Kafka cluster."""
     return {"scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "kcodec"}}}
 
 

@@ -21,7 +21,7 @@ _MAX_HEAD = 64 << 10
 
 
 class _JoinedWrites:
-    """A transport that writes together what it is given in a turn of the event loop, as head and body of an answer."""
+    """A transport that joins the writes of one turn of the event loop, such as the head and the body of an answer."""
 
     def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -51,7 +51,7 @@ class _JoinedWrites:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which alone waits for headers, and for who does not take an answer, for ever."""
+    """uvicorn's protocol with time-outs: by itself it waits for ever for headers and for clients that do not read."""
 
     _deadline: asyncio.TimerHandle | None = None
     _unsent: asyncio.TimerHandle | None = None

@@ -1,4 +1,4 @@
-"""How long calls took, by which it is known whether one is worth a thread."""
+"""How long calls took, to decide whether a call is worth a thread."""
 
 import time
 from collections import OrderedDict
@@ -53,7 +53,7 @@ class Durations:
         return seconds < self._longest and size <= 2 * known_size + 100
 
     def measured(self, call: object, size: int, function: Callable[[], _Result]) -> _Result:
-        """Return what a function returns, and remember how long that took; from any thread."""
+        """Call a function, remember how long it took, and return its result; from any thread."""
         start = time.perf_counter()
         try:
             return function()

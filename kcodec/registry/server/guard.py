@@ -51,7 +51,7 @@ class GuardedRegistry:
         return self._registry.url
 
     def _check(self, role: Role, subject: str | None) -> None:
-        """Refuse what the user may not do with a subject, a context, or (None) with all."""
+        """Refuse an action that the user may not do with a subject, a context or (None) all of the registry."""
         name = None if subject is None else check_subject(subject, whole=False)
         self._roles().check(current_user.get(), role, name)
 

@@ -21,7 +21,7 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class _Collector(MultiProcessCollector):
-    """What reads the counts of all workers, but for those of one that has only begun to write them, or died then."""
+    """Reads the counts of all workers, except of one that is just beginning to write them or died doing so."""
 
     def collect(self) -> Any:
         files = [str(file) for file in Path(os.environ[SHARED]).glob("*.db") if file.stat().st_size]

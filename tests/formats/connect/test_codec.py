@@ -330,7 +330,7 @@ def test_unsigned_integers_of_64_bits_are_no_integers_of_connect(impl):
 def test_two_columns_of_one_name_are_refused(impl, compat):
     array = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["i", "i"])
     codec = ConnectJsonCodec(pa.schema([("i", pa.int64())]), compat=compat)
-    with pytest.raises(SchemaError, match="the root: two columns have one name"):
+    with pytest.raises(SchemaError, match="the root: two columns have the same name"):
         codec.encode(array)
 
 

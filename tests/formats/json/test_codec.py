@@ -531,9 +531,9 @@ def test_types_are_checked():
         deep = pa.list_(deep)
     with pytest.raises(kcodec.SchemaError, match="nested"):
         kcodec.JsonCodec(deep)
-    with pytest.raises(kcodec.SchemaError, match="two fields have one name"):
+    with pytest.raises(kcodec.SchemaError, match="two fields have the same name"):
         kcodec.JsonCodec(pa.struct([pa.field("a", pa.int8()), pa.field("a", pa.int8())]))
-    with pytest.raises(kcodec.SchemaError, match="does not hold JSON"):
+    with pytest.raises(kcodec.SchemaError, match="cannot hold JSON"):
         kcodec.JsonCodec(pa.schema([pa.field("a", pa.int8(), metadata=RAW)]))
 
 
@@ -600,7 +600,7 @@ def test_inference_of_several_kinds(impl):
         b'{"\\ud800":1}',
         b"[" * 2000,
     ):
-        with pytest.raises(kcodec.SchemaError, match="row 1 is not JSON that is read here"):
+        with pytest.raises(kcodec.SchemaError, match="row 1 is not JSON that can be read"):
             infer([b"1", document])
     with pytest.raises(kcodec.SchemaError, match="row 0 is not JSON"):
         infer([b"{"])

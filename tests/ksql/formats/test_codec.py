@@ -348,7 +348,7 @@ def test_python_values_have_names_in_either_case(impl):
     ]
     with pytest.raises(TypeError, match="there is no field 'LOW': did you mean 'low'"):
         codec.encode([{"LOW": 1}])
-    with pytest.raises(SchemaError, match="two fields are column ID: 'id', 'ID'"):
+    with pytest.raises(SchemaError, match="two fields stand for the column ID: 'id', 'ID'"):
         codec.encode([{"id": 1}, {"ID": 2}])
 
 
@@ -385,8 +385,8 @@ def test_values_that_do_not_fit_cost_their_row(impl, sql, values, code):
     [
         ("INT", pa.array(["1"]), "A: Arrow's string cannot be written as INTEGER"),
         ("ARRAY<INT>", pa.array([[True]]), r"A\[\]: Arrow's bool cannot be written as INTEGER"),
-        ("STRUCT<X INT>", pa.array([{"Y": 1}]), "'Y' is none of the columns X"),
-        ("STRUCT<X INT>", pa.array([{"X": 1, "x": 1}]), "two fields are column X: 'X', 'x'"),
+        ("STRUCT<X INT>", pa.array([{"Y": 1}]), "'Y' is not one of the columns X"),
+        ("STRUCT<X INT>", pa.array([{"X": 1, "x": 1}]), "two fields stand for the column X: 'X', 'x'"),
         ("DOUBLE", pa.array([1]), "A: Arrow's int64 cannot be written as DOUBLE"),
         ("DECIMAL(4,2)", pa.array([1.5]), "A: Arrow's double cannot be written as DECIMAL"),
     ],

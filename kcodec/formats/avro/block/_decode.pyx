@@ -131,6 +131,7 @@ cdef bint read_all(
     for lane in range(block.count):
         block.rows[lane] = block.row + lane
     if columns[0].valid != NULL:
+        # Null rows are marked at the end, which spares the loops a branch for each row.
         memset(columns[0].valid + block.row, 1, block.count)
     if selector == NULL and starts == NULL and program_count and programs[0] != NULL:
         used[0] = 0
@@ -152,6 +153,7 @@ cdef bint read_all(
         for lane in range(block.count):
             program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
             if selector != NULL and 0 <= program < program_count:
+                # Programs that do the same count as one: each further one would be another pass over the block.
                 program = block.alike[program]
             if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
                 known = -1

@@ -15,5 +15,5 @@ cdef bint try_row(Block *block, const Op *root, int64_t lane) noexcept nogil
 
 
 cdef inline bint is_valid(Block *block, int64_t lane) noexcept nogil:
-    """Return whether all of a document is UTF-8, which every slower path relies on; else the row has failed."""
+    """Return whether a whole document is UTF-8, as every slower path expects; if not, the row has failed."""
     return block.checked[lane] or check(block, lane)

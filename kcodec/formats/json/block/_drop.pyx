@@ -24,7 +24,7 @@ cdef void drop(Block *block, int64_t lane) noexcept nogil:
 
 
 cdef void fill(Block *block, const Op *op) noexcept nogil:
-    """Let dropped rows stand before a field, its key as it is expected."""
+    """Move dropped rows to a filler before the field, with the key that is expected there."""
     cdef const Expected *key = &block.key
     cdef uint64_t left = block.dropped
     cdef uint8_t *p = block.filler + BEFORE
@@ -68,9 +68,9 @@ cdef bint note(Block *block, int64_t lane) noexcept nogil:
 
 
 cdef bint drop_failed(Block *block, int64_t lane) noexcept nogil:
-    """Drop a row that has failed, for what the context says; if that cannot be, end the block before it.
+    """Drop a row that has failed with the context's error; if that is not possible, end the block before the row.
 
-    Where the keys come in any order, what comes before in the row may be wrong too.
+    Where the keys come in any order, something earlier in the row may be wrong, too.
     """
     if (block.scattered and block.depth and block.context.status != INVALID_UTF8) or not note(block, lane):
         block.count = lane
@@ -91,9 +91,9 @@ cdef bint check(Block *block, int64_t lane) noexcept nogil:
 
 
 cdef bint try_row(Block *block, const Op *root, int64_t lane) noexcept nogil:
-    """Drop a row that the row loop does not read either, or that is null; else end the block before it.
+    """Drop a row that is null or that the row loop cannot read either; else end the block before it.
 
-    What it yields is stored in the place of the first row, of which nothing is yet.
+    To find out, the row is read into the place of the first row, which has no values yet.
     """
     cdef Context *context = block.context
     cdef int64_t room = context.budget.room

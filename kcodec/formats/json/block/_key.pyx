@@ -129,9 +129,9 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
 
 
 cdef const Op *seek_field(Block *block, const Op *container, const Op *last, const Op *op, int64_t lane) noexcept nogil:
-    """Return the field that comes next in a row, or `op`, which is not where it is expected, if none is found.
+    """Return the field that comes next in a row, or `op`, which is not at its expected place, if there is none.
 
-    What is found before `op` is what is expected behind the last one then.
+    A field found before `op` is expected behind the last one from then on.
     """
     cdef Context *context = block.context
     cdef const Op *next = NULL

@@ -1,4 +1,4 @@
-"""Leaves of a block of documents, but for texts."""
+"""Leaves of a block of documents, except texts."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""Fields of a block of documents whose keys come in any order, and not all in each."""
+"""Fields of a block of documents whose keys come in any order and may be missing."""
 
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._lanes cimport Block

@@ -1,6 +1,6 @@
-"""Fields of a block of documents whose keys come in any order, and not all in each.
+"""Fields of a block of documents whose keys come in any order and may be missing.
 
-It is first found where the values of each row stand (_places.pyx), and they are read from there.
+First _places.pyx finds where the values of each row stand, then they are read from there.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
@@ -112,7 +112,7 @@ cdef void read_some(Block *block, const Op *op, uint64_t came, offset_t *tag) no
 
 
 cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
-    """Read objects from their brackets on, whose keys come in any order, and not all in each."""
+    """Read objects, from their brackets on, whose keys come in any order and may be missing."""
     cdef const Op *op = container + 1
     cdef const uint8_t *ends[LANES]
     cdef const Place *places

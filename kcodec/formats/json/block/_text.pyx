@@ -26,7 +26,7 @@ cdef inline int64_t text_start(Block *block, const Column *column, const Column 
 cdef void check_texts(Block *block, const Column *column, const Column *list, bint cut) noexcept nogil:
     """Drop the rows that are not UTF-8, if one of these texts is not.
 
-    Together they may be although they are not: then a character is cut between two of them.
+    All texts joined may be UTF-8 although single ones are not: a character may be cut between two of them.
     """
     cdef int64_t begin = text_start(block, column, list, 0)
     cdef int64_t end = text_start(block, column, list, block.count)

@@ -1,4 +1,4 @@
-"""Values of a block of documents that are in no common form."""
+"""Values of a block of documents that are not in a common form."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -201,7 +201,7 @@ def _natural_type(found: Reading, source: AvroSource) -> pa.DataType:
 
 
 def field_default(field: Field, kind: SqlType) -> pa.Scalar | None:
-    """Return what ksqlDB writes for a null as a field: its default, or else the ``connect.default`` of its type.
+    """Return what ksqlDB writes for a null in a field: its default, or else the ``connect.default`` of its type.
 
     A union of one type, and maybe null, takes no default of its field.
     """
@@ -239,7 +239,7 @@ def _column_value(value: Any, source: AvroSource, kind: SqlType) -> Any:
 
 
 def _natural(value: Any, schema: Schema) -> Any:
-    """Return a default as Connect takes it, which hardly asks for the type of JSON that it is."""
+    """Return a default as Connect takes it: almost any JSON is accepted for any type."""
     schema = schema.values[0] if len(schema.values) == 1 else schema
     kind = schema.type
     if value is None:

@@ -243,7 +243,7 @@ cdef bint holds(const uint8_t *text, int64_t size, const Delimiter *delimiter) n
 cdef inline uint8_t *finish_plain(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
     """Put quotes around a text without quotes and line ends, if it needs them; return the position behind.
 
-    Commons-csv compares characters: those beyond ASCII are above all of it.
+    Commons-csv compares characters, and those beyond ASCII are greater than any within it.
     """
     cdef uint8_t start
     if size == 0:

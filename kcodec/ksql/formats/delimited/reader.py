@@ -56,7 +56,7 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
 
 
 def count_mismatch(expected: int, got: int) -> str:
-    """Say that a row has not as many cells as there are columns."""
+    """Return the fault of a row whose number of cells is not that of the columns."""
     return f"Column count mismatch on deserialization. expected: {expected}, got: {got}"
 
 

@@ -74,7 +74,7 @@ class DelimitedRows(JsonRows):
         return array, joined([refused, again])
 
     def _told_apart(self, odd: list[Odd]) -> tuple[Sequence[Fault], list[Fault]]:
-        """Return the odd rows that no other reading takes, and those that have to be read again."""
+        """Return the odd rows that are wrong in any case, and those that have to be read again."""
         refused: list[tuple[int, int | None, Way]] = []
         unknown: list[Fault] = []
         not_utf8 = "", "invalid_utf8", CODES["invalid_utf8"]

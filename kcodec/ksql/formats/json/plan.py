@@ -92,19 +92,21 @@ class _Decoder:
 
 
 def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[int | None, ...]:
-    """Find the Arrow field of each column: the one of its name, or else the only one that is it in upper case.
+    """Find the Arrow field of each column: the one of its name, or else the only one that has it in upper case.
 
-    A column without a field has None, as it is null. Fields that are no column, or one and the same, are refused.
+    None stands for a column without a field, which is null. Fields that match no column, or the same one, are refused.
     """
     names = [field.name for field in fields]
     found: dict[str, int] = {}
     for number, field in enumerate(given):
         name = field.name if field.name in names else field.name.upper()
         if name not in names:
-            raise SchemaError(f"{field.name!r} is none of the columns {', '.join(names)}{near(name, names)}")
+            raise SchemaError(
+                f"{field.name!r} is not one of the columns {', '.join(names)}{near(name, names)}"
+            )
         if name in found:
             raise SchemaError(
-                f"two fields are column {name}: {given.field(found[name]).name!r}, {field.name!r}"
+                f"two fields stand for the column {name}: {given.field(found[name]).name!r}, {field.name!r}"
             )
         found[name] = number
     return tuple(found.get(name) for name in names)
@@ -176,7 +178,7 @@ _WRITTEN = {
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return why a number, or the text of one, is not cast to the Arrow type of a DECIMAL."""
+    """Return the code of why a number, or the text of one, cannot be cast to the Arrow type of a DECIMAL."""
     given = value[0].as_py()
     if not pa.types.is_decimal(kind) or not isinstance(given, str):
         return casts.code_of(value, kind)
@@ -257,7 +259,7 @@ class _Encoder:
         return self.leaf(kind, name, column, at.type)
 
     def below(self, kind: SqlType, name: str, column: int, source: Any) -> Node:
-        """Return the node of a part, which is null only where its schema has a null."""
+        """Return the node of a part, which may be null only if its schema allows null."""
         made = self.node(kind, name, column, source)
         if source is None:
             return made
@@ -286,7 +288,7 @@ class _Encoder:
 
 
 def with_default(node: Node, source: Any) -> Node:
-    """Return a node that writes for a null the default that a JSON Schema has for it."""
+    """Return a node that writes the default of a JSON Schema in place of a null."""
     default = source.written_default
     return dataclasses.replace(node, forms=node.forms | Form.DEFAULT, data=default) if default else node
 

@@ -61,7 +61,7 @@ class JsonRows:
         return encoded, sorted([*lost, *faults])
 
     def _program(self, module: Any, kind: pa.DataType | None) -> Any:
-        """Return the program that writes a type; that which reads, for None."""
+        """Return the program that writes a type, or with None the one that reads."""
 
         def make() -> Any:
             return module.Program(self.plan if kind is None else self._written(kind), self._options.limits)

@@ -34,7 +34,7 @@ _SOURCE_TYPES = {
 
 
 def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
-    """Return the type that documents are read as, before they are coerced: with the fields that a reading has."""
+    """Return the type that documents are read as before they are coerced: with the fields that the reading names."""
     base = found.kind.base
     if found.union is not None:
         return _text(large)
@@ -142,7 +142,7 @@ _IN_UNION = {Op.JSON_INTEGER: Form.CANONICAL, Op.JSON_FLOAT: Form.PLAIN, Op.JSON
 
 
 class DocumentDecoder(ProgramDecoder):
-    """Documents of one schema, of which what a reading needs is decoded; what stands behind one is left alone.
+    """Decodes those parts of the documents of one schema that the columns need; text behind a document is ignored.
 
     Compatible rows that the row loop refuses are read again as ksqlDB reads them.
     """
@@ -195,7 +195,7 @@ def annotation(rows: RowOptions) -> Callable[[Reading, JsonSource], Reading]:
 
 
 class _Union:
-    """Texts of values, each of which is read as the member of a union that it is of."""
+    """Texts of values, each of which is read as the member of a union that it matches."""
 
     def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
         self._choose = source.chooser()
@@ -208,7 +208,7 @@ class _Union:
         }
 
     def __call__(self, texts: pa.Array) -> tuple[pa.Array, list[Fault]]:
-        """Return structs of the members, and the values that are of none."""
+        """Return structs of the members, and the values that match no member."""
         faults: list[Fault] = []
         chosen = np.full(len(texts), -1, np.int32)
         for place, text in enumerate(texts.to_pylist()):
@@ -232,7 +232,7 @@ class _Union:
         ), sorted(faults)
 
     def _chosen(self, text: str) -> tuple[int, Fault | None]:
-        """Return the number of a value's member; -1 and why if it is of none."""
+        """Return the number of the member that a value matches; -1 and the reason if it matches none."""
         try:
             value = read_tree(text.encode(), nonfinite=True)
         except JacksonError as error:

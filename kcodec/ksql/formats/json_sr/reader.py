@@ -140,7 +140,7 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
 
 
 def _narrowed(node: float | Decimal, bits: int) -> int:
-    """Convert to an integer as Jackson's nodes do; doubles, which are no numbers here, by way of 32 bits at least."""
+    """Convert to an integer as Jackson's nodes do; doubles that are not integers go through at least 32 bits."""
     if not isinstance(node, float):
         return narrow_integer(node, bits)
     half = 1 << max(bits, 32) - 1

@@ -206,7 +206,7 @@ _NULLS = pa.field("", pa.null())
 
 
 def _with_nulls(array: pa.Array) -> pa.Array:
-    """Return structs with a field more, which is null."""
+    """Return structs with one more field, which is null."""
     parts = [array.field(number) for number in range(array.type.num_fields)]
     mask = array.is_null() if array.null_count else None
     fields = [*array.type, _NULLS]

@@ -81,7 +81,7 @@ class JsonSource:
         return JsonSource(node, self._resource, self._documents)
 
     def _combine(self, node: Mapping[str, Any]) -> None:
-        """Take null out of two types, make structs of several, and one type of one or of those that all hold."""
+        """Combine types: one beside null is optional, several are a struct of members, `allOf` is one type."""
         choices = [node[key] for key in ("anyOf", "oneOf") if isinstance(node.get(key), list)]
         together = node.get("allOf")
         if not choices and together is None and isinstance(node.get("type"), list):
@@ -142,7 +142,7 @@ class JsonSource:
             self._choices = others
 
     def _narrow(self, node: Mapping[str, Any], parts: "Sequence[JsonSource]") -> None:
-        """Take the type of what is no object: a combination, or else the number or text that it is."""
+        """Return the type of anything but an object: a combination, a number or text."""
         plain = self._at({key: value for key, value in node.items() if key != "allOf"}, self.optional)
         found = [
             part for part in (plain, *parts) if part._choices is not None or part.optional > self.optional

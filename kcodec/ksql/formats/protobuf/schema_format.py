@@ -170,7 +170,7 @@ class _Written:
 
 
 def _wanted(found: Reading, message: MessageType, path: str) -> list[str]:
-    """Return the fields that are read, dotted where not all of a message is."""
+    """Return the fields to be read, with dotted names where only a part of a message is read."""
     names: list[str] = []
     oneofs = oneofs_of(message)
     for part in found.parts:
@@ -210,7 +210,7 @@ def _is_known(message: MessageType) -> bool:
 
 
 def _least(message: MessageType, path: str) -> list[str]:
-    """Return the one field of a message, or of those in it, that takes least to lay out, if there is one.
+    """Return the path to the field, in a message or those within it, that is the cheapest to decode; may be empty.
 
     Messages in messages may be endless.
     """
@@ -230,7 +230,7 @@ def _least(message: MessageType, path: str) -> list[str]:
 
 
 class _MessageDecoder(SchemaDecoder):
-    """A message of which what a reading needs is decoded."""
+    """Decodes those fields of a message that its columns need."""
 
     takes_prefix = True
 
@@ -336,17 +336,17 @@ def _gathered_below(array: pa.Array, found: Reading, field: FieldType) -> pa.Arr
 
 @dataclass(frozen=True)
 class _Layout(ProtobufOptions):
-    """Messages as Connect has them: a Duration is a struct of its fields, as it has no type for it."""
+    """Messages as Connect has them: a Duration is a struct of its fields, because Connect has no type for it."""
 
     def readings(self) -> dict[str, str]:
-        """Return what the well-known types are read as that are not read as messages."""
+        """Return which well-known types are read as something else than messages."""
         readings = super().readings()
         del readings["google.protobuf.Duration"]
         return readings
 
 
 def _type_options(rows: RowOptions, wrappers: bool) -> ProtobufOptions:
-    """Return how messages are laid out: times cut off, unsigned numbers as they are, no other message is one value."""
+    """Return how messages are laid out: times are cut off, unsigned numbers stay, all other messages are structs."""
     known = ("times", "wrappers") if wrappers else ("times",)
     return _Layout(
         large=rows.large,
@@ -374,7 +374,7 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     @property
     def _own(self) -> str | None:
-        """The name of the message; one of Connect's is as none."""
+        """The name of the message; a name that Connect makes up counts as none."""
         return None if self.record.startswith(_DEFAULT) else self.record or None
 
     @property
@@ -454,7 +454,7 @@ class _Encoder(ColumnEncoder):
 
 
 class _Target:
-    """A message, or none for scalars, that columns are written as; see `kcodec.ksql.formats.writing.Target`."""
+    """A message that columns are written as, or None for scalars; see `kcodec.ksql.formats.writing.Target`."""
 
     is_union = False
 

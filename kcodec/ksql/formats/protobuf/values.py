@@ -26,13 +26,13 @@ Marks = NDArray[np.bool_]
 
 
 def _columns(array: pa.Array) -> tuple[list[Any], Marks]:
-    """Return the numbers of a struct, 0 for nulls, and which rows are not null."""
+    """Return the numbers in a struct's fields, 0 for nulls, and which rows are not null."""
     numbers = [np.asarray(part.cast(pa.int64()).fill_null(0)) for part in array.flatten()]
     return numbers, np.asarray(array.is_valid())
 
 
 def days_of_parts(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return days since 1970 of years, months and days, and which of them are no day of the calendar."""
+    """Return days since 1970 of years, months and days, and which of them are not days of the calendar."""
     (year, month, day), valid = _columns(array)
     early = (year * 100 + month) * 100 + day < _CUTOVER_DATE
     leap = (year % 4 == 0) & (early | (year % 100 != 0) | (year % 400 == 0))
@@ -67,7 +67,7 @@ def date_parts(array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def millis_of_parts(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return milliseconds of the day of hours, minutes, seconds and nanoseconds, and which are no time of a day."""
+    """Return milliseconds of the day of hours, minutes, seconds and nanoseconds, and which are not times of a day."""
     (hours, minutes, seconds, nanos), valid = _columns(array)
     fits = (hours >= 0) & (hours < 24) & (minutes >= 0) & (minutes < 60) & (seconds >= 0) & (seconds < 60)
     bad = valid & ~(fits & (nanos >= 0) & (nanos < 10**9))

@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 
 def overview(visit: Visit) -> Response:
-    """Show what there is altogether, and what came last."""
+    """Show how much the registry holds, and what was registered last."""
     registry = visit.registry
     counts = registry.counts() if visit.can("read") else None
     newest = [each for each in registry.newest(8) if visit.can("read", each.subject)]
@@ -308,7 +308,7 @@ def text(visit: Visit) -> Response:
 
 
 def find(visit: Visit) -> Response:
-    """Lead from what stands in the search box to a schema, to a subject of that name, or to all like it."""
+    """Lead from the text of the search box to a schema, to the subject of that name, or to all subjects like it."""
     wanted = visit.request.query.text("q").strip()
     if wanted.isascii() and wanted.isdigit() and len(wanted) <= 10:
         try:

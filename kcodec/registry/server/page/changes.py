@@ -106,7 +106,7 @@ def check(visit: Visit) -> Response:
 
 
 def _refusal_status(error: RegistryError) -> int:
-    """Return the status of an error that is about what was asked, and so belongs beside the form; raise others."""
+    """Return the status of an error that is about the form's content, to be shown beside it; raise others."""
     if error.status is None or error.status >= 500:
         raise error
     return error.status

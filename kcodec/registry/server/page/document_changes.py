@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 def document_changes(old: str, new: str) -> list[Change]:
-    """Return the differences of two JSON texts; none of texts that are no JSON.
+    """Return the differences of two JSON texts; there are none if either is not JSON.
 
     Members of arrays that have a ``name``, as fields of records have, are the same if that is; those that are plain
     values, as symbols of enums, if they are equal.
@@ -146,7 +146,7 @@ def _members(old: Any, new: Any) -> list[tuple[str, Any, Any]] | None:
 
 
 def _keyed(items: list[Any]) -> dict[str, Any] | None:
-    """Return the members of an array by their names, or by what they are; None if some are twice there or neither."""
+    """Return the members of an array by their names, or by their values; None if that is not unique or not possible."""
     found: dict[str, Any] = {}
     for each in items:
         key = _key(each)
@@ -157,7 +157,7 @@ def _keyed(items: list[Any]) -> dict[str, Any] | None:
 
 
 def _key(item: Any) -> str | None:
-    """Return what a member of an array is known by."""
+    """Return what identifies a member of an array."""
     if isinstance(item, dict):
         item = item.get("name") or item.get("type")
     return item if isinstance(item, str) else None

@@ -138,7 +138,7 @@ def _base64(text: str) -> bytes | None:
 
 
 def inside(context: str) -> str | None:
-    """Return what stands for a context where a subject tells in which one an id counts."""
+    """Return the subject that stands for a context, where a subject says in which context an id counts."""
     return context_prefix(context) or None
 
 
