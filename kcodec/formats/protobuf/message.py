@@ -113,7 +113,7 @@ def read_message(
 ) -> Message:
     """Return the message that the bytes hold.
 
-    With `extensions`, those that its types know are no unknown fields; `depth` messages may stand in each other in it.
+    With `extensions`, known extensions are not unknown fields; messages may be nested `depth` deep.
     """
     message = Message(type)
     if depth < 0:
