@@ -232,7 +232,7 @@ class Channel:
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         size, number = _RESPONSE.unpack(self._read(8, deadline))
         size -= 4
-        # Checked before memory is taken: the first bytes of an HTTP or TLS server would be a size of a gigabyte.
+        # Checked before memory is taken: the first bytes of an HTTP or TLS server would be a size of some hundred MB.
         if not 0 <= size <= self._max_size:
             self.close()
             raise KafkaError(
