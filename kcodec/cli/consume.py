@@ -286,7 +286,7 @@ def _number_texts(numbers: pa.Array) -> list[str | None]:
 
 
 class _Writer:
-    """Batches on their way out: those rows that are wanted, up to a number of them.
+    """Writes the wanted rows of batches, up to a number of them.
 
     Of the columns, the last `hidden` ones are not written. Those of `numbers` are structs of one, which is shown bare.
     """
@@ -373,7 +373,7 @@ class _Writer:
     def write_held(
         self, held: list[pa.RecordBatch], schema: pa.Schema, lag: int | None = None
     ) -> pa.RecordBatch | None:
-        """Write batches as those of a schema, but for those of which nothing is wanted; return what `write` does."""
+        """Write held batches with a schema, leaving out unwanted ones; return what `write` does."""
         from kcodec.kafka.columns import completed
 
         self.begin(schema)
@@ -383,18 +383,18 @@ class _Writer:
         return last
 
     def tell(self, faults: list[RecordFault]) -> None:
-        """Say what could not be read, and forget it, but behind the last record that counts: of that, others wait."""
+        """Report what could not be read, and forget it; faults behind the last record that counts have to wait."""
         wanted = [each for each in faults if self._counts(each)]
         faults[:] = [each for each in faults if not self._counts(each)]
         self._tell(wanted)
 
     def tell_rest(self, faults: list[RecordFault]) -> None:
-        """Say what could not be read where no record is left; with as many as were wanted, others do not matter."""
+        """Report the remaining faults at the end; behind the last of the wanted records, none matters."""
         if self.wants_more:
             self._tell(faults)
 
     def _counts(self, fault: RecordFault) -> bool:
-        """Return whether a fault is none of a record, or batch, that is behind the last one that is wanted."""
+        """Return whether a fault counts: it is not behind the last wanted record."""
         if self._left is None:
             return True
         end = self._ends.get(fault[:2])

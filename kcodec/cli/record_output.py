@@ -255,7 +255,7 @@ def _texts(array: pa.Array) -> pa.Array:
 
 
 def _is_wide(array: pa.Array) -> bool:
-    """Return whether these are times of which one is of a year that has not four digits: JSON has no such."""
+    """Return whether these are times and one of them has a year of other than four digits, which JSON cannot show."""
     if not pa.types.is_timestamp(array.type) or array.type.unit == "ns":
         return False
     bounds = pc.min_max(array.cast(pa.int64())).as_py()

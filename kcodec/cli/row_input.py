@@ -36,7 +36,7 @@ _RECORD = {"key", "value", "headers", "timestamp"}
 
 
 class _OfLine:
-    """An error of a row that was a line."""
+    """An error of a row, told by its line."""
 
     row: int
 
@@ -53,7 +53,7 @@ class _UnfitLine(_OfLine, EncodeError):
 
 
 class _Interrupted(KeyboardInterrupt):
-    """Nothing was being read: whoever interrupts wants the rows so far to be written."""
+    """The user interrupted while nothing was being read: the rows so far are to be written."""
 
 
 class Rows:
@@ -165,7 +165,7 @@ def _records(
 
 
 def _grouped(name: str, file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
-    """Yield lines in groups; with `as_they_come`, those that no others follow soon."""
+    """Yield lines in groups; with `as_they_come` a group ends when no further line comes soon."""
     found: list[bytes] = []
     last: list[bytes] = []
     number, size, held = 1, 0, 0
@@ -209,7 +209,7 @@ def _grouped(name: str, file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
 
 
 def _is_readable(file: Any, seconds: float) -> bool:
-    """Return whether there is something to read, or the end, within some time; if nobody can tell, it is."""
+    """Return whether there is something to read, or the end, within some time; True if that cannot be known."""
     try:
         return bool(select.select([file], [], [], max(seconds, 0))[0])
     except (OSError, ValueError):

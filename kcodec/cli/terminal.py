@@ -1,4 +1,4 @@
-"""Text that comes from files and brokers, on a terminal: control characters would be carried out there."""
+"""Text from files and brokers, on a terminal, which would act on its control characters."""
 
 import io
 import re
@@ -20,7 +20,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Terminal:
-    r"""A terminal that carries out nothing of the text that it shows: control characters are escaped.
+    r"""A terminal that shows text without acting on it: control characters are escaped.
 
     They are written as ``\u001b``, in JSON as well, where that means the same. A backslash of the text, other than of
     JSON, that stands before what reads as one of them is ``\u005c``, so that both are told apart.
@@ -50,7 +50,7 @@ class Terminal:
         self._has_line = True
 
     def clear_line(self) -> None:
-        """Take away the line that `show_line` shows, before others write to the same terminal."""
+        """Remove the line of `show_line`, before others write to the same terminal."""
         if self._has_line:
             self._has_line = False
             self._stream.write(_CLEAR)
@@ -100,7 +100,7 @@ def byte_stream(stream: Any) -> Any:
 
 
 def plain_text(data: bytes) -> str:
-    r"""Return bytes as text: what is none as ``\xff``, and backslashes that stand before the like as ``\x5c``.
+    r"""Return bytes as text: bytes that are not text as ``\xff``, and a backslash in front of such a text as ``\x5c``.
 
     Examples
     --------

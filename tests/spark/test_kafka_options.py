@@ -197,7 +197,7 @@ def test_columns_of_values():
         ({"startingOffsets": "first"}, "startingOffsets='first' is not earliest, latest or offsets such as"),
         ({"endingOffsets": '{"t"'}, "endingOffsets: offsets are no JSON"),
         ({"minPartitions": "none"}, "is not a number from 1 on"),
-        ({"columns": "nothing"}, "column 'nothing' is none of"),
+        ({"columns": "nothing"}, "column 'nothing' is neither one of"),
         ({"columns": "offset", "includeHeaders": "true"}, "name headers among the columns"),
         ({"columnNameOfCorruptRecord": "_e"}, "needs mode PERMISSIVE"),
         (

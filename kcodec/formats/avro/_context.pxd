@@ -42,7 +42,7 @@ cdef inline const uint8_t *fail(
 
 
 cdef inline void leave(Context *context, const Op *op, int64_t item, int64_t outer) noexcept nogil:
-    """Note on the way out of a failure which item of a collection it was in; -1: a CALL."""
+    """Note, while a failure is passed outwards, in which item of a collection it happened; -1 for a CALL."""
     if context.trail_size < TRAIL:
         context.trail_ops[context.trail_size] = op
         context.trail_items[context.trail_size] = item

@@ -66,7 +66,7 @@ cdef class AvroDecoder(Decoder):
         self.together = 0
 
     cdef int64_t read_together(self) noexcept nogil:
-        """Read the rows of a block up to the first odd one, from one of these to the next, and so on."""
+        """Read the rows of a block up to the first odd one; later calls continue from one odd row to the next."""
         cdef const uint8_t *odd = self.memory.block.odd
         cdef const uint8_t *found
         if self.next == 0 and not self.checked:
@@ -106,7 +106,7 @@ cdef class AvroDecoder(Decoder):
         self.checked = self.context.checked = True
 
     cdef void empty_unknown(self) noexcept nogil:
-        """Take out of the columns all that rows hold that will be read once more from their beginning."""
+        """Remove from the columns what rows hold that will be read again from their beginning."""
         cdef Block *block = self.memory.block
         cdef int64_t rows[LANES]
         cdef int64_t count = 0

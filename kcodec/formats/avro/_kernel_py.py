@@ -89,7 +89,7 @@ class Row(ColumnRow):
         raise RowError(code, offset if self.outside is None else self.outside, path, reason)
 
     def expand(self, size: int, path: str, read: int = 0) -> None:
-        """Count what a value takes beyond the row's bytes, of which it has read some last."""
+        """Add to the budget what a value takes in columns beyond the bytes that it was read from."""
         self.expansion += size
         if self.expansion > self.limits.max_expansion:
             self.fail("size_limit", self.at - read, path)

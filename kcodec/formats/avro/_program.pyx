@@ -28,7 +28,7 @@ _STORING = (Step.PRESENT, Step.ABSENT, Step.MEMBER, Step.DEFAULT, Step.FAIL)
 
 
 def least_bytes(node):
-    """Return the least bytes that a value of a node takes; 0 only for what never takes any."""
+    """Return the fewest bytes that a value of a node takes; 0 only if it never takes any."""
     op = node.op
     if op in (Step.NULL, Step.ABSENT, Step.DEFAULT, Step.FAIL):
         return 0

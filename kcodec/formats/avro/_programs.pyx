@@ -1,4 +1,4 @@
-"""Programs of one block of rows: which of them do the same, all or in part."""
+"""Programs of one block of rows: which of them do the same, as a whole or in part."""
 
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp

@@ -210,7 +210,7 @@ class _EncodePlan(PlanMaker):
 
 
 def _absent(field: Field) -> bytes | None:
-    """Return the bytes of a field that has no column; None if it must have one."""
+    """Return the bytes that stand for a field without a column; None if the field needs a column."""
     if field.has_default:
         return default_bytes(field)
     if field.type.type == "null":
@@ -222,7 +222,7 @@ def _absent(field: Field) -> bytes | None:
 
 
 def _factor(logical: str, kind: pa.DataType) -> int:
-    """Return what a column's values are of those on the wire (as `Node.factor`); 0 if they do not compare."""
+    """Return the factor from a column's values to those on the wire (as `Node.factor`); 0 if there is none."""
     types = pa.types
     if logical == "date":
         if types.is_date32(kind):

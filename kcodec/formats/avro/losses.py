@@ -1,4 +1,4 @@
-"""Which values a reader's schema gives otherwise than they were written, although the schemas are compatible."""
+"""Which values come out changed in a reader's schema, although the schemas are compatible."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _losses(reader: Schema, writer: Schema, path: str, seen: set[tuple[int, int]
         words = f"of more than {_ROUNDED[kinds]} bits, {kinds[0]} is rounded to {kinds[1]}"
         yield Difference("VALUE_ROUNDED", path or "/", words)
     elif kinds == ("bytes", "string"):
-        yield Difference("TEXT_EXPECTED", path or "/", "bytes that are not UTF-8 are no string")
+        yield Difference("TEXT_EXPECTED", path or "/", "bytes that are not UTF-8 cannot be read as a string")
     elif kinds == ("enum", "enum") and reader.default is not None:
         missing = [symbol for symbol in writer.symbols if symbol not in reader.numbers]
         if missing:

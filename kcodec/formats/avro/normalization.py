@@ -119,7 +119,7 @@ def _utf16(key: str) -> bytes:
 
 
 def _default(value: Any, schema: Schema | None) -> Any:
-    """Return a default as Avro Java gives it out, None (which is not null) where it is no value of the type.
+    """Return a default as Avro Java prints it; None (which is not null) if it is not a value of the type.
 
     Of a union only the first branch counts: the default of another one is lost.
     """

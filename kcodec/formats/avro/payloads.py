@@ -1,4 +1,4 @@
-"""Payloads behind Confluent's frame: Avro, but for those of the root type bytes, which stand as they are."""
+"""Payloads behind Confluent's frame: Avro, except for the root type bytes, whose content stands as it is."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -120,7 +120,7 @@ class AvroEncoder(SchemaEncoder):
 
 
 class _Conversion:
-    """What makes values of one schema those of another: it writes them as the one, and reads them as the other."""
+    """Converts values of one schema to another: it writes them as the one, and reads them as the other."""
 
     def __init__(self, schema: Schema, given: Schema, options: TypeOptions, limits: Limits) -> None:
         self._given = AvroWriter(given, options=options, limits=limits)
@@ -169,7 +169,7 @@ class BytesEncoder(AvroEncoder):
 
 
 def _place(values: pa.Array, chosen: Sequence[int], selector: Any, starts: Any, array: pa.Array) -> pa.Array:
-    """Put the payloads of the rows whose program is one of those chosen, as they are, into a column of binary."""
+    """Put the payloads of rows with certain programs, as they are, into a column of binary."""
     have = pc.is_in(_numbers(selector, len(values)), value_set=pa.array(chosen, pa.int32()))
     values = values.cast(array.type)
     if starts is None:

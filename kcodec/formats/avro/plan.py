@@ -171,7 +171,7 @@ class _DecodePlan(PlanMaker):
         )
 
     def read_symbols(self, writer: Schema, reader: Schema) -> tuple[str | None, ...]:
-        """Return what the writer's symbols are read as: one tuple for all places where the two types meet."""
+        """Return what the writer's symbols are read as; all places where the two types meet share one tuple."""
         pair = id(writer), id(reader)
         if pair not in self.symbols:
             known, other = reader.numbers, reader.default

@@ -329,7 +329,7 @@ class _Parser:
         return found
 
     def link(self) -> None:
-        """Put the types that were used before their definition where they were used."""
+        """Resolve the types that were used before their definition."""
         if not self.pending:
             return
         for schema in self.made:
@@ -581,7 +581,7 @@ def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
 
 
 def is_valid_default(schema: Schema, value: object, open_: Container[str] = ()) -> bool:
-    """Return whether a default is a value of a type, of a union that of any branch, as Avro Java checks it.
+    """Return whether a default is a value of a type (for a union, of any branch), as Avro Java checks it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The end of a message: what it never had is filled in, and what only then is right or wrong is checked."""
+"""The end of a message: missing fields are filled in, and what can only be checked at the end is checked."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -16,7 +16,7 @@ from kcodec.wire.status cimport NO_MEMORY, OK, REREAD, Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Store what fields are that a message never had; `Context.status` says whether that went well."""
+    """Store the values of fields that a message never had; `Context.status` says whether that went well."""
     cdef const Op *first = context.ops + message.ops
     cdef const Op *op
     cdef const uint64_t *seen = context.seen + message.slot

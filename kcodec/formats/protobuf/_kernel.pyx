@@ -232,7 +232,7 @@ cdef class ProtobufDecoder(Decoder):
         return True
 
     cdef bint note(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
-        """Note what the context says of the last failure; return whether there is memory."""
+        """Record the last failure, as the context describes it; return whether there is memory."""
         cdef Context *context = &self.context
         cdef int32_t op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
         turn(context.trail, context.trail_size)
@@ -297,12 +297,12 @@ cdef class ProtobufDecoder(Decoder):
 
 
 cdef bint is_final(Status status) noexcept nogil:
-    """Return whether a row that ends so fails, without the plain twin, and whatever room there is."""
+    """Return whether a row that ends with a status has failed for certain, whatever the twin or more room gives."""
     return status != OK and status != REREAD and status != NEED_ROOM and status != NO_MEMORY and status != SIZE_LIMIT
 
 
 cdef bint is_first(const Context *context, int32_t field) noexcept nogil:
-    """Return whether a payload has failed in its first field, which is this one; or in any, behind all of them."""
+    """Return whether a payload has failed in its first field, which is this one; or behind all fields."""
     cdef const Message *root = context.messages
     cdef const uint64_t *seen = context.seen + root.slot
     cdef int32_t word

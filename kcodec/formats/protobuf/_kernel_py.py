@@ -123,7 +123,7 @@ class _Frame:
         return found if isinstance(found, _Frame) else _Frame(node)
 
     def check(self) -> None:
-        """Check what may be right or wrong only when all is read, here and below."""
+        """Check what can only be checked once all is read, here and in messages below."""
         for field in self.fields.values():
             value = self.values.get(field.number)
             if field.label == "required" and field.number not in self.values:
@@ -140,7 +140,7 @@ class _Frame:
 
 
 def _last(field: FieldNode, entries: list[_Frame]) -> dict[Any, int]:
-    """Return by key which entry of a map is the last: it counts, in the place of the first."""
+    """Return the last entry of a map for each key: its value counts, at the place of the first."""
     entry: Any = field.children[0]
     default = _default(entry.children[0])
     return {each.values.get(1, default): index for index, each in enumerate(entries)}
@@ -155,7 +155,7 @@ def _check(field: FieldNode, frame: _Frame) -> None:
 
 @contextmanager
 def _inside(*steps: str, offset: int | None = None) -> Iterator[None]:
-    """Add steps to the path of an error, from the inside out, and an offset if it has none."""
+    """Add steps to the path of an error, the innermost first, and an offset if it has none."""
     try:
         yield
     except RowError as error:

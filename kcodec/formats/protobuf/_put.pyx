@@ -37,7 +37,7 @@ cdef uint8_t *fail(Writing *writing, Status status, const Op *op) noexcept nogil
 
 
 cdef uint8_t *leave(Writing *writing, int64_t item) noexcept nogil:
-    """Note on the way out of a failure which item of a list or map it was in."""
+    """Note, while a failure is passed outwards, in which item of a list or map it happened."""
     if writing.trail_size < TRAIL:
         writing.trail[writing.trail_size] = item
         writing.trail_size += 1
@@ -45,7 +45,7 @@ cdef uint8_t *leave(Writing *writing, int64_t item) noexcept nogil:
 
 
 cdef inline int64_t load_integer(const Input *column, int64_t index, bint *beyond) noexcept nogil:
-    """Read an integer of any width; `beyond` is whether it is 2**63 or more, and wrapped, or not of 64 bits at all."""
+    """Read an integer of any width; `beyond`: it is 2**63 or more (and wrapped), or needs more than 64 bits."""
     cdef int64_t value
     beyond[0] = False
     if column.width == 8:

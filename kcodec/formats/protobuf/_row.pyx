@@ -593,7 +593,7 @@ cdef const uint8_t *read_items(
 
 
 cdef const uint8_t *leave(Context *context, int64_t item) noexcept nogil:
-    """Note on the way out of a failure which item of a list or map it was in."""
+    """Note, while a failure is passed outwards, in which item of a list or map it happened."""
     if context.trail_size < TRAIL:
         context.trail[context.trail_size] = item
         context.trail_size += 1
@@ -604,7 +604,7 @@ cdef const uint8_t *read_below(
     Context *context, const Op *op, Column *column, int64_t index, const uint8_t *p, const uint8_t *end, bint again,
     int32_t depth
 ) noexcept nogil:
-    """Read a message, group, time or raw message as the value with an index; `again` if it is read on."""
+    """Read a message, group, time or raw message as the value with an index; `again`: it goes on with one."""
     cdef const Message *message
     cdef int64_t length
     cdef int64_t start

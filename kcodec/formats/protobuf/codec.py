@@ -367,7 +367,7 @@ class ProtobufCodec(Codec):
 
 @contextmanager
 def _single() -> Iterator[None]:
-    """Raise what is wrong with a single message for users."""
+    """Raise the error of a single message in the form that users get."""
     try:
         yield
     except RowError as error:

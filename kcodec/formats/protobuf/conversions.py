@@ -106,7 +106,7 @@ class Conversions:
     def _message(
         self, array: pa.Array, message: MessageType, kind: pa.DataType | None, depth: int
     ) -> tuple[pa.Array, list[_Lost]]:
-        """Convert the fields of messages, in which messages may be so deep."""
+        """Convert the fields of messages, which may be nested so deep."""
         if not pa.types.is_struct(array.type):
             return array, []
         parts, lost = [], []
@@ -200,7 +200,7 @@ class Conversions:
 
 
 def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> tuple[pa.Array, list[_Lost]]:
-    """Convert each value; those that cannot be are what a type's empty value is."""
+    """Convert each value; one that cannot be converted becomes its type's empty value."""
     values: list[Any] = []
     lost: list[_Lost] = []
     if is_text(array.type):

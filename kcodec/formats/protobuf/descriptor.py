@@ -1,4 +1,4 @@
-"""Message types as the wire sees them: what is left of a schema once names, features and options are resolved."""
+"""Message types as the wire needs them: a schema whose names, features and options are resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -192,7 +192,7 @@ def _node(
 
 
 def _always(node: Node, code: str) -> Node:
-    """Return what fails for a null too, with a code if there is nothing but nulls; other nodes as they are."""
+    """Return a FAIL node as one that nulls fail at, too (with a code if all are nulls); other nodes as they are."""
     if node.op is not Op.FAIL:
         return node
     if node.code == "null_value":

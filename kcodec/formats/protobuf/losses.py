@@ -1,4 +1,4 @@
-"""What a message is read as otherwise than it was written, although a registry lets the two schemas pass."""
+"""Which values of messages come out changed, although a registry lets the two schemas pass."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def _field(new: FieldType, old: FieldType, path: str) -> Iterator[Difference]:
 
 def _value(new: FieldType, old: FieldType, path: str, name: str) -> Iterator[Difference]:
     if old.type == "bytes" and new.type == "string":
-        yield Difference("TEXT_EXPECTED", path, f"{name}: bytes that are not UTF-8 are no string")
+        yield Difference(
+            "TEXT_EXPECTED", path, f"{name}: bytes that are not UTF-8 cannot be read as a string"
+        )
     if new.type not in _INTEGERS or old.type not in _INTEGERS:
         return
     (kind, bits, signed), (old_kind, old_bits, old_signed) = _INTEGERS[new.type], _INTEGERS[old.type]

@@ -177,7 +177,7 @@ def _snappy_size(block: pa.Buffer) -> int:
     if code:
         raise CompressionError(f"the size of a snappy block: {CODES[code]}")
     if size > _SNAPPY_RATIO * block.size:
-        raise CompressionError("a block says that it expands more than snappy can")
+        raise CompressionError("a block claims to expand to more than snappy can")
     return size
 
 

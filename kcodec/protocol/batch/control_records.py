@@ -65,7 +65,7 @@ def _codec(kind: str, version: int) -> MessageCodec:
 
 
 def to_json(kind: str, value: bytes | None) -> dict[str, Any]:
-    """Return what KRaft writes of itself as Kafka's JsonConverter does; raise `DecodeError` if it is not that."""
+    """Return a control record of KRaft as the JSON of Kafka's JsonConverter; raise `DecodeError` if it is not one."""
     if value is None or len(value) < 2:
         raise DecodeError(0, 0, "", "truncated", CODES["truncated"])
     # Java reads the highest version that it knows of a value that is newer.

@@ -77,7 +77,7 @@ def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **opti
             array = pc.list_flatten(array)
     missing = [name for name in keep if name not in beside]
     if missing:
-        raise ConfigError(f"{missing[0]} is no field on the way to {path}")
+        raise ConfigError(f"{missing[0]} is not a field on the way to {path}")
     if not is_bytes(array.type):
         raise ConfigError(f"{path} holds {array.type}, not records")
     tables, places = [record_schema(options.get("views", True)).empty_table()], []

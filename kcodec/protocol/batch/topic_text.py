@@ -100,7 +100,7 @@ class TopicText:
         return write_tree({"type": _WORD.sub("_", spec.name).upper(), "version": version, "data": body})
 
     def _embedded(self, member: dict[str, Any], field: str, name: str) -> None:
-        """Replace bytes of the consumers' protocol by what they say, if that is known and they are such."""
+        """Replace bytes of the consumers' protocol by their content, if they are that and the protocol is known."""
         spec = self._definitions.get(name)
         data = base64.b64decode(member.get(field) or "")
         if spec is not None:

@@ -1,4 +1,4 @@
-"""How the transactions in a log segment ended, and what a consumer that reads committed records sees of it."""
+"""How the transactions in a log segment ended, and which batches a consumer of committed records sees."""
 
 from typing import Any
 

@@ -142,7 +142,7 @@ cdef inline const uint8_t *fail(Context *context, Status status, const Op *op, c
 
 
 cdef inline void leave(Context *context, int64_t item) noexcept nogil:
-    """Note on the way out of a failure which item of an array it was in."""
+    """Note, while a failure is passed outwards, in which item of an array it happened."""
     if context.trail_size < TRAIL:
         context.trail[context.trail_size] = item
         context.trail_size += 1

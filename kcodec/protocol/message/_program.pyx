@@ -46,7 +46,7 @@ _RECORDS = {
 
 
 def least_bytes(node):
-    """Return the least bytes that a value of a node takes; 0 only for what never takes any."""
+    """Return the fewest bytes that a value of a node takes; 0 only if it never takes any."""
     op = node.op
     if op in _FIXED:
         return _FIXED[op][2]
@@ -392,7 +392,7 @@ cdef const uint8_t *read_uvarint(Context *context, const Op *op, const uint8_t *
 
 
 cdef inline int java_character(const uint8_t *data, int64_t left, bint *good) noexcept nogil:
-    """Return the bytes that Java takes for a character, and whether they are one."""
+    """Return how many bytes Java's decoder consumes at once, and whether they are a character."""
     cdef uint8_t first = data[0]
     cdef int size
     cdef int follow = 1

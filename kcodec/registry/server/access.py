@@ -56,7 +56,9 @@ class Access:
     def user(self, authorization: str) -> User:
         """Return the user that a header names; an empty header names nobody.
 
-        Raises ------ RegistryError
+        Raises
+        ------
+        RegistryError
             40101, if it names somebody and proves nothing.
         """
         self._refresh()

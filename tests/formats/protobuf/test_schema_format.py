@@ -505,7 +505,7 @@ class TestDerivedTexts:
         ("kind", "message"),
         [
             (pa.int32(), "derived from a struct, not from int32"),
-            (pa.struct([("a b", pa.int32())]), "'a b' is no name of Protobuf"),
+            (pa.struct([("a b", pa.int32())]), "'a b' is not a name in Protobuf"),
             (pa.struct([("a", pa.int32()), ("a", pa.int32())]), "'a' is there twice"),
             (
                 pa.struct([("a", pa.list_(pa.list_(pa.int32())))]),

@@ -80,7 +80,7 @@ def test_what_is_not_there():
         (("responses.parts.records",), "there is no field responses.parts"),
         (("responses.topic",), "responses.topic holds string, not records"),
         ((PATH, "responses.nothing"), "there is no field responses.nothing"),
-        ((PATH, "other.topic"), "other.topic is no field on the way to"),
+        ((PATH, "other.topic"), "other.topic is not a field on the way to"),
     ):
         with pytest.raises(ConfigError, match=text):
             expand_records(column, arguments[0], keep=arguments[1:])

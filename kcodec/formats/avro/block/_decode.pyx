@@ -91,7 +91,7 @@ cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
     const int32_t *selector, const int32_t *starts, bint trailing
 ) noexcept nogil:
-    """Decode `block.count` rows from `block.row` on, but for odd ones; return False if that cannot be."""
+    """Decode `block.count` rows from `block.row` on, leaving out odd ones; return False if that is not possible."""
     if builder.wide:
         return read_all(
             block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int64_t *>NULL
@@ -285,7 +285,7 @@ cdef bint in_order(Block *block, const Column *columns, const Op *op) noexcept n
 
 
 cdef inline bint takes_steps(const Op *op) noexcept nogil:
-    """Return whether a row may be on its way through an op when it is rejected."""
+    """Return whether an op takes several steps, so that a row may be rejected half-way."""
     return op.next > 1 or op.code == DO_ENUM or op.code == DO_UNION
 
 
@@ -295,7 +295,7 @@ cdef int64_t run_lanes(
 ) noexcept nogil:
     """Run ops, up to `stop` or the end of a branch, for some rows of the block, each at its index.
 
-    The lanes that are left are the first so many that are returned; -1 ends the attempt. `of_rows`: values belong to
+    Returns how many lanes are left, which then stand first; -1 ends the attempt. `of_rows`: values belong to
     rows, not to items; `all_rows`: all rows that are read are among the lanes.
     """
     cdef Context *context = block.context
@@ -483,7 +483,7 @@ cdef int64_t run_lanes(
 
 
 cdef void keep_place(Block *block, const Op *op, const Op *ops, int64_t since) noexcept nogil:
-    """Note which op rows were rejected by, but for the first so many, and where it begins."""
+    """Note the op that rejected rows, except the first so many rows, and where its bytes begin."""
     cdef bint stepped = takes_steps(op)
     cdef int64_t turn
     cdef int64_t lane
@@ -551,7 +551,7 @@ cdef void set_nulls(
 cdef bint read_lists(
     Block *block, Column *columns, const Op *op, const Op *ops, int64_t *lanes, int64_t count, offset_t *tag
 ) noexcept nogil:
-    """Read the lists, or maps, of some rows; return False if that cannot be done together."""
+    """Read the lists, or maps, of some rows; return False if they cannot be read together."""
     cdef Column *column = <Column *>(<char *>columns + op.place)
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
@@ -687,7 +687,7 @@ cdef bint run_each(
 
 
 cdef void put_nothing(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
-    """Let texts and lists of a column, and below it, be empty at an index."""
+    """Make the texts and lists of a column, and of columns below it, empty at an index."""
     cdef int32_t end = columns[at].end
     while at < end:
         if columns[at].offsets != NULL:

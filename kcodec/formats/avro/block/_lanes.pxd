@@ -48,7 +48,7 @@ cdef struct Block:
 
 
 cdef inline void reject(Block *block, int64_t lane) noexcept nogil:
-    """Mark a row as not as expected; whatever it is, `without_odd` then leaves the row out."""
+    """Mark a row as odd, perhaps more than once; `without_odd` then leaves it out."""
     block.order[block.rejected] = lane
     block.rejected += 1 - block.odd[lane]
     block.odd[lane] = 1
@@ -76,7 +76,7 @@ cdef inline void leave_out(Block *block, int64_t lane) noexcept nogil:
 
 
 cdef inline int64_t without_odd(Block *block, int64_t *lanes, int64_t count, int64_t since) noexcept nogil:
-    """Take rows that were rejected, but for the first so many, out of some lanes; return how many are left."""
+    """Remove rejected rows, except the first so many rejected, from some lanes; return how many lanes are left."""
     cdef int64_t turn
     cdef int64_t lane
     cdef int64_t at

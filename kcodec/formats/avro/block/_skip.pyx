@@ -33,7 +33,7 @@ cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t
 
 
 cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil:
-    """Read the ends of lists; of no items, the count was it already."""
+    """Read the ends of lists; for an empty list, the count was the end already."""
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t lane
@@ -50,9 +50,9 @@ cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int
 cdef int64_t skip_lanes(
     Block *block, const Op *op, const Op *stop, int64_t *lanes, int64_t count
 ) noexcept nogil:
-    """Run ops that drop values for some rows; the lanes that are left are the first so many that are returned.
+    """Run ops that drop values for some rows.
 
-    -1 ends the attempt.
+    Returns how many lanes are left, which then stand first; -1 ends the attempt.
     """
     cdef Context *context = block.context
     cdef const uint8_t **ats = block.at

@@ -15,7 +15,7 @@ cdef enum Noted:
 
 
 cdef inline void note(Block *block, int32_t column) noexcept nogil:
-    """Prepare a column of the rows for texts that come in no order; those that do not come are empty."""
+    """Prepare a column of the rows for texts in any order; texts that do not come are empty."""
     if block.noted[column] == UNTOUCHED:
         memset(block.texts[column], 0, block.count * sizeof(Text))
         block.first[column] = block.row

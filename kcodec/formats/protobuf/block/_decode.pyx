@@ -56,7 +56,7 @@ cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bin
 
 
 cdef void close_gaps(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
-    """Let texts and lists that have not come since `clear` end where those before them do."""
+    """Make texts and lists that have not come since `clear` empty: they end where the ones before them do."""
     cdef int32_t at = first
     cdef int32_t end = columns[first].end
     cdef int64_t index
@@ -127,7 +127,7 @@ cdef bint read_message(
 
 
 cdef inline void reject_rest(Block *block, const Message *message, const Lane *lane) noexcept nogil:
-    """Leave a row to the row loop for what a message has where it is read: not the field that is due."""
+    """Leave a row to the row loop, because another field than the one that is due stands where it is read."""
     cdef int32_t field = block.root
     if message.number == 0:
         # What is behind the first place that is odd has been read for nothing.
@@ -445,7 +445,7 @@ cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil
 cdef inline const uint8_t *packed_run(
     Block *block, const Op *op, Lane *lane, const uint8_t **stop
 ) noexcept nogil:
-    """Find the packed run where a lane is, which goes on behind it; return where it starts."""
+    """Find the packed run at a lane, and move the lane behind it; return where the run starts."""
     cdef const uint8_t *p = lane.at
     cdef uint64_t raw = 0
     cdef int64_t head

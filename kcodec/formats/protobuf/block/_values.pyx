@@ -33,7 +33,7 @@ cdef inline int64_t found(const Lane *lane, uint64_t tag, uint64_t mask, bint st
 
 
 cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil:
-    """Return whether nearly all lanes have a field, or nearly none, by a look at eight of them."""
+    """Look at eight lanes, and return whether nearly all lanes have a field, or nearly none."""
     cdef int64_t present = 0
     cdef int64_t at
     cdef const Lane *lane

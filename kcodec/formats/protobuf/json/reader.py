@@ -75,7 +75,7 @@ def _check_required(message: Message, path: str) -> None:
 
 
 def _takes_null(field: FieldType) -> bool:
-    """Return whether null is a value of a field's type, rather than none."""
+    """Return whether null is a value of a field's type, rather than a missing one."""
     named = field.message or field.enum
     return named is not None and named.name in ("google.protobuf.Value", "google.protobuf.NullValue")
 
@@ -91,7 +91,7 @@ class _Reader(Tokens):
         self.ends: dict[int, int] = {}
 
     def wrong(self, path: str) -> NoReturn:
-        """Refuse what stands here: a value of another type, or none."""
+        """Refuse what stands here: a value of another type, or not a value."""
         is_value = self.byte(path) in b'"{[tfn-0123456789'
         self.fail("json_type" if is_value else "json_syntax", self.at, path)
 
@@ -107,7 +107,7 @@ class _Reader(Tokens):
         return self.string(path)
 
     def skip(self, path: str) -> None:
-        """Read any value past; of objects and lists that have been, as those in an Any, nothing is looked at again."""
+        """Read past any value; objects and lists that were read past before, as in an Any, are skipped at once."""
         byte, start = self.next(path), self.at
         if start in self.ends:
             self.at = self.ends[start]
@@ -162,7 +162,7 @@ class _Reader(Tokens):
             self.field(message, field, inner, levels)
 
     def unknown(self, name: str, start: int, path: str) -> None:
-        """Read the value of a name past that the message does not have."""
+        """Read past the value of a name that the message does not have."""
         if not self.ignore_unknown:
             self.fail("unknown_field", start, step(path, name))
         self.skip(path)

@@ -1,4 +1,4 @@
-"""What has no descriptor although its text can be read, as protobuf-java has it."""
+"""Texts that can be read but, according to protobuf-java, have no descriptor."""
 
 from __future__ import annotations
 

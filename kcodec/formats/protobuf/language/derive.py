@@ -88,7 +88,7 @@ def _message(name: str, kind: pa.DataType, imports: set[str], path: str, depth: 
     for number, field in enumerate(kind, 1):
         where = step(path, field.name)
         if _NAME.fullmatch(field.name) is None or field.name in names:
-            problem = "is there twice" if field.name in names else "is no name of Protobuf"
+            problem = "is there twice" if field.name in names else "is not a name in Protobuf"
             raise SchemaError(f"{where}: {field.name!r} {problem}")
         names.add(field.name)
         message.fields.append(_field(message, field, number, imports, where, depth))

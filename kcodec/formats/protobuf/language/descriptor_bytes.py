@@ -285,7 +285,7 @@ class _File:
         return encoded if encoded.values else None
 
     def encoded(self, fields: Fields, message: MessageType) -> Encoded:
-        """Return options as a message; what has no field, or an extension's number that is a field's, is left out."""
+        """Return options as a message; options without a field, or whose number is another field's, are left out."""
         # A type of its own: extensions are those of this schema.
         found = Encoded(replace(message, extensions={}))
         for name, value in fields.items():

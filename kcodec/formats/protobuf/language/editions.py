@@ -1,4 +1,4 @@
-"""What a text with an edition must not say, as protoc has it; no registry stores one that says more."""
+"""What protoc forbids in a text with an edition; registries store no other texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree that a registry keeps if asked to normalize: sorted, with full names, without what means nothing."""
+"""The tree that a registry keeps if asked to normalize: sorted, with full names, without parts that mean nothing."""
 
 from __future__ import annotations
 

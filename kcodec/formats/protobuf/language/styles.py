@@ -53,7 +53,7 @@ def collision(name: str, members: Iterable[str]) -> str | None:
 
 
 def _others(name: str) -> Iterator[str]:
-    """Yield the members whose generated names a name may be one of."""
+    """Yield the members from which a name may have been generated."""
     yield from (name.removeprefix(each) for each in _PREFIXES if name.startswith(each))
     if name.endswith(_SUFFIX):
         yield name.removesuffix(_SUFFIX)

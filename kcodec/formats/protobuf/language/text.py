@@ -156,7 +156,7 @@ class _Printer:
         return _suffixed(f"{label}{kind} {field.name} = {field.number}", options)
 
     def special(self, field: Field, option: Option) -> str:
-        """Return what looks like an option of a field but is none."""
+        """Return what looks like an option of a field but is not one."""
         name, value = option.name[0], option.value
         raw = unquote(value) if isinstance(value, Quoted) else self.value(value)
         return f"{name} = {_quoted(raw) if name == 'json_name' or field.type == 'string' else raw}"
