@@ -453,7 +453,7 @@ def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or host.count(":") == 1 or (":" in host and not host.endswith("]")):
         host, port = text, "9092"
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not host or not port.isdecimal() or len(port) > 20 or not 0 < int(port) < 65536:
         raise ConfigError(f"server {text!r} is not host:port")
     try:
         return host.strip("[]").encode("idna").decode() if host[0] != "[" else host[1:-1], int(port)

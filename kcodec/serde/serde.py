@@ -438,6 +438,6 @@ def _wanted(language: SchemaFormat, reader_schema: object) -> Given | int | str 
         kind, colon, number = reader_schema.partition(":")
         if reader_schema == "latest":
             return reader_schema
-        if colon and kind in ("id", "version") and number.isdecimal():
+        if colon and kind in ("id", "version") and number.isdecimal() and len(number) <= 20:
             return int(number) if kind == "id" else reader_schema
     return _given(language, reader_schema)

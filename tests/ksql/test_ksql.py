@@ -286,6 +286,7 @@ def test_columns_that_a_format_does_not_have(name, columns, options, message):
         ("AVRO", {"KEY_SCHEMA_ID": 1}, "it is for keys"),
         ("AVRO", {"VALUE_THING": 1}, "Invalid config variable"),
         ("AVRO", {"schemaId": "x"}, "is not a number"),
+        ("AVRO", {"schemaId": "9" * 5000}, "is not a number"),
         ("AVRO", {"VALUE_SCHEMA_FULL_NAME": "a", "VALUE_AVRO_SCHEMA_FULL_NAME": "b"}, "Cannot supply both"),
         ("PROTOBUF_NOSR", {"VALUE_SCHEMA_FULL_NAME": "a"}, "does not support the following configs"),
     ],

@@ -85,7 +85,7 @@ def _checked(name: str, value: Any) -> Any:
             )
         return text.upper()
     if name == "schemas_cache_size":
-        if not text.isascii() or not text.isdigit() or int(text) >= 1 << 31:
+        if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) >= 1 << 31:
             raise ConfigError(f"Invalid value {value} for configuration {shown}: a number of schemas")
         return int(text)
     if name == "schema_content":

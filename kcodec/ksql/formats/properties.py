@@ -90,8 +90,10 @@ def _check(name: str, kept: Mapping[str, str]) -> None:
         if not trim(value):
             raise ConfigError(f"{each} cannot be empty. Format configuration: {dict(kept)}")
     number = kept.get("schemaId")
-    if number is not None and not (number.isdecimal() and number.isascii() and int(number) < 1 << 31):
-        raise ConfigError(f"schemaId={number!r} is not a number")
+    if number is not None and not (
+        number.isdecimal() and number.isascii() and len(number) <= 20 and int(number) < 1 << 31
+    ):
+        raise ConfigError(f"schemaId={number[:40]!r} is not a number")
 
 
 def _nullable(name: str, origin: str, value: object) -> str:

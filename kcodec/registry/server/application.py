@@ -336,7 +336,7 @@ class RegistryApplication:
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes:
         most = self._settings.max_body
         length = exchange.header(b"content-length")
-        if length.isdecimal() and int(length) > most:
+        if length.isdecimal() and (len(length) > 15 or int(length) > most):
             refuse(413)
         parts: list[bytes] = []
         size = 0

@@ -270,6 +270,7 @@ def test_settings_under_the_names_of_connect():
         ({"config": {"decimal.format": "NUMERIC"}, "decimal_format": "NUMERIC"}, "given twice"),
         ({"config": {"schemas.enable": "yes"}}, "not one of true, false"),
         ({"config": {"schemas.cache.size": "-1"}}, "a number of schemas"),
+        ({"config": {"schemas.cache.size": "9" * 5000}}, "a number of schemas"),
         ({"config": {"converter.type": "key"}}, "converter.type"),
         (
             {"config": [("decimal.format", "NUMERIC")]},

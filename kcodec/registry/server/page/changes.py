@@ -323,7 +323,7 @@ def _deletion(visit: Visit, name: str, number: str, status: int = 200, problem: 
     versions = visit.registry.versions(name, deleted=True)
     alive = visit.alive(name)
     if number:
-        if not number.isdecimal() or int(number) not in versions:
+        if not number.isdecimal() or len(number) > 10 or int(number) not in versions:
             raise Refused(404, f"{name} has no version {number}.")
         permanent = int(number) not in alive
         versions = alive = [int(number)]
@@ -356,7 +356,7 @@ def delete(visit: Visit) -> Response:
     visit.need("admin" if permanent else "write", name)
     try:
         if number:
-            if not number.isdecimal():
+            if not number.isdecimal() or len(number) > 10:
                 raise Refused(400, "A version is a number.")
             visit.registry.delete_version(name, int(number), permanent=permanent)
         else:

@@ -88,7 +88,7 @@ def named_steps(text: str, pointers: Iterable[str]) -> list[tuple[str, ...]]:
 
 def _steps(value: Any, pointer: str) -> Iterator[str]:
     for step in pointer.removeprefix("#").strip("/").split("/"):
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        if isinstance(value, list) and step.isdecimal() and len(step) <= 10 and int(step) < len(value):
             value = value[int(step)]
             yield _key(value) or step
         elif isinstance(value, dict) and step in value:

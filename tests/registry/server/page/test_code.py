@@ -196,6 +196,10 @@ def same(old, new):
     return old == new
 
 
+def test_pointers_with_numbers_of_any_length():
+    assert named_steps("[1]", ["/0", "/" + "9" * 5000]) == [("1",), ()]
+
+
 def test_pointers_are_named():
     text = record(field("a", "int"), field("b", ["null", {"type": "enum", "name": "E", "symbols": ["X"]}]))
     pointers = ["/fields/1/type/1/symbols", "#/fields/7/type", ""]
