@@ -1,16 +1,14 @@
-"""Confluent's frame of every row of a column (see ``wire/frame.pxd``), the distinct ones numbered."""
+"""Confluent's frame of every row of an Arrow column: the rows that ``wire/_framing.pyx`` reads."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
 
 from kcodec.columns._rows cimport OFFSETS32, Rows, Slice
-from kcodec.wire.cursor cimport load_be32, load_be64, load_le64, prefetch
-from kcodec.wire.frame cimport (
-    GUID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
-)
+from kcodec.wire._framing cimport BAD_FRAME, FrameKeys, FrameValue, Key
+from kcodec.wire.cursor cimport load_be32
+from kcodec.wire.frame cimport GUID_SIZE, LEVELS, read_frame, write_guid, write_id, write_indexes
 from kcodec.wire.status cimport OK, Status
 
 from kcodec.columns.faults import Faults, integers
@@ -24,12 +22,7 @@ _WAYS = (("", "", ""), *(("", code, reason) for code, reason in CODES.items()))
 _INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items()))
 
 cdef enum:
-    ZIGZAG = 1        # as message indexes are written, if any are; `Indexes` in frames.py
-    NULL_ROW = -1
-    BAD_FRAME = -2
-    RECENT = 256      # frames whose keys are at hand, by eight bits of a hash
-    BATCH = 64        # rows that are asked for at once
-    AHEAD = 24        # rows after which one is asked for, where they are alike
+    BATCH = 128       # rows that are asked for at once
     SAMPLES = 16      # rows of which a column's common frame is taken
 
 
@@ -189,57 +182,21 @@ cdef int64_t scan(
 ) noexcept nogil:
     """Read frames from a row on; return the row at which there was no room for its key, or how many there are."""
     cdef Slice[BATCH] values
-    cdef const Slice *value
-    cdef Key key
-    cdef int32_t[LEVELS] levels
-    cdef int32_t number = -1
-    cdef int32_t size = 0
-    # Rows have few keys, whose frames need not be read each time.
-    cdef uint64_t[RECENT] recent
-    cdef int32_t[RECENT] numbers
-    cdef int32_t[RECENT] sizes
-    cdef uint64_t bits = 0
-    cdef uint64_t place = 0
     cdef bint is_plain = rows.layout == OFFSETS32 and rows.validity == NULL and rows.data != NULL
+    cdef const int32_t *offsets = <const int32_t *>rows.offsets + rows.first
     cdef int64_t count
+    cdef int64_t done
     cdef int64_t bytes
-    cdef int64_t at
-    memset(recent, -1, sizeof(recent))
     while row < rows.length:
-        if is_plain and recent[place] == bits:
-            row = alike(rows, indexes != 0, bits, numbers[place], sizes[place], selector, starts, row)
+        if is_plain:
+            row = keys.alike(rows.data, offsets, rows.limit, selector, starts, row, rows.length)
             if row == rows.length:
                 break
         count = rows.fill(row, values, BATCH, INT64_MAX, &bytes)
-        for at in range(count):
-            prefetch(values[at].start)
-        for at in range(count):
-            value = &values[at]
-            if value.start == NULL:
-                selector[row + at] = NULL_ROW
-                continue
-            bits = 1
-            if value.limit - value.start >= 8:
-                bits = leading(value.start, indexes != 0)
-                place = (bits * 0x9E3779B97F4A7C15ULL) >> 56
-                if recent[place] == bits and sizes[place] <= value.end - value.start:
-                    selector[row + at] = numbers[place]
-                    starts[row + at] = sizes[place]
-                    continue
-            if read_row(value, indexes, &key, levels, &size) != OK:
-                selector[row + at] = BAD_FRAME
-                continue
-            if number < 0 or not keys.equal(&keys.keys[number], &key, levels):
-                number = keys.number(&key, levels)
-                if number < 0:
-                    return row + at
-            selector[row + at] = number
-            starts[row + at] = size
-            if bits & 0xFF == 0 and size == (5 if not indexes else 6 if bits >> 40 == 0 else 7):
-                recent[place] = bits
-                numbers[place] = number
-                sizes[place] = size
-        row += count
+        done = keys.scan(<const FrameValue *>values, count, selector + row, starts + row)
+        row += done
+        if done < count:
+            break
     return row
 
 
@@ -261,7 +218,7 @@ def decode_frames(values, int indexes):
             row = scan(rows, keys, indexes, selector, starts, row)
         if row == rows.length:
             break
-        keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
+        keys.grow()
     found = []
     ids = []
     cdef Status status
@@ -274,7 +231,7 @@ def decode_frames(values, int indexes):
                 ids.append(None)
             else:
                 found.append((row, size, _INDEX_WAYS[<int>status]))
-                ids.append(None if key.guid else key.high)
+                ids.append(None if value.start[0] else load_be32(value.start + 1))
     faults = Faults.told_apart(found).with_ids(integers(ids)) if found else []
     return chosen, places, keys.values(indexes != 0), faults
 
@@ -283,7 +240,7 @@ def common_frame(values, int indexes):
     """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
     cdef Rows rows = Rows(values)
     cdef Slice value
-    cdef _Keys keys = _Keys(indexes != 0)
+    cdef FrameKeys keys = FrameKeys(indexes)
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t size = 0
@@ -295,7 +252,7 @@ def common_frame(values, int indexes):
             row += 1
             if value.start == NULL:
                 continue
-            if read_row(&value, indexes, &key, levels, &size) != OK:
+            if keys.read(<const FrameValue *>&value, &key, levels, &size) != OK:
                 return None
             prefix = value.start
         elif value.start != NULL and (value.end - value.start < size or memcmp(value.start, prefix, size) != 0):
@@ -305,7 +262,7 @@ def common_frame(values, int indexes):
     if prefix == NULL:
         return None
     keys.number(&key, levels)
-    return prefix[:size], keys.values(indexes != 0)[0]
+    return prefix[:size], keys.values()[0]
 
 
 def framed_rows(values, const int64_t[::1] numbers) -> list:

@@ -1,19 +1,221 @@
 """Confluent's frame of columns of values (see ``frame.pxd``). The Python twin is ``_framing_py``."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.wire.column cimport (
     BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
     write_buffer,
 )
-from kcodec.wire.cursor cimport copy32, load_be32
+from kcodec.wire.cursor cimport copy32, load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
-    ID_SIZE, read_frame, read_indexes, write_guid, write_id, write_indexes,
+    GUID_SIZE, ID_SIZE, LEVELS, ZIGZAG, read_frame, read_indexes, write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
+
+cdef enum:
+    AHEAD = 24        # rows after which one is asked for, where they are alike
+
+
+cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
+    """Return what most frames are: a zero, an id, and 00 or 02 and one byte where message indexes follow."""
+    cdef uint64_t word = load_le64(start)
+    if not indexes:
+        return word & 0xFFFFFFFFFFULL
+    return word & (0xFFFFFFFFFFFFULL if (word >> 40 & 0xFF) == 0 else 0xFFFFFFFFFFFFFFULL)
+
+
+cdef inline Status read_key(
+    const FrameValue *value, int indexes, Key *key, int32_t *levels, int32_t *size
+) noexcept nogil:
+    """Read one frame: its key, its message indexes, and how many bytes it has."""
+    cdef const uint8_t *at
+    cdef Status status = read_frame(value.start, value.end, size)
+    if status != OK:
+        return status
+    key.guid = size[0] == GUID_SIZE
+    if key.guid:
+        key.high = load_be64(value.start + 1)
+        key.low = load_be64(value.start + 9)
+    else:
+        key.high = load_be32(value.start + 1)
+        key.low = 0
+    key.levels = 0
+    if indexes:
+        at = value.start + size[0]
+        status = read_indexes(&at, value.end, value.limit, levels, LEVELS, &key.levels, indexes == ZIGZAG)
+        size[0] = <int32_t>(at - value.start)
+    return status
+
+
+cdef class FrameKeys:
+    """The distinct keys of a column, found by open addressing; see ``_framing.pxd``."""
+
+    def __cinit__(self, int indexes):
+        self.indexes = indexes
+        self.last = -1
+        memset(self.recent, -1, sizeof(self.recent))
+        self.resize(64, 2 * LEVELS if indexes else 0)
+
+    def __dealloc__(self):
+        free(self.keys)
+        free(self.slots)
+        free(self.levels)
+
+    cdef int resize(self, int32_t size, int64_t room) except -1:
+        cdef Key *keys = <Key *>calloc(size // 2, sizeof(Key))
+        cdef int32_t *slots = <int32_t *>calloc(size, sizeof(int32_t))
+        cdef int32_t *levels = <int32_t *>calloc(room + 1, sizeof(int32_t))
+        cdef int32_t number
+        if keys == NULL or slots == NULL or levels == NULL:
+            free(keys)
+            free(slots)
+            free(levels)
+            raise MemoryError
+        if self.count:
+            memcpy(keys, self.keys, self.count * sizeof(Key))
+        if self.used:
+            memcpy(levels, self.levels, <size_t>self.used * sizeof(int32_t))
+        free(self.keys)
+        free(self.slots)
+        free(self.levels)
+        self.keys = keys
+        self.slots = slots
+        self.levels = levels
+        self.size = size
+        self.room = room
+        for number in range(self.count):
+            self.slots[self.slot(&keys[number], levels + keys[number].first)] = number + 1
+        return 0
+
+    cdef int grow(self) except -1:
+        """Make room for the key that there was none for."""
+        return self.resize(2 * self.size if self.count == self.size // 2 else self.size, 2 * self.room)
+
+    cdef int32_t slot(self, const Key *key, const int32_t *levels) noexcept nogil:
+        """Return where a key is, or would be."""
+        # Whoever writes the keys cannot know where this object is, so cannot make them collide.
+        cdef uint64_t mixed = (key.high ^ <uint64_t><uintptr_t><void *>self) * 0x9E3779B97F4A7C15ULL
+        cdef int32_t i
+        mixed = (mixed ^ (mixed >> 32) ^ key.low) * 0xBF58476D1CE4E5B9ULL
+        for i in range(key.levels):
+            mixed = (mixed ^ (mixed >> 32) ^ <uint64_t>levels[i]) * 0x9E3779B97F4A7C15ULL
+        cdef int32_t at = <int32_t>(mixed >> 33) & (self.size - 1)
+        while self.slots[at] and not self.equal(&self.keys[self.slots[at] - 1], key, levels):
+            at = (at + 1) & (self.size - 1)
+        return at
+
+    cdef bint equal(self, const Key *known, const Key *key, const int32_t *levels) noexcept nogil:
+        return (
+            known.guid == key.guid and known.high == key.high and known.low == key.low
+            and known.levels == key.levels
+            and memcmp(self.levels + known.first, levels, <size_t>key.levels * sizeof(int32_t)) == 0
+        )
+
+    cdef int32_t number(self, Key *key, const int32_t *levels) noexcept nogil:
+        """Return the number of a key, added if it is new; -1 if there is no room for it."""
+        cdef int32_t at = self.slot(key, levels)
+        if self.slots[at] == 0:
+            if self.count == self.size // 2 or self.room - self.used < key.levels:
+                return -1
+            key.first = self.used
+            memcpy(self.levels + self.used, levels, <size_t>key.levels * sizeof(int32_t))
+            self.used += key.levels
+            self.keys[self.count] = key[0]
+            self.count += 1
+            self.slots[at] = self.count
+        return self.slots[at] - 1
+
+    def values(self) -> list:
+        """Return the keys: ids and GUIDs, with message indexes pairs of one and a tuple of these."""
+        cdef Key *key
+        cdef int32_t at
+        cdef int64_t i
+        result = []
+        for at in range(self.count):
+            key = &self.keys[at]
+            name = (<object>key.high << 64 | <object>key.low).to_bytes(16, "big") if key.guid else key.high
+            if self.indexes:
+                name = name, tuple([self.levels[i] for i in range(key.first, key.first + key.levels)])
+            result.append(name)
+        return result
+    cdef Status read(self, const FrameValue *value, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
+        """Read one frame, as `read_key` does for other modules."""
+        return read_key(value, self.indexes, key, levels, size)
+
+    cdef int64_t alike(
+        self, const uint8_t *data, const int32_t *offsets, const uint8_t *limit, int32_t *selector, int32_t *starts,
+        int64_t row, int64_t rows,
+    ) noexcept nogil:
+        """Step over rows that all have the frame that was read last; return the first one of another."""
+        cdef const uint8_t *at
+        cdef uint64_t bits = self.bits
+        cdef bint has_indexes = self.indexes != 0
+        cdef int32_t number = self.numbers[self.place]
+        cdef int32_t size = self.sizes[self.place]
+        if self.recent[self.place] != bits:
+            return row
+        while row < rows:
+            at = data + offsets[row]
+            if row + AHEAD < rows:
+                prefetch(data + offsets[row + AHEAD])
+            if limit - at < 8 or offsets[row + 1] - offsets[row] < size or leading(at, has_indexes) != bits:
+                break
+            selector[row] = number
+            starts[row] = size
+            row += 1
+        return row
+
+    cdef int64_t scan(
+        self, const FrameValue *values, int64_t count, int32_t *selector, int32_t *starts
+    ) noexcept nogil:
+        """Read frames; return the row at which there was no room for its key, or how many there are."""
+        cdef const FrameValue *value
+        cdef Key key
+        cdef int32_t[LEVELS] levels
+        cdef int32_t number = self.last
+        cdef int32_t size = 0
+        cdef int indexes = self.indexes
+        cdef bint has_indexes = indexes != 0
+        cdef uint64_t bits = self.bits
+        cdef uint64_t place = self.place
+        cdef int64_t row
+        for row in range(count):
+            prefetch(values[row].start)
+        for row in range(count):
+            value = &values[row]
+            if value.start == NULL:
+                selector[row] = NULL_ROW
+                continue
+            bits = 1
+            if value.limit - value.start >= 8:
+                bits = leading(value.start, has_indexes)
+                place = (bits * 0x9E3779B97F4A7C15ULL) >> 56
+                if self.recent[place] == bits and self.sizes[place] <= value.end - value.start:
+                    selector[row] = self.numbers[place]
+                    starts[row] = self.sizes[place]
+                    continue
+            if read_key(value, indexes, &key, levels, &size) != OK:
+                selector[row] = BAD_FRAME
+                continue
+            if number < 0 or not self.equal(&self.keys[number], &key, levels):
+                number = self.number(&key, levels)
+                if number < 0:
+                    self.last = -1
+                    return row
+            selector[row] = number
+            starts[row] = size
+            if bits & 0xFF == 0 and size == (5 if not has_indexes else 6 if bits >> 40 == 0 else 7):
+                self.recent[place] = bits
+                self.numbers[place] = number
+                self.sizes[place] = size
+        self.last = number
+        self.bits = bits
+        self.place = place
+        return count
 
 
 cdef int split_loop(

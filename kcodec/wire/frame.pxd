@@ -19,6 +19,7 @@ cdef enum:
     ID_SIZE = 5
     GUID_SIZE = 17
     LEVELS = 1024   # of message indexes; no compiler nests messages that deep
+    ZIGZAG = 1      # how message indexes are written, if there are any; `Indexes` in columns/frames.py
 
 
 cdef inline Status read_frame(const uint8_t *at, const uint8_t *end, int32_t *size) noexcept nogil:

@@ -138,10 +138,10 @@ def from_json(spec: MessageSpec, version: int, node: Any, *, compat: str | None 
     With ``compat="kafka"`` three things are read as Kafka does: int8 from 128 to 256, from which it takes 128 away; a
     null that only other versions of the field may have; and what is no object, as one without fields.
     """
-    return _Reader(spec, version, compat == "kafka").struct(spec.struct, node, "")
+    return _JsonReader(spec, version, compat == "kafka").struct(spec.struct, node, "")
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, spec: MessageSpec, version: int, is_lenient: bool) -> None:
         self.structs = spec.structs
         self.valid_versions = spec.valid_versions
