@@ -194,9 +194,10 @@ def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
 
 
 def main() -> None:
-    builder = SparkSession.builder.master("local[1]").config("spark.sql.session.timeZone", "Europe/Berlin")
+    builder = SparkSession.builder.master("local[1]")
     for name, value in json.loads(sys.argv[1]).items():
         builder = builder.config(name, value)
+    builder = builder.config("spark.sql.session.timeZone", "Europe/Berlin")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     text = json.dumps(SCHEMA)
