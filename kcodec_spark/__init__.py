@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcodec_spark.frames import decode, encode
     from kcodec_spark.json import from_json, to_json
     from kcodec_spark.json_schema import from_json_schema, to_json_schema
-    from kcodec_spark.kafka import register_kafka
+    from kcodec_spark.kafka import read_topic, register_kafka
     from kcodec_spark.ksql import from_ksql, to_ksql
     from kcodec_spark.ksql_topics import (
         KsqlView,
@@ -61,6 +61,7 @@ __all__ = [
     "metrics",
     "readStream_ksql",
     "read_ksql",
+    "read_topic",
     "register",
     "register_kafka",
     "register_segments",
@@ -102,6 +103,7 @@ _MODULES = {
     "metrics": ".metrics",
     "readStream_ksql": ".ksql_topics",
     "read_ksql": ".ksql_topics",
+    "read_topic": ".kafka",
     "register": ".register",
     "register_kafka": ".kafka",
     "register_segments": ".segment",

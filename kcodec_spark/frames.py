@@ -150,6 +150,7 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
     from pyspark.sql.types import StructField, StructType
 
     from kcodec_spark.columns import quoted
+    from kcodec_spark.types import arrow_schema
 
     if isinstance(keep, str) or not isinstance(keep, Sequence | None):
         raise TypeError(f"keep is a sequence of names, not {type(keep).__name__}")
@@ -162,19 +163,31 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
     needed = dict.fromkeys([*stay, *(step.source for step in steps)])
     fields = [df.schema[name] for name in stay]
     fields += [StructField(step.name, step.kind) for step in steps]
-    work = functools.partial(_batch, stay, [(step.name, step.source, step.function) for step in steps])
+    made = arrow_schema(StructType([StructField(step.name, step.kind) for step in steps]))
+    work = functools.partial(
+        _batch,
+        stay,
+        [
+            (step.name, step.source, step.function, field.type)
+            for step, field in zip(steps, made, strict=True)
+        ],
+    )
     sent = _batches(cloudpickle.dumps(work), shipped(), logging.getLogger("kcodec").level)
     return df.select(*(F.col(quoted(name)) for name in needed)).mapInArrow(sent, StructType(fields))
 
 
 def _batch(
-    stay: Sequence[str], steps: Iterable[tuple[str, str, Callable[..., Any]]], batch: pa.RecordBatch
+    stay: Sequence[str],
+    steps: Iterable[tuple[str, str, Callable[..., Any], pa.DataType]],
+    batch: pa.RecordBatch,
 ) -> pa.RecordBatch:
     """Return a batch as the executors decode or encode it."""
     made = {name: batch.column(name) for name in stay}
-    for name, source, function in steps:
+    for name, source, function, kind in steps:
         array = function(batch.column(source))
-        made[name] = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        # Spark takes arrays as they come here, and knows no lists but those of 32 bits.
+        made[name] = array if array.type == kind else array.cast(kind)
     return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
 
 

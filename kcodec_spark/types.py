@@ -16,11 +16,12 @@ from kcodec_spark.intervals import MONTHS
 from kcodec_spark.session import abilities
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 __all__ = [
     "CATALYST_TYPE",
     "all_nullable",
+    "arrow_schema",
     "from_arrow_type",
     "given_type",
     "is_variant",
@@ -247,6 +248,17 @@ def to_arrow_type(kind: "DataType") -> pa.DataType:
     if found is None:
         raise SchemaError(f"no codec has a type for Spark's {kind.simpleString()}")
     return found
+
+
+def arrow_schema(kind: "StructType") -> pa.Schema:
+    """Return the Arrow schema by which Spark takes columns from Python as they are."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(kind, timezone="UTC")
+    except TypeError:
+        # Before Spark 4.2.
+        return to_arrow_schema(kind)
 
 
 def given_type(schema: Any) -> Any:

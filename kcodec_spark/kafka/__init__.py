@@ -1,14 +1,15 @@
-"""Topics as a data source of Spark: ``kcodec_kafka``, for batches and streams, in and out."""
+"""Topics in Spark: the data source ``kcodec_kafka``, for batches and streams, in and out, and `read_topic`."""
 
 import logging
 from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError
+from kcodec_spark.kafka.frame import read_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register_kafka"]
+__all__ = ["read_topic", "register_kafka"]
 
 
 def register_kafka(spark: "SparkSession") -> None:
@@ -47,8 +48,8 @@ def register_kafka(spark: "SparkSession") -> None:
 
     if version_of(pyspark.__version__) < (4, 0):
         raise ConfigError(
-            f"kcodec_kafka needs the Python data sources of Spark 4.0, this is {pyspark.__version__}: read topics by "
-            "Spark's source kafka, and decode their values by from_avro and its like"
+            f"kcodec_kafka needs the Python data sources of Spark 4.0, this is {pyspark.__version__}: "
+            "read_topic(spark, ...) reads batches; streams come from Spark's source kafka, decoded by from_avro"
         )
     check_local_python()
     spark.dataSource.register(data_source(shipped(), logging.getLogger("kcodec").level))

@@ -18,7 +18,7 @@ from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
 from kcodec_spark.kafka.options import ROWS, Given
 from kcodec_spark.kafka.scan import Scan
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
-from kcodec_spark.types import all_nullable, from_arrow_type
+from kcodec_spark.types import all_nullable, arrow_schema, from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -28,7 +28,6 @@ __all__ = ["make"]
 
 def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""
-    from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
     given = Given(options, False, FORMAT_OPTIONS)
@@ -74,11 +73,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
             for kind in [from_arrow_type(each.type)]
         ]
     )
-    try:
-        arrow = to_arrow_schema(spark, timezone="UTC")
-    except TypeError:
-        # Before Spark 4.2.
-        arrow = to_arrow_schema(spark)
+    arrow = arrow_schema(spark)
     if condition is not None:
         try:
             matching(condition, empty(arrow))

@@ -2,6 +2,8 @@
 
 import json
 import sys
+import tempfile
+from pathlib import Path
 
 import pyarrow as pa
 import pyspark
@@ -9,7 +11,21 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import kcodec
-from kcodec_spark import check_server, decode, encode, from_avro, from_json, register, to_avro
+from kcodec.protocol import write_batches
+from kcodec_spark import (
+    check_server,
+    decode,
+    encode,
+    from_avro,
+    from_json,
+    read_topic,
+    register,
+    register_kafka,
+    to_avro,
+)
+
+sys.path.append(str(Path(__file__).parents[1] / "kafka"))
+from fake_broker import FAST, FakeCluster
 
 SCHEMA = {
     "type": "record",
@@ -117,10 +133,71 @@ def _exact(row: dict) -> dict:
     }
 
 
+def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
+    """Read topics, and write them where there are data sources."""
+    told = {}
+    values = codec.encode(pa.array([{"id": number} for number in range(20)], codec.arrow_type))
+    with FakeCluster({"t": 2, "u": 2}) as cluster:
+        for partition in range(2):
+            cluster.append(("t", partition), write_batches(pa.table({"value": values})))
+        place = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place |= {"kafka.bootstrap.servers": cluster.address, "value.format": "avro"}
+        place |= {"value.schema": codec.schema}
+        some = {"subscribe": "t", "where": "value.id in [3, 15] and offset < 10"}
+        found = read_topic(spark, **place, **some, columns="partition, offset, value.id").collect()
+        told["read_topic"] = sorted([row.partition, row.offset, row.id] for row in found)
+        whole = read_topic(spark, **place, subscribe="t", includeHeaders=True, maxRecordsPerPartition=7)
+        told["columns"] = whole.schema.simpleString()
+        told["sum"] = whole.selectExpr("sum(value.id) AS sum").collect()[0].sum
+        try:
+            register_kafka(spark)
+        except kcodec.ConfigError as error:
+            return told | {"no source": str(error)}
+        frame = spark.read.format("kcodec_kafka").options(**place, **some).load()
+        told["source"] = sorted([row.partition, row.value.id] for row in frame.collect())
+        out = {**place, "topic": "u"}
+        frame.select("value").write.format("kcodec_kafka").options(**out).mode("append").save()
+        told["written"] = [row["value"] for at in range(2) for row in cluster.records(("u", at)).to_pylist()]
+        told["written"] = sorted(codec.decode(told["written"]).field("id").to_pylist())
+
+        stream = {**place, "subscribe": "u", "startingOffsets": "earliest"}
+
+        def started(folder: str, write, **options: str):
+            frame = spark.readStream.format("kcodec_kafka").options(**stream, **options).load()
+            query = write(frame.writeStream).option("checkpointLocation", folder)
+            return query.trigger(availableNow=True).start()
+
+        seen: list[int] = []
+
+        def keep(batch, number: int) -> None:
+            rows = batch.select("value").collect()
+            seen.extend(row.value.id for row in rows)
+            batch.select("value").write.format("kcodec_kafka").options(**out).mode("append").save()
+
+        told["batches"] = []
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(2):
+                # The second one goes on where the first one ended: at what that has written.
+                started(folder, lambda writer: writer.foreachBatch(keep)).awaitTermination()
+                told["batches"].append(sorted(seen))
+                seen.clear()
+        for name, write, options in (
+            ("writeStream", lambda writer: writer.format("kcodec_kafka").options(**out), {}),
+            ("limit", lambda writer: writer.format("noop"), {"maxOffsetsPerTrigger": "3"}),
+        ):
+            try:
+                with tempfile.TemporaryDirectory() as folder:
+                    started(folder, write, **options).awaitTermination()
+            except Exception as error:
+                told[name] = str(error)
+    return told
+
+
 def main() -> None:
-    builder = SparkSession.builder.master("local[1]").config("spark.sql.session.timeZone", "Europe/Berlin")
+    builder = SparkSession.builder.master("local[1]")
     for name, value in json.loads(sys.argv[1]).items():
         builder = builder.config(name, value)
+    builder = builder.config("spark.sql.session.timeZone", "Europe/Berlin")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     text = json.dumps(SCHEMA)
@@ -173,6 +250,8 @@ def main() -> None:
     told["again"] = [row.again == row.value for row in again]
     worse = decode(bad, {"order": ("value", codec)}, keep=[], options=lax).select("order.bad.code").collect()
     told["frame"] = [row.code for row in worse]
+    plain = kcodec.AvroCodec('{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}')
+    told["topics"] = topics(spark, plain)
     spark.stop()
     print(json.dumps(told))
 

@@ -33,7 +33,7 @@ def test_functions(name):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
@@ -64,3 +64,22 @@ def test_functions(name):
     )
     assert told["again"] == [True, True, True]
     assert told["frame"] == [None, "truncated", None]
+    topics = told["topics"]
+    assert topics["read_topic"] == [[0, 3, 3], [1, 3, 3]]
+    assert topics["columns"] == (
+        "struct<key:binary,value:struct<id:bigint>,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
+        "timestampType:int,headers:array<struct<key:string,value:binary>>>"
+    )
+    assert topics["sum"] == 2 * sum(range(20))
+    if name == "spark-3.5":
+        assert topics["no source"].endswith(
+            "read_topic(spark, ...) reads batches; streams come from Spark's source kafka, decoded by from_avro"
+        )
+        return
+    assert topics["source"] == [[0, 3], [1, 3]]
+    assert topics["written"] == [3, 3]
+    assert topics["batches"] == [[3, 3], [3, 3]]
+    assert (
+        "streams are written to kcodec_kafka from Spark 4.1 on: before, foreachBatch" in topics["writeStream"]
+    )
+    assert "maxOffsetsPerTrigger needs Spark 4.2 or newer" in topics["limit"]
