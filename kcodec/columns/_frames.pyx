@@ -26,160 +26,7 @@ cdef enum:
     SAMPLES = 16      # rows of which a column's common frame is taken
 
 
-cdef struct Key:
-    # A GUID as two words; an id as its number and a mark that no GUID's second word can be confused with.
-    bint guid
-    uint64_t high
-    uint64_t low
-    int64_t first         # of its message indexes among those of all keys
-    int32_t levels        # how many it has
-
-
-cdef class _Keys:
-    """The distinct keys of a column, found by open addressing."""
-
-    cdef Key *keys
-    cdef int32_t *slots       # number of the key plus one
-    cdef int32_t *levels      # message indexes of all keys
-    cdef int32_t count
-    cdef int32_t size         # slots, a power of two; keys fill at most half of them
-    cdef int64_t used         # levels
-    cdef int64_t room         # for levels
-
-    def __cinit__(self, bint indexes):
-        self.resize(64, 2 * LEVELS if indexes else 0)
-
-    def __dealloc__(self):
-        free(self.keys)
-        free(self.slots)
-        free(self.levels)
-
-    cdef int resize(self, int32_t size, int64_t room) except -1:
-        cdef Key *keys = <Key *>calloc(size // 2, sizeof(Key))
-        cdef int32_t *slots = <int32_t *>calloc(size, sizeof(int32_t))
-        cdef int32_t *levels = <int32_t *>calloc(room + 1, sizeof(int32_t))
-        cdef int32_t number
-        if keys == NULL or slots == NULL or levels == NULL:
-            free(keys)
-            free(slots)
-            free(levels)
-            raise MemoryError
-        if self.count:
-            memcpy(keys, self.keys, self.count * sizeof(Key))
-        if self.used:
-            memcpy(levels, self.levels, <size_t>self.used * sizeof(int32_t))
-        free(self.keys)
-        free(self.slots)
-        free(self.levels)
-        self.keys = keys
-        self.slots = slots
-        self.levels = levels
-        self.size = size
-        self.room = room
-        for number in range(self.count):
-            self.slots[self.slot(&keys[number], levels + keys[number].first)] = number + 1
-        return 0
-
-    cdef int32_t slot(self, const Key *key, const int32_t *levels) noexcept nogil:
-        """Return where a key is, or would be."""
-        # Whoever writes the keys cannot know where this object is, so cannot make them collide.
-        cdef uint64_t mixed = (key.high ^ <uint64_t><uintptr_t><void *>self) * 0x9E3779B97F4A7C15ULL
-        cdef int32_t i
-        mixed = (mixed ^ (mixed >> 32) ^ key.low) * 0xBF58476D1CE4E5B9ULL
-        for i in range(key.levels):
-            mixed = (mixed ^ (mixed >> 32) ^ <uint64_t>levels[i]) * 0x9E3779B97F4A7C15ULL
-        cdef int32_t at = <int32_t>(mixed >> 33) & (self.size - 1)
-        while self.slots[at] and not self.equal(&self.keys[self.slots[at] - 1], key, levels):
-            at = (at + 1) & (self.size - 1)
-        return at
-
-    cdef bint equal(self, const Key *known, const Key *key, const int32_t *levels) noexcept nogil:
-        return (
-            known.guid == key.guid and known.high == key.high and known.low == key.low
-            and known.levels == key.levels
-            and memcmp(self.levels + known.first, levels, <size_t>key.levels * sizeof(int32_t)) == 0
-        )
-
-    cdef int32_t number(self, Key *key, const int32_t *levels) noexcept nogil:
-        """Return the number of a key, added if it is new; -1 if there is no room for it."""
-        cdef int32_t at = self.slot(key, levels)
-        if self.slots[at] == 0:
-            if self.count == self.size // 2 or self.room - self.used < key.levels:
-                return -1
-            key.first = self.used
-            memcpy(self.levels + self.used, levels, <size_t>key.levels * sizeof(int32_t))
-            self.used += key.levels
-            self.keys[self.count] = key[0]
-            self.count += 1
-            self.slots[at] = self.count
-        return self.slots[at] - 1
-
-    def values(self, bint indexes):
-        """Return the keys as Python objects."""
-        cdef Key *key
-        cdef int32_t at
-        cdef int64_t i
-        result = []
-        for at in range(self.count):
-            key = &self.keys[at]
-            name = (<object>key.high << 64 | <object>key.low).to_bytes(16, "big") if key.guid else key.high
-            if indexes:
-                name = name, tuple([self.levels[i] for i in range(key.first, key.first + key.levels)])
-            result.append(name)
-        return result
-
-
-cdef Status read_row(const Slice *value, int indexes, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
-    """Read one frame: its key, its message indexes, and how many bytes it has."""
-    cdef const uint8_t *at
-    cdef Status status = read_frame(value.start, value.end, size)
-    if status != OK:
-        return status
-    key.guid = size[0] == GUID_SIZE
-    if key.guid:
-        key.high = load_be64(value.start + 1)
-        key.low = load_be64(value.start + 9)
-    else:
-        key.high = load_be32(value.start + 1)
-        key.low = 0
-    key.levels = 0
-    if indexes:
-        at = value.start + size[0]
-        status = read_indexes(&at, value.end, value.limit, levels, LEVELS, &key.levels, indexes == ZIGZAG)
-        size[0] = <int32_t>(at - value.start)
-    return status
-
-
-cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
-    """Return the shape of most frames: a zero, an id, and for message indexes 00, or 02 and one byte."""
-    cdef uint64_t word = load_le64(start)
-    if not indexes:
-        return word & 0xFFFFFFFFFFULL
-    return word & (0xFFFFFFFFFFFFULL if (word >> 40 & 0xFF) == 0 else 0xFFFFFFFFFFFFFFULL)
-
-
-cdef int64_t alike(
-    Rows rows, bint indexes, uint64_t bits, int32_t number, int32_t size, int32_t *selector, int32_t *starts,
-    int64_t row,
-) noexcept nogil:
-    """Step over rows that have the same frame; return the first row with another one."""
-    cdef const int32_t *offsets = <const int32_t *>rows.offsets + rows.first
-    cdef const uint8_t *at
-    while row < rows.length:
-        at = rows.data + offsets[row]
-        if row + AHEAD < rows.length:
-            prefetch(rows.data + offsets[row + AHEAD])
-        if rows.limit - at < 8 or offsets[row + 1] - offsets[row] < size or leading(at, indexes) != bits:
-            break
-        selector[row] = number
-        starts[row] = size
-        row += 1
-    return row
-
-
-cdef int64_t scan(
-    Rows rows, _Keys keys, int indexes, int32_t *selector, int32_t *starts, int64_t row
-) noexcept nogil:
+cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts, int64_t row) noexcept nogil:
     """Read frames from a row on; return the row at which there was no room for its key, or how many there are."""
     cdef Slice[BATCH] values
     cdef bint is_plain = rows.layout == OFFSETS32 and rows.validity == NULL and rows.data != NULL
@@ -203,7 +50,7 @@ cdef int64_t scan(
 def decode_frames(values, int indexes):
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     cdef Rows rows = Rows(values)
-    cdef _Keys keys = _Keys(indexes != 0)
+    cdef FrameKeys keys = FrameKeys(indexes)
     cdef Slice value
     cdef Key key
     cdef int32_t[LEVELS] levels
@@ -215,7 +62,7 @@ def decode_frames(values, int indexes):
     cdef int32_t *starts = <int32_t *>PyByteArray_AS_STRING(places)
     while True:
         with nogil:
-            row = scan(rows, keys, indexes, selector, starts, row)
+            row = scan(rows, keys, selector, starts, row)
         if row == rows.length:
             break
         keys.grow()
@@ -225,7 +72,7 @@ def decode_frames(values, int indexes):
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            status = read_row(&value, indexes, &key, levels, &size)
+            status = keys.read(<const FrameValue *>&value, &key, levels, &size)
             if read_frame(value.start, value.end, &size) != OK:
                 found.append((row, 0, _WAYS[<int>status]))
                 ids.append(None)
@@ -233,7 +80,7 @@ def decode_frames(values, int indexes):
                 found.append((row, size, _INDEX_WAYS[<int>status]))
                 ids.append(None if value.start[0] else load_be32(value.start + 1))
     faults = Faults.told_apart(found).with_ids(integers(ids)) if found else []
-    return chosen, places, keys.values(indexes != 0), faults
+    return chosen, places, keys.values(), faults
 
 
 def common_frame(values, int indexes):
@@ -281,7 +128,7 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
 
 
 def frame_prefix(key, indexes) -> bytes:
-    """Return the bytes in front of a payload; see `kcodec.columns.frames.frame_prefix`."""
+    """Return what a payload stands behind; see `kcodec.columns.frames.frame_prefix`."""
     cdef int32_t[LEVELS] levels
     cdef Py_ssize_t count = len(indexes)
     cdef Py_ssize_t i
