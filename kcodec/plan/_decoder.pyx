@@ -2,9 +2,9 @@
 
 Rows are decoded in blocks: columns are given room for all that a block can hold, then its rows are read without a
 check. Where that is too much room, blocks get fewer rows, and in the end none of it: then each text and item of a row
-asks for its own. Text is checked for a block as a whole. If it is wrong, or a row fails before that is known, the block is read
-again with each text checked where it stands, so that the first error of a row is found. A row that fails is written
-over with null.
+asks for its own. Text is checked for a block as a whole. If it is wrong, or a row fails before that is known, the
+block is read again with each text checked where it stands, so that the first error of a row is found. A row that fails
+is written over with null.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING
