@@ -102,6 +102,7 @@ def ship(spark: "SparkSession") -> None:
     >>> ship(spark)                                                                     # doctest: +SKIP
     """
     from pyspark.errors import PySparkException
+    from pyspark.sql.utils import is_remote
 
     try:
         reason = _refusal(json.loads(_ask(spark)))
@@ -112,10 +113,10 @@ def ship(spark: "SparkSession") -> None:
     for name in _PACKAGES:
         # Unpacked below the session's folder, which is on the workers' path, under the package's name.
         archive = f"{_archive(name)}#{name}"
-        if hasattr(spark, "addArtifacts"):
+        if is_remote() or version_of(spark.version) >= (4, 0):
             spark.addArtifacts(archive, archive=True)
         else:
-            # A classic session before Spark 4.0 has no folder of its own.
+            # A classic session before Spark 4.0 has no folder of its own, and a method that only says so.
             spark.sparkContext.addArchive(archive)
 
 
