@@ -217,7 +217,7 @@ def _apply(op: str, column: pa.Array, value: Any) -> pa.Array:
 
 
 def _is_exact(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
 def number_of(value: Any, kind: pa.DataType) -> Any:
