@@ -10,6 +10,7 @@ from libc.string cimport strchr, strrchr
 
 from kcodec.columns._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
 from kcodec.columns._integrity cimport Exported
+from kcodec.wire.ascii cimport is_ascii
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
@@ -172,12 +173,16 @@ cdef class Inputs:
         cdef int32_t at
         cdef int64_t first
         cdef int64_t count
+        cdef const uint8_t *start
         cdef const Input *column
         for at in range(self.count):
             column = &self.columns[at]
             first = self.reach[at].first
             count = self.reach[at].last - first
             if not self.reach[at].text or count <= 0:
+                continue
+            start = column.data + start_of(column, first)
+            if is_ascii(start, start_of(column, first + count) - start_of(column, first)):
                 continue
             if column.wide:
                 if not utf8_valid_values64(column.data, <const int64_t *>column.offsets + first, count):
