@@ -105,6 +105,9 @@ cdef bint move_texts(
     cdef int64_t at
     cdef int64_t next = 0
     cdef int64_t size
+    if all == 0:
+        # There may be no data at all, where columns get their room value by value.
+        return True
     if not has_room(copies, (count + 1) * sizeof(offset_t) + all + STEP):
         return False
     memcpy(copies.memory, ends, (count + 1) * sizeof(offset_t))
