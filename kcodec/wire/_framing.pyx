@@ -16,6 +16,8 @@ from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 
+__all__ = ["join", "split"]
+
 cdef enum:
     AHEAD = 24        # rows after which one is asked for, where they are alike
 

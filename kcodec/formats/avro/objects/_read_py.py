@@ -12,9 +12,9 @@ from kcodec.columns.layout import layout
 from kcodec.columns.types import PER_SECOND, is_text
 from kcodec.errors import DecodeError, Fault
 from kcodec.formats.avro._kernel_py import Row, is_iso, plain_text, single
-from kcodec.objects._make_py import make_date, make_datetime, make_decimal, make_time
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target, target
+from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Node, Op, Plan
 from kcodec.plan.rows_py import ItemBytes, Program
@@ -26,7 +26,7 @@ _NANOSECONDS = 'Python\'s times have no nanoseconds; round="truncate" drops them
 
 
 class ObjectReader:
-    """Reads payloads of a plan as Python objects; see `kcodec.formats.avro.objects.kernel.ObjectReader`."""
+    """Reads payloads of a plan as Python objects; see `kcodec.objects.kernel.Reader`."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.isotime_py import write_iso
-from kcodec.columns.layout import layout
+from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import PER_SECOND
 from kcodec.errors import EncodeError, Fault, near
 from kcodec.formats.avro._kernel_py import decimal_bytes, is_iso
@@ -49,15 +49,14 @@ class ObjectWriter:
         form: ObjectForm = ObjectForm(),  # noqa: B008
     ) -> None:
         self._root = plan.root
-        self._columns = layout(plan.arrow_type)
-        self._form = form
+        self._values = _Values(layout(plan.arrow_type), form)
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
         """Write one value."""
         if value is None:
             return None
         try:
-            return prefix + self._run(self._root, value, "")
+            return prefix + self._values.run(self._root, value, "")
         except RowError as error:
             raise EncodeError(*error.fault(0)) from None
 
@@ -71,7 +70,7 @@ class ObjectWriter:
             data = None
             if value is not None:
                 try:
-                    data = prefix + self._run(self._root, value, "")
+                    data = prefix + self._values.run(self._root, value, "")
                 except RowError as error:
                     faults.append(error.fault(row))
                     if stop:
@@ -79,7 +78,15 @@ class ObjectWriter:
             made.append(data)
         return made, faults
 
-    def _run(self, node: Node, value: Any, path: str) -> bytes:
+
+class _Values:
+    """Writes values by the nodes of a plan."""
+
+    def __init__(self, columns: tuple[Column, ...], form: ObjectForm) -> None:
+        self._columns = columns
+        self._form = form
+
+    def run(self, node: Node, value: Any, path: str) -> bytes:
         return _WRITERS[node.op](self, node, value, step(path, node.name))
 
     def _taken(self, take: Callable[[Any], Any], value: Any, path: str) -> Any:
@@ -191,7 +198,7 @@ class ObjectWriter:
         parts = []
         for child in node.children:
             if child.name in found:
-                parts.append(self._run(child, found[child.name], path))
+                parts.append(self.run(child, found[child.name], path))
             elif child.op is Op.DEFAULT:
                 parts.append(child.data)
             elif strangers:
@@ -207,14 +214,14 @@ class ObjectWriter:
 
     def array(self, node: Node, value: Any, path: str) -> bytes:
         items = self._taken(taken.items, value, path)
-        parts = [self._run(node.children[0], item, f"{path}[{at}]") for at, item in enumerate(items)]
+        parts = [self.run(node.children[0], item, f"{path}[{at}]") for at, item in enumerate(items)]
         return (varint(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
     def map(self, node: Node, value: Any, path: str) -> bytes:
         parts = []
         for at, (key, item) in enumerate(self._taken(taken.entries, value, path)):
-            parts.append(self._run(node.children[0], key, f"{path}[{at}].key"))
-            parts.append(self._run(node.children[1], item, f"{path}[{at}].value"))
+            parts.append(self.run(node.children[0], key, f"{path}[{at}].key"))
+            parts.append(self.run(node.children[1], item, f"{path}[{at}].value"))
         return (varint(len(parts) // 2) if parts else b"") + b"".join(parts) + b"\0"
 
     def union(self, node: Node, value: Any, path: str) -> bytes:
@@ -232,10 +239,10 @@ class ObjectWriter:
             numbers = [*natural, *(number for number in numbers if number not in natural)]
         for number in numbers[:-1]:
             try:
-                return varint(number) + self._run(branches[number], value, path)
+                return varint(number) + self.run(branches[number], value, path)
             except RowError:
                 continue
-        return varint(numbers[-1]) + self._run(branches[numbers[-1]], value, path)
+        return varint(numbers[-1]) + self.run(branches[numbers[-1]], value, path)
 
     def _is_natural(self, node: Node, value: Any) -> bool:
         kind = None if node.column < 0 else self._columns[node.column].type
@@ -260,33 +267,33 @@ class ObjectWriter:
         if len(found) != 1:
             raise RowError("union_members", None, path)
         at = places[found[0]]
-        return varint(at) + self._run(node.children[at], members[found[0]], path)
+        return varint(at) + self.run(node.children[at], members[found[0]], path)
 
     def inner(self, node: Node, value: Any, path: str) -> bytes:
-        return self._run(node.children[0], value, path)
+        return self.run(node.children[0], value, path)
 
     def failure(self, node: Node, value: Any, path: str) -> NoReturn:
         raise RowError(node.code, None, path, node.reason)
 
 
-_WRITERS: dict[Op, Callable[[ObjectWriter, Node, Any, str], bytes]] = {
-    Op.NULL: ObjectWriter.nothing,
-    Op.BOOLEAN: ObjectWriter.boolean,
-    Op.INT: ObjectWriter.integer,
-    Op.LONG: ObjectWriter.integer,
-    Op.FLOAT: ObjectWriter.floating,
-    Op.DOUBLE: ObjectWriter.floating,
-    Op.BYTES: ObjectWriter.string,
-    Op.STRING: ObjectWriter.string,
-    Op.FIXED: ObjectWriter.fixed,
-    Op.ENUM: ObjectWriter.enum,
-    Op.DECIMAL: ObjectWriter.decimal,
-    Op.RECORD: ObjectWriter.record,
-    Op.ARRAY: ObjectWriter.array,
-    Op.MAP: ObjectWriter.map,
-    Op.UNION: ObjectWriter.union,
-    Op.PRESENT: ObjectWriter.inner,
-    Op.MEMBER: ObjectWriter.inner,
-    Op.DEFAULT: ObjectWriter.inner,
-    Op.FAIL: ObjectWriter.failure,
+_WRITERS: dict[Op, Callable[[_Values, Node, Any, str], bytes]] = {
+    Op.NULL: _Values.nothing,
+    Op.BOOLEAN: _Values.boolean,
+    Op.INT: _Values.integer,
+    Op.LONG: _Values.integer,
+    Op.FLOAT: _Values.floating,
+    Op.DOUBLE: _Values.floating,
+    Op.BYTES: _Values.string,
+    Op.STRING: _Values.string,
+    Op.FIXED: _Values.fixed,
+    Op.ENUM: _Values.enum,
+    Op.DECIMAL: _Values.decimal,
+    Op.RECORD: _Values.record,
+    Op.ARRAY: _Values.array,
+    Op.MAP: _Values.map,
+    Op.UNION: _Values.union,
+    Op.PRESENT: _Values.inner,
+    Op.MEMBER: _Values.inner,
+    Op.DEFAULT: _Values.inner,
+    Op.FAIL: _Values.failure,
 }
