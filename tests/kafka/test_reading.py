@@ -558,7 +558,7 @@ with follow("t", start="earliest", **place) as follower:
             try:
                 ask()
             except KafkaError as error:
-                assert "of the process that made it" in str(error)
+                assert "only in the process that made it" in str(error)
             else:
                 os._exit(1)
         follower.close()
