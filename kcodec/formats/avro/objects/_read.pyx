@@ -1011,7 +1011,7 @@ cdef int _begin(Cursor *c, bytes data, int64_t start, object limits) except -1:
 
 @cython.final
 cdef class ObjectReader:
-    """Reads payloads of a plan as Python objects; see `kcodec.formats.avro.objects.kernel.ObjectReader`."""
+    """Reads payloads of a plan as Python objects; see `kcodec.objects.kernel.Reader`."""
 
     cdef Node root
     cdef Cursor blank

@@ -26,7 +26,7 @@ _NANOSECONDS = 'Python\'s times have no nanoseconds; round="truncate" drops them
 
 
 class ObjectReader:
-    """Reads payloads of a plan as Python objects; see `kcodec.formats.avro.objects.kernel.ObjectReader`."""
+    """Reads payloads of a plan as Python objects; see `kcodec.objects.kernel.Reader`."""
 
     def __init__(
         self,
