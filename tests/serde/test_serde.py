@@ -1,11 +1,11 @@
 """Serdes: their settings, sharing and bounds."""
 
+import dataclasses
 import json
 import pickle
 import subprocess
 import sys
 import threading
-import types
 import uuid
 from typing import ClassVar
 
@@ -275,8 +275,8 @@ class TestOneValue:
         value = serde.serialize_one({"m": {"a": 1}, "u": "x"}, unions="value")
         assert serde.deserialize_one(value) == {"m": [("a", 1)], "u": {"member0": None, "member1": "x"}}
         assert serde.deserialize_one(value, maps="dict", unions="value") == {"m": {"a": 1}, "u": "x"}
-        made = serde.deserialize_one(value, unions="value", into=types.SimpleNamespace)
-        assert made == types.SimpleNamespace(m=[("a", 1)], u="x")
+        row = dataclasses.make_dataclass("Row", ["m", "u"])
+        assert serde.deserialize_one(value, unions="value", into=row) == row([("a", 1)], "x")
         with pytest.raises(ConfigError, match="maps='all'"):
             serde.deserialize_one(value, maps="all")
 
