@@ -24,7 +24,7 @@ from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire._varint_py import read as read_varint
 
-__all__ = ["Program", "Row", "decimal_bytes", "decode", "digits", "encode", "is_iso", "plain_text", "single"]
+__all__ = ["Program", "decode", "encode"]
 
 _LONG_MIN = -(1 << 63)
 
