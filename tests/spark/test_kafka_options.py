@@ -182,7 +182,7 @@ def test_columns_of_values():
         ({"value.format": "avro"}, "value.schema is needed, or schemaRegistryAddress"),
         ({"value.format": "json", "schemaRegistryAddress": "memory://x"}, "value.schema is needed$"),
         ({"value.format": "avro", "value.schema": RECORD, "value.message": "M"}, "option of protobuf"),
-        ({"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"}, "no option of avro"),
+        ({"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"}, "not an option of avro"),
         (
             {"value.format": "kafka", "value.schema": "V INT", "value.subject": "s"},
             "no schemas in a registry",
@@ -195,7 +195,7 @@ def test_columns_of_values():
         ),
         ({"columns": "value.*"}, "not a struct"),
         ({"startingOffsets": "first"}, "startingOffsets='first' is not earliest, latest or offsets such as"),
-        ({"endingOffsets": '{"t"'}, "endingOffsets: offsets are no JSON"),
+        ({"endingOffsets": '{"t"'}, "endingOffsets: the offsets are not JSON"),
         ({"minPartitions": "none"}, "is not a number from 1 on"),
         ({"columns": "nothing"}, "column 'nothing' is neither one of"),
         ({"columns": "offset", "includeHeaders": "true"}, "name headers among the columns"),

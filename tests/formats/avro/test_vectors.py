@@ -69,7 +69,7 @@ DIFFERENT_VERDICTS = {
         "malformed/varint/date-2-to-31",
     },
     # Rule 13: Java reads the bytes, and fails to make a number of them.
-    "truncated": {
+    "empty_decimal": {
         "malformed/length/decimal-empty",
         "malformed/length/decimal-empty-field",
     },
