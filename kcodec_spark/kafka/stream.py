@@ -109,7 +109,7 @@ class Stream:
             before = {place: min(at, after[place]) for place, at in before.items() if place in after}
             self._first = []
         for place in sorted(set(before) - set(after)):
-            self._lose(f"{place} is gone, which was read up to offset {before[place]}")
+            self._lose(f"{place} was read up to offset {before[place]}, and is gone")
         ranges = self._scan.narrowed(self._cluster, self._ranges(before, after, is_final=True))
         return self._scan.split(ranges)
 

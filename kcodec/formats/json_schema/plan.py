@@ -236,7 +236,7 @@ class _Planner(ABC):
             return _with(made, Op.JSON_BYTES)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             return self.time(kind, shape, kinds, made)
-        raise SchemaError(f"a column of {kind} is not read from JSON, nor written")
+        raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")
 
     def integer(self, shape: Shape | None, made: Node) -> Node:
         return _with(made, Op.JSON_INTEGER)
