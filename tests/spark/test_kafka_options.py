@@ -182,7 +182,10 @@ def test_columns_of_values():
         ({"value.format": "avro"}, "value.schema is needed, or schemaRegistryAddress"),
         ({"value.format": "json", "schemaRegistryAddress": "memory://x"}, "value.schema is needed$"),
         ({"value.format": "avro", "value.schema": RECORD, "value.message": "M"}, "option of protobuf"),
-        ({"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"}, "not an option of avro"),
+        (
+            {"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"},
+            "not an option of avro",
+        ),
         (
             {"value.format": "kafka", "value.schema": "V INT", "value.subject": "s"},
             "no schemas in a registry",
