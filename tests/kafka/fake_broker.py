@@ -23,6 +23,8 @@ FAST = {
     "fetch.max.wait.ms": 20,
     "socket.connection.setup.timeout.ms": 1_000,
 }
+#: For what is to succeed, also where a machine has much to do.
+PATIENT = {"fetch.max.wait.ms": 20}
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC, UNKNOWN_ID, TOO_LARGE = 1, 6, 45, 3, 100, 10
 #: The first partition of the topic of `filled`.

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from fake_broker import FAST, FakeCluster
+from fake_broker import PATIENT, FakeCluster
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,7 +164,7 @@ def test_times_are_asked_for(text, in_order, expected):
         for partition in range(2):
             times = pa.array([number * 1000 for number in range(10)], pa.timestamp("ms", "UTC"))
             fake.append(("t", partition), write_batches(pa.table({"value": [b""] * 10, "timestamp": times})))
-        with Cluster(Settings.of({"bootstrap.servers": fake.address, **FAST})) as cluster:
+        with Cluster(Settings.of({"bootstrap.servers": fake.address, **PATIENT})) as cluster:
             whole = [Range("t", partition, 0, 10) for partition in range(2)]
             condition = parse(text, "where")
             left = narrowed(cluster, whole, condition, OWN, "read_uncommitted", in_order=in_order)

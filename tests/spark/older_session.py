@@ -26,7 +26,7 @@ from kcodec_spark import (
 )
 
 sys.path.append(str(Path(__file__).parents[1] / "kafka"))
-from fake_broker import FAST, FakeCluster
+from fake_broker import PATIENT, FakeCluster
 
 SCHEMA = {
     "type": "record",
@@ -148,7 +148,7 @@ def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
     with FakeCluster({"t": 2, "u": 2}) as cluster:
         for partition in range(2):
             cluster.append(("t", partition), write_batches(pa.table({"value": values})))
-        place = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place = {f"kafka.{name}": str(value) for name, value in PATIENT.items()}
         place |= {"kafka.bootstrap.servers": cluster.address, "value.format": "avro"}
         place |= {"value.schema": codec.schema}
         some = {"subscribe": "t", "where": "value.id in [3, 15] and offset < 10"}

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from fake_broker import FAST, FakeCluster
+from fake_broker import PATIENT, FakeCluster
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError
@@ -17,7 +17,7 @@ def test_rows(spark):
     with FakeCluster({"t": 2}) as cluster:
         for partition in range(2):
             cluster.append(("t", partition), write_batches(pa.table({"value": values})))
-        place = {f"kafka.{name}": value for name, value in FAST.items()}
+        place = {f"kafka.{name}": value for name, value in PATIENT.items()}
         place |= {"kafka.bootstrap.servers": cluster.address, "subscribe": "t", "includeHeaders": None}
         place |= {"value.format": "avro", "value.schema": SCHEMA}
         frame = read_topic(spark, **place, maxRecordsPerPartition=8, failOnDataLoss=True)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from fake_broker import FAST, FakeCluster
+from fake_broker import PATIENT, FakeCluster
 from pyspark.sql import datasource as spark
 
 from kcodec import AvroCodec
@@ -69,7 +69,7 @@ def cluster():
 
 @pytest.fixture
 def options(cluster):
-    settings = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+    settings = {f"kafka.{name}": str(value) for name, value in PATIENT.items()}
     format = {"subscribe": "t", "value.format": "avro", "value.schema": SCHEMA}
     return {**settings, **format, "kafka.bootstrap.servers": cluster.address}
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from fake_broker import FAST, FakeCluster
+from fake_broker import PATIENT, FakeCluster
 
 from kcodec import AvroCodec
 from kcodec.kafka.condition import AnyOf, Compare, Every, Holds, IsNull, Not, OneOf, Text, mask
@@ -207,7 +207,7 @@ def test_filters_of_queries(classic):
             part = values.slice(30 * partition, 30)
             times = pa.array([1000 * number for number in range(30)], pa.timestamp("ms", "UTC"))
             cluster.append(("t", partition), write_batches(pa.table({"value": part, "timestamp": times})))
-        place = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place = {f"kafka.{name}": str(value) for name, value in PATIENT.items()}
         place |= {"kafka.bootstrap.servers": cluster.address, "subscribe": "t"}
         place |= {"value.format": "avro", "value.schema": json.dumps(SCHEMA)}
         topic = classic.read.format("kcodec_kafka").options(**place)
