@@ -287,18 +287,20 @@ cdef const uint8_t *run_growing(
 ) noexcept nogil:
     """Read items of an array, each when its columns have room for it."""
     cdef const Column *column = <Column *>(<char *>context.columns + op.place)
+    cdef int64_t done = 0
     cdef int64_t some
     cdef Status status
-    while count > 0:
-        status = fit_item(&context.budget, column, items)
+    while done < count:
+        status = fit_item(&context.budget, column, items + done)
         if status != OK:
             return fail(context, status, op, p)
-        some = min(count, column.below_room - items)
-        p = run(context, op + 1, op + op.next, items, some, p, tag)
+        some = min(count - done, column.below_room - items - done)
+        p = run(context, op + 1, op + op.next, items + done, some, p, tag)
         if p == NULL:
+            # `run` has noted which of its own items failed, as the outermost one so far.
+            context.trail[context.trail_size - 1] += done
             return NULL
-        items += some
-        count -= some
+        done += some
     return p
 
 
