@@ -20,7 +20,7 @@ def avro():
 
 def protobuf():
     fields = "".join(f"string {name} = {number + 2};" for number, name in enumerate(NAMES))
-    text = 'syntax = "proto3"; message M {{ repeated S s = 1; }} message S {{ int32 b = 1; {} }}'.format(fields)
+    text = f'syntax = "proto3"; message M {{ repeated S s = 1; }} message S {{ int32 b = 1; {fields} }}'
     row = bytes([10, 0] * (ITEMS - 1) + [10, 1, 8])
     return kcodec.ProtobufCodec(text, "M"), row, f"s[{ITEMS - 1}].b", 2 * ITEMS + 1
 
