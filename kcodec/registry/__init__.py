@@ -19,6 +19,7 @@ from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import Resolved, resolve
 from kcodec.registry.rules import Rule, RuleSet
 from kcodec.registry.settings import Config
+from kcodec.registry.source import SchemaSource, of
 
 __all__ = [
     "Compatibility",
@@ -32,10 +33,12 @@ __all__ = [
     "RuleSet",
     "Schema",
     "SchemaRegistry",
+    "SchemaSource",
     "SubjectVersion",
     "differences",
     "guid",
     "losses",
+    "of",
     "open",
     "resolve",
 ]
