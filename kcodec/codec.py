@@ -154,7 +154,7 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     found: dict[int, str] = {}
     for at, name, key in framed_rows(values, every.rows):
         hint = (
-            f"looks framed: schema id {key}; kcodec.Serde reads that"
+            f"looks framed: schema id {key!r}; kcodec.Serde reads that"
             if name == "CONFLUENT"
             else f"looks like {_LOOKS[name]}: kcodec.Serde with frame={name} reads that"
         )

@@ -113,7 +113,8 @@ class Frame:
         check_kind(bytes, "bytes", prefix=self.prefix)
         check_names(id_type=self.id_type, compression=self.compression, header=self.header)
         check_names(message=self.message, name=self.name)
-        check_choice("id_size", self.id_size if is_whole(self.id_size) else -1, (0, 4, 8, 16))
+        if not is_whole(self.id_size) or self.id_size not in (0, 4, 8, 16):
+            raise ConfigError(f"id_size={self.id_size!r} is not one of 0, 4, 8, 16")
         check_choice("id_type", self.id_type, ("int", "bytes", "hex", "fingerprint", "confluent"))
         check_choice("compression", self.compression, ("", *_PACKED))
         check_choice("message", self.message, ("indexes", "number", "name", ""))
@@ -179,6 +180,11 @@ class Frame:
     def has_text_ids(self) -> bool:
         """Whether error reports have the ids as text."""
         return self.id_type in ("bytes", "hex", "fingerprint")
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether schemas can only be found in a registry; of the others, those that are given may be all there are."""
+        return self.id_size > 0 and self.id_type != "fingerprint"
 
     def read(self, data: bytes) -> int | bytes | None:
         r"""Return the id in the bytes of a frame, which are all of it; None if these are no such frame.

@@ -122,6 +122,17 @@ def _by_fingerprint(schemas: Iterable[Any]) -> dict[SchemaId, Schema]:
     return found
 
 
+def _refusing(name: str) -> Any:
+    def refuse(self: SchemaRegistry, *arguments: Any, **options: Any) -> NoReturn:
+        raise RegistryError(
+            f"{self!r} has no {name}(): it is made of what reads and writes values", 501, 50101
+        )
+
+    refuse.__name__ = name
+    refuse.__doc__ = "Refuse what the source does not tell."
+    return refuse
+
+
 class SourceRegistry(SchemaRegistry):
     """A registry over a `SchemaSource`; made by `of`."""
 
@@ -205,10 +216,26 @@ class SourceRegistry(SchemaRegistry):
     def close(self) -> None:
         """Do nothing."""
 
-    def _asked(self, name: object, call: Callable[..., Any], *arguments: Any) -> Any:
+    # The protocol's own bodies would answer None.
+    check_compatibility = _refusing("check_compatibility")
+    get_latest_with_metadata = _refusing("get_latest_with_metadata")
+    associated_subjects = _refusing("associated_subjects")
+    subjects = _refusing("subjects")
+    schema_versions = _refusing("schema_versions")
+    referenced_by = _refusing("referenced_by")
+    config = _refusing("config")
+    set_config = _refusing("set_config")
+    delete_config = _refusing("delete_config")
+    mode = _refusing("mode")
+    set_mode = _refusing("set_mode")
+    delete_mode = _refusing("delete_mode")
+    delete_version = _refusing("delete_version")
+    delete_subject = _refusing("delete_subject")
+
+    def _asked(self, name: object, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Ask the source; its errors are those of a registry."""
         try:
-            return call(*arguments)
+            return call(*arguments, **named)
         except KcodecError:
             raise
         except LookupError:
@@ -233,34 +260,3 @@ def _schema(found: object, name: SchemaId) -> Schema:
             f"the schema {name} is a {type(found).__name__}, not a Schema or text", 500, 50001
         )
     return Schema(found) if isinstance(found, str) else found
-
-
-def _refusing(name: str) -> Any:
-    def refuse(self: SourceRegistry, *arguments: Any, **options: Any) -> NoReturn:
-        raise RegistryError(
-            f"{self!r} has no {name}(): it is made of what reads and writes values", 501, 50101
-        )
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Refuse what the source does not tell."
-    return refuse
-
-
-# The protocol's own bodies would answer None.
-for _name in (
-    "check_compatibility",
-    "get_latest_with_metadata",
-    "associated_subjects",
-    "subjects",
-    "schema_versions",
-    "referenced_by",
-    "config",
-    "set_config",
-    "delete_config",
-    "mode",
-    "set_mode",
-    "delete_mode",
-    "delete_version",
-    "delete_subject",
-):
-    setattr(SourceRegistry, _name, _refusing(_name))

@@ -197,7 +197,7 @@ def registry_handle(
         registry = url
     elif url is not None:
         raise ConfigError("schema.registry.url and a registry are both given")
-    if registry is None and (not frame.id_size or frame.id_type == "fingerprint"):
+    if registry is None and not frame.needs_registry:
         return registries.of({})
     if registry is None:
         raise ConfigError("no registry is given")

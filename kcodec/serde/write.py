@@ -60,9 +60,9 @@ class ColumnWriter:
         """Write a column; also return the header that names its schema, unless a prefix does or all rows are null."""
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
-        if all(map(self._topic.format.writes_nulls, parts)):
-            step, header = self._nulls, None
-        else:
+        step: Step = self._nulls
+        header = None
+        if not all(map(self._topic.format.writes_nulls, parts)):
             step, header = self.step(parts[0].type)
         text_ids = self._topic.frame.has_text_ids
         return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), header
