@@ -199,16 +199,9 @@ class GlueSource:
         )
         return str(found["SchemaVersionId"]), _schema(found)
 
-    def pages(self, name: str, items: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Return all items of an answer in pages."""
-        found: list[dict[str, Any]] = []
-        token: dict[str, Any] = {}
-        while True:
-            page = self.call(name, **arguments, **token)
-            found += page.get(items, [])
-            if not page.get("NextToken"):
-                return found
-            token = {"NextToken": page["NextToken"]}
+    def latest_number(self, subject: str) -> int:
+        """Return the number of a schema's latest version."""
+        return int(self.call("get_schema", **self.named(subject))["LatestSchemaVersion"])
 
     def named(self, subject: str) -> dict[str, Any]:
         """Return the argument that names a schema."""
@@ -264,9 +257,7 @@ class GlueRegistry(SourceRegistry):
         offset: int = 0,
         limit: int = -1,
     ) -> list[int]:
-        """Return the numbers of a schema's versions that can be read."""
-        found = self._asked(
-            subject, self._glue.pages, "list_schema_versions", "Schemas", **self._glue.named(subject)
-        )
-        numbers = sorted(each["VersionNumber"] for each in found if each.get("Status") == "AVAILABLE")
+        """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
+        latest = self._asked(subject, self._glue.latest_number, subject)
+        numbers = list(range(1, latest + 1))
         return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
