@@ -224,7 +224,9 @@ def _of_readers_or_all(guard: GuardedRegistry, subject: str | None = None, **nam
     guard._check_some() if subject is None else guard._check("read", subject)
 
 
-def _of_deletion(guard: GuardedRegistry, subject: str, *rest: Any, permanent: bool = False) -> None:
+def _of_deletion(
+    guard: GuardedRegistry, subject: str, *rest: Any, permanent: bool = False, **named: Any
+) -> None:
     guard._check("admin" if permanent else "write", subject)
 
 
