@@ -4,6 +4,7 @@ import importlib.metadata
 import inspect
 
 import pytest
+from folder_registry import Folder, open_folder
 
 from kcodec import Serde
 from kcodec import registry as registries
@@ -12,25 +13,8 @@ from kcodec.registry import Schema, SchemaRegistry, of
 from kcodec.registry.source import SourceRegistry
 
 
-class Ten:
-    """The registry of the documentation, in ten lines."""
-
-    def __init__(self):
-        self.schemas = []
-
-    def schema(self, schema_id):
-        return self.schemas[schema_id]
-
-    def register(self, subject, schema):
-        self.schemas.append(schema)
-        return len(self.schemas) - 1
-
-    def latest(self, subject):
-        return len(self.schemas) - 1, self.schemas[-1]
-
-
 def test_three_calls_are_a_registry():
-    registry = of(Ten())
+    registry = of(Folder())
     assert isinstance(registry, SchemaRegistry)
     assert repr(registry) == "SourceRegistry('source://')"
     serde = Serde("AVRO", registry, topic="t", schema='"int"')
@@ -42,7 +26,7 @@ def test_three_calls_are_a_registry():
     assert (registry.versions("t-value"), registry.contexts()) == ([], ["."])
     for missing in (
         lambda: registry.get(9),
-        lambda: of(Ten()).get_version("t"),
+        lambda: of(Folder()).get_version("t"),
         lambda: registry.get_version("t", 1),
         lambda: registry.lookup("t", Schema('"long"')),
     ):
@@ -103,6 +87,8 @@ def test_schemes_of_plugins(monkeypatch):
         importlib.metadata, "entry_points", lambda group: entries * (group == registries.GROUP)
     )
     assert registries.open("Lines://here", {"type": "int"}).get(1).schema.text == '"int"'
+    entries[:] = [Entry(lambda: open_folder)]
+    assert registries.open("lines://here").register("s", Schema('"int"')).id == 0
     with pytest.raises(ConfigError, match="glue://region/registry or a plugin's"):
         registries.open("other://here")
     entries[:] = [Entry(lambda: 1 / 0)]
