@@ -21,7 +21,7 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
-    from kcodec import kafka, ksql, plan, protocol, registry, wire
+    from kcodec import frames, kafka, ksql, plan, protocol, registry, wire
     from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
@@ -63,6 +63,7 @@ __all__ = [
     "SchemaError",
     "Serde",
     "TypeOptions",
+    "frames",
     "kafka",
     "ksql",
     "plan",
@@ -93,6 +94,7 @@ __getattr__, __dir__ = lazy_names(
         "TypeOptions": ".formats.avro.types",
         "release_unused": ".columns.memory",
         "unwrap": ".formats.debezium.unwrap",
+        "frames": ".",
         "kafka": ".",
         "ksql": ".",
         "plan": ".",

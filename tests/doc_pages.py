@@ -69,6 +69,13 @@ def needs_spark(block: str) -> bool:
     return "kcodec_spark" in block or re.search(r"\bspark\b", block) is not None
 
 
+def page_needs_glue(page: Path) -> bool:
+    """Return whether tests/test_docs_glue.py runs a page."""
+    return any('"glue://' in block for block in blocks(page)) and "broker:9092" in page.read_text(
+        encoding="utf-8"
+    )
+
+
 def page_needs_services(page: Path) -> bool:
     return any(map(needs_services, blocks(page)))
 

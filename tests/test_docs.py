@@ -1,12 +1,16 @@
 """The examples of docs/*.md run; those that need Spark or services in tests/spark and tests/services."""
 
 import pytest
-from doc_pages import PAGES, blocks, page_needs_services, page_needs_spark
+from doc_pages import PAGES, blocks, page_needs_glue, page_needs_services, page_needs_spark
 
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if not page_needs_spark(page) and not page_needs_services(page)],
+    [
+        page
+        for page in PAGES
+        if not page_needs_spark(page) and not page_needs_services(page) and not page_needs_glue(page)
+    ],
     ids=lambda page: page.name,
 )
 def test_examples(page, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ import pytest
 from doc_pages import ALL_PAGES, PAGES, ROOT, commands, fenced, is_run
 
 import kcodec_spark
-from kcodec import protocol
+from kcodec import protocol, registry
 from kcodec.cli.main import main
 from kcodec.errors import CODES, DecodeError
 from kcodec.formats import schema_format
@@ -174,6 +174,17 @@ def entry_points(text: str) -> None:
         assert issubclass(getattr(importlib.import_module(module), name), schema_format.SchemaFormat)
 
 
+def opener(text: str) -> None:
+    made = configparser.ConfigParser()
+    made.read_string(text)
+    (section,) = made.sections()
+    assert section == f'project.entry-points."{registry.GROUP}"'
+    for scheme, value in made[section].items():
+        module, _, name = json.loads(value).partition(":")
+        opened = getattr(importlib.import_module(module), name)(f"{scheme}://", {})
+        assert isinstance(opened, registry.SchemaRegistry)
+
+
 def call_of_databricks(text: str) -> None:
     call = ast.parse(text).body[0].value
     given = [ast.literal_eval(each) for each in call.args]
@@ -212,6 +223,7 @@ OTHER = {
         ("printed by the example before it", grammar),
         ("settings of Spark's own source; tests/services/test_internal_topics.py uses both", python),
     ],
+    ("frames.md", "toml"): [("a part of another project's pyproject.toml", opener)],
     ("registry.md", "toml"): [("a part of another project's pyproject.toml", entry_points)],
     ("registry_server.md", "json"): [("passwords are left out", users)],
     ("registry_server.md", "ini"): [("needs systemd", unit)],

@@ -104,22 +104,34 @@ def of(
     if callable(source):
         return SourceRegistry(_Lookup(source))
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
-        return SourceRegistry(_Lookup(_by_fingerprint(source).get))
+        return SourceRegistry(_Given(source))
     raise ConfigError(
         "a source of schemas has schema(), register() and latest(), or is a function of an id, a mapping or "
         f"schemas, not {type(source).__name__}"
     )
 
 
-def _by_fingerprint(schemas: Iterable[Any]) -> dict[SchemaId, Schema]:
-    found: dict[SchemaId, Schema] = {}
-    for each in schemas:
-        schema = each if isinstance(each, Schema) else Schema(each)
-        language = find_schema_format(schema.type)
-        if language is None:
-            raise ConfigError(f"unknown schema type {schema.type!r}")
-        found[language.fingerprint(language.parse_known(schema.text)).hex()] = schema
-    return found
+class _Given(_Lookup):
+    """A source of schemas that are known by their fingerprints; what is among them counts as registered."""
+
+    def __init__(self, schemas: Iterable[Any]) -> None:
+        self._schemas = {_fingerprint(each): each for each in map(_given_schema, schemas)}
+        super().__init__(self._schemas.get)
+
+    def register(self, subject: str, schema: Schema) -> SchemaId:
+        name = _fingerprint(schema)
+        return name if name in self._schemas else super().register(subject, schema)
+
+
+def _given_schema(given: Any) -> Schema:
+    return given if isinstance(given, Schema) else Schema(given)
+
+
+def _fingerprint(schema: Schema) -> str:
+    language = find_schema_format(schema.type)
+    if language is None:
+        raise ConfigError(f"unknown schema type {schema.type!r}")
+    return language.fingerprint(language.parse_known(schema.text)).hex()
 
 
 def _refusing(name: str) -> Any:

@@ -151,12 +151,9 @@ class SerdeConfig:
         if frame == CONFLUENT:
             return self
         side = "key" if is_key else "value"
-        for each in ("schema.id.serializer", "schema.id.deserializer"):
-            for name in (each, f"{side}.{each}"):
-                if config.get(name):
-                    raise ConfigError(
-                        f"{name} chooses where Confluent's frame stands, and frame is {frame!r}"
-                    )
+        for name in (f"{side}.schema.id.serializer", f"{side}.schema.id.deserializer"):
+            if config.get(name):
+                raise ConfigError(f"{name} chooses where Confluent's frame stands, and frame is {frame!r}")
         if not frame.id_size:
             has_id = self.use_id is not None or self.use_guid is not None
             return replace(self, framing="config" if has_id else "none", header_out=False)

@@ -171,6 +171,7 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, topic: Topi
         faults += refused(missing, "frame_truncated", "there is no header of the schema id")
         selector = pc.if_else(missing, pa.scalar(-2, pa.int32()), in_header)
         starts = None
+    faults.sort(key=lambda fault: fault.row)
     return Framed(
         values,
         keys + list(named.keys),

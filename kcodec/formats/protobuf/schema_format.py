@@ -215,7 +215,7 @@ class ProtobufFormat(SchemaFormat):
     def message_path(self, schema: ProtobufSchema, named: int | bytes | None) -> tuple[int, ...]:
         """Return the indexes of a message that is numbered or named; the wanted or else the first one if it is not."""
         if isinstance(named, int):
-            names = sorted(schema.numbered_names())
+            names = _sorted_names(schema)
             if named >= len(names):
                 raise SchemaError(f"the schema has {len(names)} messages, and none of the number {named}")
             return tuple(schema.indexes(names[named]))
@@ -232,7 +232,7 @@ class ProtobufFormat(SchemaFormat):
 
         (``MessageIndexFinder`` of AWS's serializers.)
         """
-        return sorted(schema.numbered_names()).index(schema.message(tuple(indexes)).name)
+        return _sorted_names(schema).index(schema.message(tuple(indexes)).name)
 
     def message_name(self, schema: ProtobufSchema, indexes: Sequence[int]) -> bytes:
         """Return a message with the name of a message as its only field; only those in no other can be read again."""
@@ -358,6 +358,16 @@ def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
             )
         except SchemaError:
             raise error from None
+
+
+def _sorted_names(schema: ProtobufSchema) -> list[str]:
+    """Return the sorted full names of all messages of the main file, entries of maps included."""
+    found = set(schema.numbered_names())
+    # Shorter names first: those of the messages that others are in.
+    for name in sorted(schema.messages, key=len):
+        if name.rpartition(".")[0] in found:
+            found.add(name)
+    return sorted(found)
 
 
 def _side(schema: ProtobufSchema) -> Side:

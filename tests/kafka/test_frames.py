@@ -1,0 +1,85 @@
+"""Topics whose keys and values have other frames than Confluent's, against a broker of the tests' own."""
+
+import uuid
+
+import pyarrow as pa
+import pytest
+from fake_broker import FAST, FakeCluster
+
+from kcodec import ConfigError, Serde, registry
+from kcodec.kafka import follow, read, write
+
+SCHEMA = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
+GUID = "01234567-89ab-cdef-fedc-ba9876543210"
+ROWS = [{"id": 1}, None, {"id": 2}]
+TABLE = pa.table({"value": pa.array(ROWS, pa.struct([pa.field("id", pa.int64(), False)]))})
+
+
+class Source:
+    """A registry of one schema, whose id is a GUID or a number."""
+
+    def __init__(self, schema_id):
+        self.schema_id = schema_id
+
+    def schema(self, schema_id):
+        return {self.schema_id: SCHEMA}[schema_id]
+
+    def register(self, subject, schema):
+        return self.schema_id
+
+    def latest(self, subject):
+        return self.schema_id, SCHEMA
+
+
+@pytest.fixture
+def cluster():
+    with FakeCluster({"orders": 1}) as made:
+        yield made
+
+
+def value(frame):
+    """Return the format of values with a frame, as `kcodec.kafka` takes it, and what its registry has as id."""
+    numbers = {"APICURIO": 1 << 40, "APICURIO_GLOBAL_ID": 3}
+    made = {"format": "AVRO", "schema": SCHEMA, "frame": frame}
+    if frame in ("SINGLE_OBJECT", "NONE"):
+        return made
+    return {**made, "registry": registry.of(Source(numbers.get(frame, GUID)))}
+
+
+@pytest.mark.parametrize(
+    "frame", ["GLUE", "GLUE_ZLIB", "APICURIO", "APICURIO_GLOBAL_ID", "SINGLE_OBJECT", "AZURE", "NONE"]
+)
+def test_written_and_read(cluster, frame):
+    place = {"servers": cluster.address, "config": FAST}
+    write(TABLE, "orders", value=value(frame), **place)
+    records = read("orders", value=value(frame), columns=["value", "headers"], **place).read_all()
+    assert records["value"].to_pylist() == ROWS
+    header = Serde(**{**value(frame), "topic": "orders"}).frame.header_of(is_key=False)
+    assert [[name for name, _ in map(dict.values, each)] for each in records["headers"].to_pylist()] == (
+        [[header], [], [header]] if header else [[], [], []]
+    )
+    with follow("orders", start="earliest", value=value(frame), **place) as batches:
+        assert batches.poll(timeout=5)["value"].to_pylist() == ROWS
+
+
+def test_reports_have_ids_as_text(cluster):
+    place = {"servers": cluster.address, "config": FAST}
+    broken = b"\x03\x00" + uuid.UUID(GUID).bytes + b"\x80"
+    other = b"\x03\x00" + bytes(16)
+    write(pa.table({"value": [broken, other, b"\0\0\0\0\x07x"]}), "orders", **place)
+    reader, report = read("orders", value=value("GLUE"), errors="report", **place)
+    assert reader.read_all().num_rows == 3
+    assert report.table().select(["code", "schema_id"]).to_pylist() == [
+        {"code": "truncated", "schema_id": GUID},
+        {"code": "unknown_schema_id", "schema_id": str(uuid.UUID(int=0))},
+        {"code": "frame_magic", "schema_id": None},
+    ]
+    assert "looks like Confluent's frame: frame=CONFLUENT" in report.faults[2].reason
+    plain, none = read("orders", errors="report", **place)
+    assert (plain.read_all().num_rows, none.table().schema.field("schema_id").type) == (3, pa.int64())
+
+
+def test_a_frame_that_needs_a_registry(cluster):
+    given = {"format": "AVRO", "schema": SCHEMA, "frame": "GLUE"}
+    with pytest.raises(ConfigError, match="value needs a registry"):
+        read("orders", value=given, servers=cluster.address, config=FAST)
