@@ -121,7 +121,9 @@ class SerdeConfig:
             )
         guid = config.get("use.schema.guid")
         return cls(
-            auto_register=flag(config, "auto.register.schemas", True) if "auto.register.schemas" in config else None,
+            auto_register=flag(config, "auto.register.schemas", True)
+            if "auto.register.schemas" in config
+            else None,
             use_latest=flag(config, "use.latest.version", False),
             id_strict=flag(config, "id.compatibility.strict", True),
             latest_strict=flag(config, "latest.compatibility.strict", True),

@@ -12,6 +12,7 @@ from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.registry.subjects import record_subject
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
@@ -151,6 +152,11 @@ class Serde:
     def registry(self) -> SchemaRegistry:
         """The registry's handle."""
         return self._topic.registry
+
+    @property
+    def topic(self) -> str | None:
+        """The topic that subjects are named after; None if none was given, or they are named after records alone."""
+        return None if self._topic.config.name_strategy is record_subject else self._topic.topic
 
     @property
     def header(self) -> str:
