@@ -565,6 +565,10 @@ class SchemaFormat(ABC):
         text = JsonCodec(array.type).encode(array)[0].as_py()
         return "null" if text is None else str(text, "utf-8")
 
+    def message_names(self, schema: Any) -> Sequence[str]:
+        """Return the full names of the messages that a schema declares, where schemas declare messages."""
+        return ()
+
     def members(self) -> Mapping[str, SchemaFormat]:
         """Return the formats of the messages, by name, whose structs columns are; empty where columns are of one."""
         return {}

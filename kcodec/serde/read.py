@@ -109,6 +109,12 @@ class ColumnReader:
                 self._decoder = self._make_decoder(first, indexes)
             return self._decoder
 
+    def message_names(self) -> Sequence[str]:
+        """Return the messages of the schema that is read; none while that depends on the first value."""
+        with self._lock:
+            texts = self._texts or self._find(None, ())
+            return () if texts is None else self._topic.format.message_names(self._topic.parsed(texts))
+
     def _make_decoder(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaDecoder | None:
         texts, topic = self._texts or self._find(first, indexes), self._topic
         if texts is None:

@@ -191,6 +191,17 @@ class Serde:
         decoder = self._reader.decoder()
         return None if decoder is None else decoder.arrow_type
 
+    @property
+    def message_names(self) -> list[str]:
+        """Full names of the messages that the schema to read as declares, if it is known and its format has messages.
+
+        Raises
+        ------
+        RegistryError, SchemaError, ConfigError
+            If it is asked for now, and cannot be had.
+        """
+        return list(self._reader.message_names())
+
     def select(self, fields: Sequence[str]) -> "Serde":
         """Return the serde that reads nothing but some fields, dotted for those of nested records.
 

@@ -175,8 +175,8 @@ class Records:
         ----------
         rows : pyarrow.Table or RecordBatch
             Columns are found by their names as they are, or else in upper case; those that are missing are null.
-            ROWTIME is the time of the record, in milliseconds or as a timestamp. ROWPARTITION and ROWOFFSET are left out
-            where all three are there, as they were read.
+            ROWTIME is the time of the record, in milliseconds or as a timestamp. Where all three are there, as
+            they were read, ROWPARTITION and ROWOFFSET are left out.
 
         Returns
         -------
