@@ -289,7 +289,7 @@ def test_several_messages():
         == "struct<shop.Payment:struct<id:bigint>,shop.Refund:struct<id:bigint,why:string>>"
     )
     serde = Serde("PROTOBUF", place, topic="orders", message=["Payment", "Refund"], schema=SHOP)
-    sent = serde.serialize([{"Payment": {"id": 1}, "Refund": None}, {"Payment": None, "Refund": {"id": 2}}])
+    sent = serde.serialize([{"shop.Payment": {"id": 1}}, {"shop.Refund": {"id": 2}}])
     scan, _ = columns(**formats, message="Payment,Refund")
     _, value = pickle.loads(load(scan).payloads)
     assert value.deserialize(sent, "raise").to_pylist() == [
