@@ -436,6 +436,13 @@ class SchemaFormat(ABC):
 
     # Comparison
 
+    def line_reader(self, schema: Any) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines that are what `printer` prints and nothing else, as columns.
+
+        Lines that are not, or may be plain JSON as well, are null. None if the format prints plain JSON.
+        """
+        return None
+
     @abstractmethod
     def same(self, left: Any, right: Any) -> bool:
         """Return whether two parsed schemas are the same, so that values of one need no conversion to the other."""

@@ -154,6 +154,24 @@ class PayloadFormat:
         values, headers = found.serialize_with_headers(column)
         return _whole(values), (found.header, headers)
 
+    def line_reader(self, topic: str) -> Any:
+        """Return what reads lines of the format's own JSON: see `kcodec.Serde.line_reader`."""
+        found = None if self.is_bytes else self._of(topic)
+        return found.line_reader() if isinstance(found, Serde) else None
+
+    def encoded_type(self, topic: str) -> pa.DataType | None:
+        """Return the type of what `encode_reported` returns; None if it returns nothing."""
+        found = self._of(topic)
+        if not hasattr(found, "serialize"):
+            return found.encode(pa.nulls(0, found.arrow_type)).type
+        return None if found.writes_headers else found.serialize(pa.nulls(0, found.arrow_type)).type
+
+    def encode_reported(self, topic: str, column: Any) -> tuple[pa.Array, pa.Table]:
+        """Encode a column with a report of its bad rows, as ``errors="report"`` does; no ids are put into headers."""
+        found = self._of(topic)
+        encoded, report = (getattr(found, "serialize", None) or found.encode)(column, "report")
+        return _whole(encoded), report
+
     def _check_topic(self, topic: str, named: str | None) -> None:
         """Say once for each topic that its schemas are those of another: its readers look for them under its name."""
         if named is None or named == topic or topic in self._noted:

@@ -1,7 +1,7 @@
 """Serdes: what a producer's serializer and a consumer's deserializer do, for whole columns."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -201,6 +201,18 @@ class Serde:
             If it is asked for now, and cannot be had.
         """
         return list(self._reader.message_names())
+
+    def line_reader(self) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines of the format's own JSON, such as Avro's JSON encoding, as columns of `arrow_type`.
+
+        Lines of plain JSON, or of neither, are null. None if the format has no JSON of its own, or no schema is known.
+
+        Raises
+        ------
+        RegistryError, SchemaError, ConfigError
+            If the schema is asked for now, and cannot be had.
+        """
+        return self._reader.line_reader()
 
     def select(self, fields: Sequence[str]) -> "Serde":
         """Return the serde that reads nothing but some fields, dotted for those of nested records.
