@@ -32,7 +32,7 @@ MEASURED = {
     "kcodec/formats/schema_format.py": {"avro", "json_schema", "ksql", "protobuf", "registry"},
     "kcodec/protocol/": {"batches", "protocol"},
     "kcodec/registry/": {"registry"},
-    "kcodec/registry/server/": set(),
+    "kcodec/server/": set(),
     "kcodec/serde/": {"avro", "json_schema", "ksql", "protobuf", "spark"},
     "kcodec_spark/": {"spark"},
     "kcodec_spark/kafka/": set(),

@@ -23,8 +23,8 @@ from kcodec import protocol
 from kcodec.cli.main import main
 from kcodec.errors import CODES, DecodeError
 from kcodec.formats import schema_format
-from kcodec.registry.server.access import Access
-from kcodec.registry.server.passwords import hashed
+from kcodec.server.access.passwords import hashed
+from kcodec.server.access.users import Access
 
 EXTRAS = set(
     re.findall(

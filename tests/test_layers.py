@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 #: From left to right; layers of the same rank do not know each other.
 LAYERS = (
     ("errors", "_files", "_fork", "_impl", "_lazy"),
+    ("frames",),
     ("_kept", "_threads", "java", "wire"),
     ("columns",),
     ("plan",),
@@ -25,15 +26,27 @@ LAYERS = (
     ("serde",),
     ("kafka",),
     ("ksql",),
-    ("kcodec_spark", "cli", "demo", "__main__"),
+    ("kcodec_spark", "server", "cli", "demo", "__main__"),
 )
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 #: The only modules beside the packages.
-FILES = {"__init__", "__main__", "errors", "_files", "_fork", "_kept", "_impl", "_lazy", "_threads", "codec"}
+FILES = {
+    "__init__",
+    "__main__",
+    "errors",
+    "_files",
+    "_fork",
+    "_kept",
+    "_impl",
+    "_lazy",
+    "_threads",
+    "codec",
+    "frames",
+}
 #: What the other package takes from the top of this one.
 PUBLIC = {"", *kcodec.__all__, "__version__"} - RANKS.keys()
-#: The console script starts the demo, which is imported only then; the package starts the script.
-ALLOWED = {("cli", "demo"), ("__main__", "cli")}
+#: The console script starts the demo and the server, which are imported only then; the package starts the script.
+ALLOWED = {("cli", "demo"), ("cli", "server"), ("__main__", "cli")}
 CIMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\b|c?import\s+([\w., ]+))", re.MULTILINE)
 SOURCES = sorted(
     path

@@ -112,11 +112,11 @@ def _add_serve(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def _serve(given: argparse.Namespace) -> int:
     try:
-        from kcodec.registry.server.process import serve
+        from kcodec.server.process import serve
     except ModuleNotFoundError as error:
         print(f"kcodec registry serve needs {error.name}: pip install 'kcodec[server]'", file=sys.stderr)
         return 2
-    from kcodec.registry.server.settings import ServerSettings
+    from kcodec.server.settings import ServerSettings
 
     named = {each.name for each in fields(ServerSettings)}
     found = {name: value for name, value in vars(given).items() if name in named and value is not None}
@@ -129,7 +129,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _password(given: argparse.Namespace) -> int:
-    from kcodec.registry.server.passwords import hashed
+    from kcodec.server.access.passwords import hashed
 
     try:
         # In a pipe text is UTF-8, as servers take it, whatever the encoding of the locale.

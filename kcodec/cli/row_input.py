@@ -314,6 +314,9 @@ def _lines_of_json(
                 else:
                     passed.append(rows)
             number += len(lines)
+            if is_whole and made.bad:
+                # Read on, to tell of all lines; what is written already is taken back at the end.
+                continue
             mask = pa.array(kept, pa.bool_())
             values = values.filter(mask)
             yield values, values if encoded is None else encoded[0].filter(mask)

@@ -26,10 +26,12 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     A schema that was derived from the column's type is not compared with the one that is chosen.
     """
     config, registry = topic.config, topic.registry
-    _check_one_choice(config, is_derived)
     schema = given.schema
     text = topic.format.written_text(schema.text)
     given = Given(Schema(text, schema.type, schema.references, schema.metadata), given.imports)
+    if not topic.has_registry:
+        return Target(None, "", topic.given_texts(given))
+    _check_one_choice(config, is_derived)
     subject = topic.subject(given.schema)
     if subject is None:
         raise ConfigError("the subject name strategy gives no subject")

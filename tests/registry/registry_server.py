@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import uvicorn
 
-from kcodec.registry.server.application import RegistryApplication
-from kcodec.registry.server.passwords import hashed
-from kcodec.registry.server.process import options
-from kcodec.registry.server.settings import ServerSettings
+from kcodec.server.access.passwords import hashed
+from kcodec.server.application import RegistryApplication
+from kcodec.server.process import options
+from kcodec.server.settings import ServerSettings
 
 
 class Recorded:

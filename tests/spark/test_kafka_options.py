@@ -294,7 +294,7 @@ def test_several_messages():
     _, value = pickle.loads(load(scan).payloads)
     assert value.deserialize(sent, "raise").to_pylist() == [
         {"shop.Payment": {"id": 1}, "shop.Refund": None},
-        {"shop.Payment": None, "shop.Refund": {"id": 2, "why": ""}},
+        {"shop.Payment": None, "shop.Refund": {"id": 2, "why": None}},
     ]
     options = {"value.format": "protobuf", "value.message": "Payment,Refund"}
     with pytest.raises(
