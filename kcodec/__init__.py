@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.ksql.codec.codec import KsqlCodec
+    from kcodec.objects.rows import column, rows
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.serde.serde import Serde
@@ -63,12 +64,14 @@ __all__ = [
     "SchemaError",
     "Serde",
     "TypeOptions",
+    "column",
     "kafka",
     "ksql",
     "plan",
     "protocol",
     "registry",
     "release_unused",
+    "rows",
     "unwrap",
     "wire",
 ]
@@ -91,7 +94,9 @@ __getattr__, __dir__ = lazy_names(
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
         "TypeOptions": ".formats.avro.types",
+        "column": ".objects.rows",
         "release_unused": ".columns.memory",
+        "rows": ".objects.rows",
         "unwrap": ".formats.debezium.unwrap",
         "kafka": ".",
         "ksql": ".",
