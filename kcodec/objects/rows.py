@@ -83,9 +83,9 @@ def column(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     --------
     >>> column([{"id": 7}, None], pa.struct([("id", pa.int64()), ("name", pa.string())])).to_pylist()
     [{'id': 7, 'name': None}, None]
-    >>> column([{"di": 7}], pa.struct([("id", pa.int64())]))
+    >>> column([{"idd": 7}], pa.struct([("id", pa.int64())]))
     Traceback (most recent call last):
-    TypeError: the rows: there is no field 'di': did you mean 'id'?
+    TypeError: the rows: there is no field 'idd': did you mean 'id'?
     """
     check_kind(pa.DataType, "an Arrow type", kind=kind)
     if not isinstance(values, (list, tuple)):
