@@ -301,18 +301,19 @@ def batches(data: bytes) -> None:
 
 
 def frames(data: bytes) -> None:
-    """Split frames with message indexes, and decode them where there is no schema of the id."""
-    serde = _serde()
-    array, _ = serde.deserialize(_rows(data), errors="report")
-    array.validate(full=True)
+    """Split frames with what names a message, and decode them where there is no schema of the id."""
+    rows = _rows(data)
+    for frame in ("CONFLUENT", "GLUE", "APICURIO"):
+        array, _ = _serde(frame).deserialize(rows, errors="report")
+        array.validate(full=True)
 
 
 @cache
-def _serde() -> kcodec.Serde:
+def _serde(frame: str) -> kcodec.Serde:
     registry = kcodec.registry.open("memory://fuzz")
     flat = 'syntax = "proto3"; message A { int64 id = 1; string name = 2; } message B { bytes raw = 1; }'
     registry.register("t-value", kcodec.registry.Schema(flat, "PROTOBUF"))
-    return kcodec.Serde("PROTOBUF", registry, topic="t", reader_schema=flat)
+    return kcodec.Serde("PROTOBUF", registry, topic="t", reader_schema=flat, frame=frame)
 
 
 def schemas(data: bytes) -> None:

@@ -1,9 +1,12 @@
-"""Confluent's prefix, on buffers."""
+"""Confluent's prefix, on buffers; columns behind each frame."""
+
+import json
+import uuid
 
 import numpy as np
 import pyarrow as pa
 
-from kcodec import wire
+from kcodec import Serde, registry, wire
 
 from . import ROWS
 
@@ -28,3 +31,56 @@ class Framing:
 
     def time_join(self, payload_bytes: int) -> None:
         wire.join_frames(self.payloads, self.ends, self.ids)
+
+
+class Frames:
+    """Columns behind each kind of frame: all rows of one schema, or of two in turn."""
+
+    params = (["CONFLUENT", "GLUE", "GLUE_ZLIB", "APICURIO", "SINGLE_OBJECT"], ["one", "two"])
+    param_names = ("frame", "schemas")
+
+    def setup(self, frame: str, schemas: str) -> None:
+        names = [f"f{number}" for number in range(15)]
+        texts = [
+            json.dumps(
+                {
+                    "type": "record",
+                    "name": "Row",
+                    "fields": [{"name": name, "type": "long"} for name in (*names, *more)],
+                }
+            )
+            for more in ([], ["new"])
+        ]
+        numbers = [str(uuid.UUID(int=at)) for at in (1, 2)]
+        ids = numbers if "GLUE" in frame else [1, 2]
+        written = []
+        known = registry.of(texts if frame == "SINGLE_OBJECT" else dict(zip(ids, texts, strict=True)))
+        for schema_id, text in zip(ids, texts, strict=True):
+            place = known if frame == "SINGLE_OBJECT" else registry.of(_Latest(schema_id, text))
+            serde = Serde("AVRO", place, topic="t", schema=text, frame=frame)
+            row = dict.fromkeys((field["name"] for field in json.loads(text)["fields"]), 1 << 40)
+            written.append(serde.serialize([row])[0].as_py())
+        values = written if schemas == "two" else written[:1] * 2
+        self.values = pa.array(values * (ROWS // 2), pa.binary())
+        self.serde = Serde("AVRO", known, topic="t", reader_schema=texts[0], frame=frame)
+        self.serde.deserialize(self.values)
+
+    def time_decode(self, frame: str, schemas: str) -> None:
+        self.serde.deserialize(self.values)
+
+
+class _Latest:
+    """A registry of one schema."""
+
+    def __init__(self, schema_id: int | str, text: str) -> None:
+        self.schema_id = schema_id
+        self.text = text
+
+    def schema(self, schema_id: int | str) -> str:
+        return self.text
+
+    def register(self, subject: str, schema: registry.Schema) -> int | str:
+        return self.schema_id
+
+    def latest(self, subject: str) -> tuple[int | str, str]:
+        return self.schema_id, self.text
