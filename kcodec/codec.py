@@ -27,6 +27,7 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
+from kcodec.frames import Frame
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
@@ -41,6 +42,7 @@ __all__ = [
     "Step",
     "check_errors",
     "name_frames",
+    "name_other_frames",
     "name_rounding",
     "report",
     "result",
@@ -61,6 +63,16 @@ _MAX_REASON = 1000
 #: Forms of single values that a codec keeps its readers for.
 _MAX_READERS = 32
 
+#: What rows begin like that are framed otherwise, by the names of the frames.
+_LOOKS = {
+    "CONFLUENT": "Confluent's frame",
+    "GLUE": "Glue's header",
+    "APICURIO": "Apicurio's frame",
+    "SINGLE_OBJECT": "a single object of Avro's",
+}
+#: What is wrong with a row whose frame is another than is read.
+_OF_FRAMES = ("frame_magic", "frame_truncated", "unknown_schema_id", "compression")
+
 #: Columns of an error report. Schema ids are unsigned 32-bit numbers.
 REPORT = pa.schema(
     [
@@ -74,25 +86,33 @@ REPORT = pa.schema(
 )
 
 
-def report(faults: Iterable[Fault]) -> pa.Table:
-    """Make the Arrow table of an error report.
+#: The same where schema ids are GUIDs or fingerprints.
+TEXT_REPORT = REPORT.set(5, pa.field("schema_id", pa.string()))
+
+
+def report(faults: Iterable[Fault], *, text_ids: bool = False) -> pa.Table:
+    """Make the Arrow table of an error report; with `text_ids` the schema ids are text.
 
     Examples
     --------
     >>> report([Fault(3, 1, "id", "truncated", "the input ends inside this value")]).num_rows
     1
     """
+    schema = TEXT_REPORT if text_ids else REPORT
     rows = faults if isinstance(faults, Faults) else list(faults)
     if not rows:
         # Of nulls: pa.array of a list loads pandas where that is installed.
-        return pa.Table.from_arrays([pa.nulls(0, field.type) for field in REPORT], schema=REPORT)
-    return pa.Table.from_arrays(Faults.of(rows).columns(), schema=REPORT)
+        return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+    *columns, ids = Faults.of(rows).columns()
+    return pa.Table.from_arrays([*columns, ids.cast(schema.field(5).type)], schema=schema)
 
 
-def _joint_report(parts: Iterable[Sequence[Fault]]) -> pa.Table:
+def _joint_report(parts: Iterable[Sequence[Fault]], text_ids: bool) -> pa.Table:
     """Make the error report of the parts of a column."""
-    tables = [report(part) for part in parts if part]
-    return tables[0] if len(tables) == 1 else pa.concat_tables([report([]), *tables]).combine_chunks()
+    tables = [report(part, text_ids=text_ids) for part in parts if part]
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables([report([], text_ids=text_ids), *tables]).combine_chunks()
 
 
 def check_errors(errors: str) -> None:
@@ -113,18 +133,32 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
     return [told(fault) for fault in faults]
 
 
+def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -> Sequence[Fault]:
+    """Return faults of a serde, with reasons that say so where a row begins like another frame than it reads."""
+    if not faults:
+        return faults
+    every = Faults.of(faults)
+    found: dict[int, str] = {}
+    for at, name, _ in framed_rows(values, every.rows):
+        fault = every[at]
+        if name != frame.name and fault.code in _OF_FRAMES:
+            found[at] = f"{fault.reason} (looks like {_LOOKS[name]}: frame={name})"
+    return every.with_reasons(found)
+
+
 def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
     if not faults:
         return faults
     every = Faults.of(faults)
     found: dict[int, str] = {}
-    for at, schema_id in framed_rows(values, every.rows):
+    for at, name, key in framed_rows(values, every.rows):
         hint = (
-            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
-            "in Spark give subject and schemaRegistryAddress"
+            f"looks framed: schema id {key!r}; kcodec.Serde reads that"
+            if name == "CONFLUENT"
+            else f"looks like {_LOOKS[name]}: kcodec.Serde with frame={name} reads that"
         )
-        found[at] = f"{every[at].reason} ({hint})"
+        found[at] = f"{every[at].reason} ({hint}, in Spark give subject and schemaRegistryAddress)"
     return every.with_reasons(found)
 
 
@@ -174,8 +208,10 @@ class Run:
         chunked: bool,
         kind: pa.DataType,
         error: type[DecodeError] | type[EncodeError],
+        *,
+        text_ids: bool = False,
     ) -> Any:
-        """Return what a step makes of the parts of a column, with a report if there is to be one."""
+        """Return what a step makes of the parts of a column, with a report if there is to be one; see `report`."""
         stop = self.errors == "raise"
         starts = list(itertools.accumulate(map(len, parts), initial=0))
 
@@ -199,7 +235,7 @@ class Run:
         column = _listed(arrays) if self._as_list else result(arrays, chunked, kind)
         if self.errors != "report":
             return column
-        return column, _joint_report(faults for _, faults in made)
+        return column, _joint_report((faults for _, faults in made), text_ids)
 
 
 class Numbered:

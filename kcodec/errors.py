@@ -109,8 +109,8 @@ class Fault(NamedTuple):
         A key of `CODES`.
     reason : str
         One sentence.
-    schema_id : int or None
-        The schema id of the row's frame, where it has one.
+    schema_id : int, str or None
+        The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
     """
 
     row: int
@@ -118,7 +118,7 @@ class Fault(NamedTuple):
     path: str
     code: str
     reason: str
-    schema_id: int | None = None
+    schema_id: int | str | None = None
 
 
 class KcodecError(Exception):
@@ -386,7 +386,7 @@ class _RowError(KcodecError, ValueError):
         path: str,
         code: str,
         reason: str,
-        schema_id: int | None = None,
+        schema_id: int | str | None = None,
     ) -> None:
         super().__init__(row, offset, path, code, reason, schema_id)
         self.row = row
@@ -427,8 +427,8 @@ class DecodeError(_RowError):
         A key of `CODES`.
     reason : str
         One sentence.
-    schema_id : int or None
-        The schema id of the row's frame, where it has one.
+    schema_id : int, str or None
+        The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
 
     Examples
     --------

@@ -75,6 +75,7 @@ def from_avro(
         or the numbers and the text of Spark's own function;
         ``compat``: ``avro`` reads bytes and numbers of a logical type that the schema to read as changes as that type,
         as Spark's own function does; by default decimals are converted to its scale, and times to its unit;
+        ``frame``: what names the schemas of values, such as ``GLUE``, if not Confluent's ids: see `kcodec.frames`;
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
     subject, schemaRegistryAddress : str or literal Column, optional
         Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry:
@@ -139,8 +140,9 @@ def to_avro(
         null); ``columnNameOfCorruptRecord``: with PERMISSIVE, the result is a struct of ``value`` and this field,
         which has ``reason``, ``code``, ``path`` and ``schema_id`` of such a row; ``round``: ``error`` (default: a
         time that the schema's type does not hold exactly cannot be written) or ``truncate`` (it becomes the one
-        before that it does, as in Spark); ``confluent.schema.registry.`` and a setting of confluent-kafka's registry
-        client, or ``auto.register.schemas`` or ``use.schema.id``.
+        before that it does, as in Spark); ``frame``, as for `from_avro` (with one whose ids are no numbers,
+        ``schema_id`` is null); ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client, or
+        ``auto.register.schemas`` or ``use.schema.id``.
 
     Returns
     -------

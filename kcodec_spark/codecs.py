@@ -41,6 +41,8 @@ class Reading(NamedTuple):
     arrow_type: pa.DataType
     #: The reader's schema, if it may have types that Spark marked.
     marked: Schema | None = None
+    #: Whether errors have schema ids as text.
+    text_ids: bool = False
 
 
 def registry_place(subject: Any, address: Any, settings: Mapping[str, Any]) -> Place | None:
@@ -51,6 +53,10 @@ def registry_place(subject: Any, address: Any, settings: Mapping[str, Any]) -> P
         return subject, address, settings
     if subject is not None or address is not None:
         raise ConfigError("subject and schemaRegistryAddress are given together, or neither")
+    if "frame" in settings:
+        raise ConfigError(
+            "frame needs subject and schemaRegistryAddress, or give a kcodec.Serde with a frame as the schema"
+        )
     if settings:
         raise ConfigError("settings of a registry without subject and schemaRegistryAddress")
     return None
@@ -85,6 +91,11 @@ def reader_of(codec: Any) -> Reading:
     if kind is None:
         missing = "the serde a reader_schema" if is_serde else "a schema"
         raise ConfigError(f"Spark must know the type before the first value: give {missing}")
+    frame = getattr(codec, "frame", None)
+    if frame is not None and frame.header:
+        raise ConfigError(
+            f"{frame!r} stands in a header of the record: read the topic by spark.read.format('kcodec_kafka')"
+        )
     read = codec.deserialize if is_serde else codec.decode
     text = getattr(codec, "reader_schema", None)
     marked = marked_schema(text) if isinstance(text, str) else None
@@ -92,13 +103,17 @@ def reader_of(codec: Any) -> Reading:
         durations = with_durations(kind, marked)
         if durations != kind:
             read, kind = functools.partial(read_durations, read, durations), durations
-    return Reading(read, kind, marked)
+    return Reading(read, kind, marked, text_ids=frame is not None and frame.has_text_ids)
 
 
 def writer_of(codec: Any, *, writes_intervals: bool = False) -> Writer:
     """Return what encodes with a codec or a serde; an `AvroCodec`, or any if so asked, writes intervals as numbers."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
+    if getattr(codec, "writes_headers", False):
+        raise ConfigError(
+            "the schema id goes to a header of the record: write the topic by df.write.format('kcodec_kafka')"
+        )
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
     # As Spark's to_avro does; other formats have no numbers for intervals.
     writes_intervals = writes_intervals or isinstance(codec, AvroCodec)

@@ -81,7 +81,7 @@ def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bo
 def decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
     """Return what the executors decode by, and Spark's type of the result."""
     column = rows.corrupt_column
-    spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column))
+    spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column, text_ids=reading.text_ids))
     kind = sent_type(reading.arrow_type, rows.permissive)
     read = reading.read if kind == reading.arrow_type else functools.partial(read_as, reading.read, kind)
     if not rows.permissive:

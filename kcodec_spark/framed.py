@@ -13,6 +13,7 @@ from kcodec import Serde
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.frames import Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 from kcodec.serde.topic import latest_versions
@@ -42,11 +43,12 @@ def framed_serde(
 ) -> Serde:
     """Return what decodes framed values; without a schema, as the subject's latest.
 
-    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format;
+    `settings` are those of the registry's client and of the serde, by Confluent's names, and ``frame``; `options` those
+    of the format;
     `message` what `kcodec.Serde` takes. The schema may also be an id, or ``version:`` and a number.
     """
     language = schema_format(format)
-    registry, config = _open(language, subject, address, settings)
+    registry, config, frame = _open(language, subject, address, settings)
     if reader_schema is None:
         reader_schema = "latest"
     elif not isinstance(reader_schema, int) and not str(reader_schema).startswith("version:"):
@@ -58,6 +60,7 @@ def framed_serde(
         message=message,
         config=config,
         options=language.named_options(options),
+        frame=frame,
     )
     # Known from now on, and an error now if it cannot be had.
     serde.arrow_type  # noqa: B018
@@ -79,26 +82,30 @@ def framed_writer(
     A schema must be registered under the subject, unless ``auto.register.schemas`` is set.
     """
     language = schema_format(format)
-    registry, config = _open(language, subject, address, settings)
+    registry, config, frame = _open(language, subject, address, settings)
     config.setdefault("auto.register.schemas", False)
     if schema is None:
         wanted = config.get("use.schema.id")
         found = registry.get_version(subject) if wanted is None else registry.get(int(wanted))
         given = found.schema
-        config = {**config, "auto.register.schemas": False, "use.schema.id": found.id}
+        # Registries of GUIDs have no numbers.
+        chosen = {"use.schema.guid": found.guid} if found.id is None else {"use.schema.id": found.id}
+        config = {**config, "auto.register.schemas": False, **chosen}
     else:
         given = _given(schema, language)
     named = language.named_options(options)
-    serde = Serde(format, registry, schema=given, message=message, config=config, options=named)
+    serde = Serde(format, registry, schema=given, message=message, config=config, options=named, frame=frame)
     # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
-    serde.serialize(pa.array([True]), errors="null")
+    (serde.serialize_with_headers if serde.writes_headers else serde.serialize)(
+        pa.array([True]), errors="null"
+    )
     return serde
 
 
 def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
     """Ask a registry for a schema, and return why it does not answer; empty if it answers, even that there is none."""
     try:
-        registry, _ = _open(schema_format("AVRO"), "", address, settings)
+        registry, *_ = _open(schema_format("AVRO"), "", address, settings)
         registry.get(1)
     except RegistryError as error:
         return "" if error.missing else str(error)
@@ -109,11 +116,13 @@ def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
 
 def _open(
     language: SchemaFormat, subject: str, address: str, settings: Mapping[str, Any]
-) -> tuple[SchemaRegistry, dict[str, Any]]:
+) -> tuple[SchemaRegistry, dict[str, Any], Frame]:
     if any(name in settings for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
         raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
-    registry, config = opened(address, settings, KEYS.keys() | language.settings.keys())
-    return registry, {**config, "subject.name.strategy": Subject(subject)}
+    frame = Frame.of(settings.get("frame"))
+    others = {name: value for name, value in settings.items() if name != "frame"}
+    registry, config = opened(address, others, KEYS.keys() | language.settings.keys())
+    return registry, {**config, "subject.name.strategy": Subject(subject)}, frame
 
 
 def opened(

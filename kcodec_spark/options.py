@@ -27,6 +27,7 @@ REGISTRY_PREFIX = "confluent.schema.registry."
 
 _ROWS = ("mode", "columnNameOfCorruptRecord")
 _ON_FAILURE = "onRegistryFailure"
+_FRAME = "frame"
 _MODES = ("FAILFAST", "PERMISSIVE")
 _ROUND = ("error", "truncate")
 
@@ -93,7 +94,7 @@ class WriteOptions(NamedTuple):
 
 def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ()) -> ReadOptions:
     """Read the options of a function that decodes by a schema; `names` are those of its format."""
-    given, registry = _split(options, (*_ROWS, _ON_FAILURE, *names))
+    given, registry = _split(options, (*_ROWS, _ON_FAILURE, _FRAME, *names))
     own = {name: value for name, value in given.items() if name in names}
     return ReadOptions(_rows(given), own, registry)
 
@@ -121,7 +122,7 @@ def write_options(
     """Read the options of a function that encodes; errors add `others` to their list."""
     names = (*_ROWS, "round")
     known = "" if has_registry else f"{function} takes the options {_listed(names)}{others}"
-    given, registry = _split(options, names, known)
+    given, registry = _split(options, (*names, _FRAME) if has_registry else names, known)
     if registry and not has_registry:
         raise ConfigError(known)
     rounding = str(given.get("round", "error")).lower()
@@ -199,7 +200,11 @@ def _split(
             raise ConfigError(f"the option {proper[lower]} is given twice")
         else:
             given[proper[lower]] = value
-    return given, _registry_settings(registry)
+    settings = _registry_settings(registry)
+    if _FRAME in given:
+        # It goes with them: only where there is a registry do values have a frame.
+        settings["frame"] = given.pop(_FRAME)
+    return given, settings
 
 
 def _registry_settings(given: dict[str, Any]) -> dict[str, Any]:

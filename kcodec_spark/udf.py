@@ -58,8 +58,8 @@ class Reader(Protocol):
 Writer = Callable[..., Any]
 
 
-def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
-    """Return the type of a record, with the error column if one is wanted."""
+def corrupt_type(arrow_type: pa.DataType, column: str | None, *, text_ids: bool = False) -> pa.DataType:
+    """Return the type of a record, with the error column if one is wanted; its schema id may be text."""
     if column is None:
         return arrow_type
     if not pa.types.is_struct(arrow_type):
@@ -67,7 +67,13 @@ def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
     taken = [field.name for field in arrow_type if field.name.lower() == column.lower()]
     if taken:
         raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
-    return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
+    fields = corrupt_fields(pa.string() if text_ids else pa.int64())
+    return pa.struct([*arrow_type, pa.field(column, pa.struct(fields))])
+
+
+def corrupt_fields(id_type: pa.DataType) -> list[pa.Field]:
+    """Return the fields of the error column for schema ids of a type."""
+    return [field.with_type(id_type) if field.name == "schema_id" else field for field in CORRUPT_FIELDS]
 
 
 def take_one(
@@ -115,8 +121,9 @@ def decode_permissive(
     fields = [field.with_nullable(True) for field in array.type]
     children = array.flatten()
     if corrupt_column is not None:
-        fields.append(pa.field(corrupt_column, pa.struct(CORRUPT_FIELDS)))
-        children.append(_bad_rows(CORRUPT_FIELDS, len(values), report, values))
+        wrong = corrupt_fields(report["schema_id"].type)
+        fields.append(pa.field(corrupt_column, pa.struct(wrong)))
+        children.append(_bad_rows(wrong, len(values), report, values))
     # Values may be null that are not bad, such as the null of a union.
     bad, mask = report["row"].to_pylist(), array.is_null()
     if not children:
@@ -147,6 +154,9 @@ def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Ar
     values, report = write(*columns, errors="report")
     if corrupt_column is None:
         return values
+    if report["schema_id"].type != pa.int64():
+        # The type of the result was said before the frame was known.
+        report = report.set_column(5, "schema_id", pa.nulls(report.num_rows, pa.int64()))
     bad = _bad_rows(UNWRITTEN_FIELDS, len(values), report)
     return pa.StructArray.from_arrays([values, bad], names=["value", corrupt_column])
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 #: From left to right; layers of the same rank do not know each other.
 LAYERS = (
     ("errors", "_files", "_fork", "_impl", "_lazy"),
+    ("frames",),
     ("_kept", "_threads", "java", "wire"),
     ("columns",),
     ("plan",),
@@ -29,7 +30,19 @@ LAYERS = (
 )
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 #: The only modules beside the packages.
-FILES = {"__init__", "__main__", "errors", "_files", "_fork", "_kept", "_impl", "_lazy", "_threads", "codec"}
+FILES = {
+    "__init__",
+    "__main__",
+    "errors",
+    "_files",
+    "_fork",
+    "_kept",
+    "_impl",
+    "_lazy",
+    "_threads",
+    "codec",
+    "frames",
+}
 #: What the other package takes from the top of this one.
 PUBLIC = {"", *kcodec.__all__, "__version__"} - RANKS.keys()
 #: The console script starts the demo and the server, which are imported only then; the package starts the script.

@@ -14,7 +14,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcodec.cli.kafka_options import KafkaOptions, add_message, add_options, with_message
+from kcodec.cli.kafka_options import (
+    KafkaOptions,
+    add_frame,
+    add_message,
+    add_options,
+    with_frame,
+    with_message,
+)
 from kcodec.cli.terminal import Terminal
 from kcodec.errors import ConfigError, EncodeError, RegistryError
 
@@ -53,6 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "double (default %(default)s)",
         )
     add_message(consume, "that of the first value")
+    add_frame(consume)
     consume.add_argument(
         "--from", dest="start", metavar="WHERE", help="earliest, latest, -N (records before the end), a time, or "
         "offsets as JSON; by default earliest, with --follow latest",
@@ -133,8 +141,13 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         ]  # fmt: skip
     place: dict[str, Any] = {
         "config": options.config,
-        "key": options.payload("key", given.key),
-        "value": with_message(options.payload("value", given.value), given.message),
+        **with_frame(
+            {
+                "key": options.payload("key", given.key),
+                "value": with_message(options.payload("value", given.value), given.message),
+            },
+            given.frame,
+        ),
         "columns": _named([*columns, *hidden]),
         "isolation": given.isolation,
         "errors": "report",

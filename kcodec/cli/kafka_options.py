@@ -15,12 +15,14 @@ from kcodec.errors import ConfigError
 
 __all__ = [
     "KafkaOptions",
+    "add_frame",
     "add_message",
     "add_options",
     "name_and_value",
     "read_text",
     "shown_tries",
     "unknown_format",
+    "with_frame",
     "with_message",
 ]
 
@@ -81,6 +83,35 @@ def with_message(format: Any, text: str | None) -> Any:
         raise ConfigError("--message is for --value protobuf")
     names = [name.strip() for name in text.split(",")]
     return {**named, "message": names[0] if len(names) == 1 else names}
+
+
+def add_frame(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the frame of keys and values."""
+    parser.add_argument(
+        "--frame",
+        metavar="NAME",
+        help="what names their schemas, of keys and values with a registry: CONFLUENT (default), GLUE, GLUE_ZLIB, "
+        "APICURIO, APICURIO_LEGACY, SINGLE_OBJECT, AZURE, ...",
+    )
+
+
+def with_frame(formats: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """Return the formats of keys and values with the frame that ``--frame`` names, where they have schemas."""
+    if name is None:
+        return dict(formats)
+    from kcodec.formats.schema_format import find_schema_format
+    from kcodec.frames import Frame
+
+    frame, found = Frame.of(name), dict(formats)
+    for part, format in formats.items():
+        named = {"format": format} if isinstance(format, str) else format
+        if named is not None and find_schema_format(named["format"]) is not None:
+            found[part] = {**named, "frame": frame}
+    if found == dict(formats):
+        raise ConfigError(
+            "--frame is for keys and values with schemas: give --value avro, protobuf or json_sr"
+        )
+    return found
 
 
 @contextmanager

@@ -7,10 +7,12 @@ from typing import Any
 
 from kcodec.cli.kafka_options import (
     KafkaOptions,
+    add_frame,
     add_message,
     add_options,
     read_text,
     unknown_format,
+    with_frame,
     with_message,
 )
 from kcodec.errors import ConfigError, EncodeError, SchemaError, one_line
@@ -45,6 +47,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "--schema", type=Path, metavar="FILE", help="of values; by default the subject's latest one"
     )
     add_message(produce, "the only one of the schema")
+    add_frame(produce)
     produce.add_argument(
         "--key-field", metavar="NAME", help="the field of the values that is the key as well"
     )
@@ -61,6 +64,8 @@ def _run(given: argparse.Namespace) -> int:
     key = _with_schema("key", options.payload("key", given.key), options)
     value = _with_schema("value", options.payload("value", given.value), options, given.schema)
     value = with_message(value, given.message)
+    formats = with_frame({"key": key, "value": value}, given.frame)
+    key, value = formats["key"], formats["value"]
     if options.flag("parse.key") and value is not None:
         raise ConfigError(
             "--property parse.key is for lines of bytes: with --value, --key-field names the key"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
+import uuid
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
+from kcodec.frames import FRAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,20 +75,42 @@ def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array
             continue
         last = Range(row["topic"], row["partition"], max(row["start"], row["end"] - _SAMPLE), row["end"])
         records = read(
-            [last], columns=["key", "value"], isolation="read_uncommitted", config=options.config
+            [last], columns=["key", "value", "headers"], isolation="read_uncommitted", config=options.config
         ).read_all()
-        keys.append(_looks(records["key"].to_pylist()))
-        values.append(_looks(records["value"].to_pylist()))
+        headers = records["headers"].to_pylist()
+        keys.append(_looks(records["key"].to_pylist(), _in_headers(headers, is_key=True)))
+        values.append(_looks(records["value"].to_pylist(), _in_headers(headers, is_key=False)))
     return pa.array(keys, pa.string()), pa.array(values, pa.string())
 
 
-def _looks(payloads: list[bytes | None]) -> str:
-    """Return what payloads look like, the most frequent first.
+def _in_headers(records: list[list[dict[str, Any]]], *, is_key: bool) -> list[str | None]:
+    """Return for the headers of each record the frame that names the schema of its key or value in one of them."""
+    frames = [each for each in FRAMES.values() if each.header]
+    names = {each.header_of(is_key=is_key): each for each in frames}
+    return [
+        next(
+            (
+                names[header["key"]].name
+                for header in headers or ()
+                if header["key"] in names and names[header["key"]].read(header["value"] or b"") is not None
+            ),
+            None,
+        )
+        for headers in records
+    ]
+
+
+def _looks(payloads: list[bytes | None], frames: Iterable[str | None] = itertools.repeat(None)) -> str:
+    """Return what payloads look like, the most frequent first; `frames` are those that headers hold.
 
     >>> _looks([b"{}", b'{"a": 1}', None])
     'JSON, null'
     """
-    return ", ".join(name for name, _ in Counter(map(_look, payloads)).most_common())
+    looks = (
+        _look(payload) if frame is None or payload is None else f"frame {frame}"
+        for payload, frame in zip(payloads, frames, strict=False)
+    )
+    return ", ".join(name for name, _ in Counter(looks).most_common())
 
 
 def _look(payload: bytes | None) -> str:
@@ -92,6 +118,12 @@ def _look(payload: bytes | None) -> str:
         return "null"
     if not payload:
         return "empty"
+    if payload[:5] == bytes(5) and len(payload) >= 10 and payload[5:9] != bytes(4):
+        return f"frame APICURIO, schema id {int.from_bytes(payload[5:9], 'big')}"
+    if payload[0] == 3 and len(payload) >= 18 and payload[1] in (0, 5):
+        return f"frame GLUE, schema {uuid.UUID(bytes=payload[2:18])}"
+    if payload[:2] == b"\xc3\x01" and len(payload) >= 10:
+        return f"frame SINGLE_OBJECT, schema {payload[2:10].hex()}"
     if payload[0] == 0 and len(payload) >= 5:
         number = int.from_bytes(payload[1:5], "big")
         if len(payload) != 8:

@@ -1,24 +1,25 @@
 """Confluent's frame of every row of an Arrow column: the rows that ``wire/_framing.pyx`` reads."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from kcodec.columns._rows cimport OFFSETS32, Rows, Slice
 from kcodec.wire._framing cimport BAD_FRAME, FrameKeys, FrameValue, Key
 from kcodec.wire.cursor cimport load_be32
-from kcodec.wire.frame cimport GUID_SIZE, LEVELS, read_frame, write_guid, write_id, write_indexes
+from kcodec.wire.frame cimport GUID_SIZE, LEVELS, PACKED, write_guid, write_id, write_indexes
 from kcodec.wire.status cimport OK, Status
 
-from kcodec.columns.faults import Faults, integers
+from kcodec.columns._frames_py import REASONS, told_id
+from kcodec.columns.faults import Faults, schema_ids
 from kcodec.errors import CODES
 from kcodec.wire._faults import encode_error
 
 __all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
 #: How rows fail in their frame, and in the message indexes behind it: by number, as in ``wire/status.pxd``.
-_WAYS = (("", "", ""), *(("", code, reason) for code, reason in CODES.items()))
+_WAYS = (("", "", ""), *(("", code, REASONS.get(code, reason)) for code, reason in CODES.items()))
 _INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items()))
 
 cdef enum:
@@ -47,14 +48,15 @@ cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts,
     return row
 
 
-def decode_frames(values, int indexes):
+def decode_frames(values, int indexes, layout=None):
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     cdef Rows rows = Rows(values)
-    cdef FrameKeys keys = FrameKeys(indexes)
+    cdef FrameKeys keys = FrameKeys(indexes, layout)
     cdef Slice value
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t size = 0
+    cdef int32_t head = 0
     cdef int64_t row = 0
     chosen = bytearray(rows.length * sizeof(int32_t))
     places = bytearray(rows.length * sizeof(int32_t))
@@ -72,34 +74,33 @@ def decode_frames(values, int indexes):
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            status = keys.read(<const FrameValue *>&value, &key, levels, &size)
-            if read_frame(value.start, value.end, &size) != OK:
-                found.append((row, 0, _WAYS[<int>status]))
-                ids.append(None)
-            else:
-                found.append((row, size, _INDEX_WAYS[<int>status]))
-                ids.append(None if value.start[0] else load_be32(value.start + 1))
-    faults = Faults.told_apart(found).with_ids(integers(ids)) if found else []
-    return chosen, places, keys.values(), faults
+            status = keys.read_any(<const FrameValue *>&value, &key, levels, &size, &head)
+            found.append((row, head, _INDEX_WAYS[<int>status] if head else _WAYS[<int>status]))
+            ids.append(told_id(keys.name(&key), layout) if head else None)
+    faults = Faults.told_apart(found).with_ids(schema_ids(ids)) if found else []
+    return chosen, places, keys.values(), faults, keys.packed()
 
 
-def common_frame(values, int indexes):
+def common_frame(values, int indexes, layout=None):
     """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
     cdef Rows rows = Rows(values)
     cdef Slice value
-    cdef FrameKeys keys = FrameKeys(indexes)
+    cdef FrameKeys keys = FrameKeys(indexes, layout)
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t size = 0
+    cdef int32_t head = 0
     cdef int64_t row = 0
     cdef const uint8_t *prefix = NULL
+    cdef Status status
     while row < rows.length:
         rows.slice(row, &value)
         if prefix == NULL:
             row += 1
             if value.start == NULL:
                 continue
-            if keys.read(<const FrameValue *>&value, &key, levels, &size) != OK:
+            status = keys.read_any(<const FrameValue *>&value, &key, levels, &size, &head)
+            if status != OK or key.packed:
                 return None
             prefix = value.start
         elif value.start != NULL and (value.end - value.start < size or memcmp(value.start, prefix, size) != 0):
@@ -116,14 +117,24 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
     """Find rows that look framed; see `kcodec.columns.frames.framed_rows`."""
     cdef Rows rows = Rows(values)
     cdef Slice value
+    cdef const uint8_t *start
     cdef int64_t at
+    cdef int64_t size
     found = []
     for at in range(numbers.shape[0]):
         rows.slice(numbers[at], &value)
-        if value.start == NULL or value.end - value.start < 6 or value.start[0] != 0:
+        start = value.start
+        size = value.end - start if start != NULL else 0
+        if size < 6:
             continue
-        if 0 < load_be32(value.start + 1) < 1 << 24:
-            found.append((at, load_be32(value.start + 1)))
+        if start[0] == 0 and 0 < load_be32(start + 1) < 1 << 24:
+            found.append((at, "CONFLUENT", load_be32(start + 1)))
+        elif start[0] == 0 and size >= 9 and load_be32(start + 1) == 0 and load_be32(start + 5):
+            found.append((at, "APICURIO", load_be32(start + 5)))
+        elif start[0] == 3 and size >= 18 and (start[1] == 0 or start[1] == PACKED):
+            found.append((at, "GLUE", PyBytes_FromStringAndSize(<const char *>start + 2, 16)))
+        elif start[0] == 0xC3 and start[1] == 1 and size >= 10:
+            found.append((at, "SINGLE_OBJECT", PyBytes_FromStringAndSize(<const char *>start + 2, 8)))
     return found
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault
 
-__all__ = ["Faults", "integers", "joined", "refused"]
+__all__ = ["Faults", "integers", "joined", "refused", "schema_ids"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
@@ -27,8 +27,8 @@ class Faults(Sequence[Fault]):
         The position of each in `ways`.
     ways : sequence of (str, str, str)
         Path, code and reason.
-    ids : pyarrow.Int64Array, optional
-        The schema id in the frame of each.
+    ids : pyarrow.Int64Array or StringArray, optional
+        The schema id in the frame of each, as text in frames whose ids are no numbers.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Faults(Sequence[Fault]):
         if isinstance(faults, Faults):
             return faults
         ways = ((fault.row, fault.offset, (fault.path, fault.code, fault.reason)) for fault in faults)
-        return cls.told_apart(ways).with_ids(integers([fault.schema_id for fault in faults]))
+        return cls.told_apart(ways).with_ids(schema_ids([fault.schema_id for fault in faults]))
 
     @classmethod
     def told_apart(cls, found: Iterable[tuple[int, int | None, Way]]) -> "Faults":
@@ -169,6 +169,8 @@ def joined(parts: Iterable[Sequence[Fault]]) -> Sequence[Fault]:
         rows, offsets, kinds, ids = part._columns
         columns.append((rows, offsets, pc.add(kinds, len(ways)), ids))
         ways += part._ways
+    if len({ids.type for *_, ids in columns}) > 1:
+        columns = [(*others, ids.cast(pa.string())) for *others, ids in columns]
     rows, offsets, kinds, ids = (pa.concat_arrays(each) for each in zip(*columns, strict=True))
     order = pc.array_sort_indices(rows)
     return Faults(rows.take(order), offsets.take(order), kinds.take(order), ways, ids.take(order))
@@ -201,11 +203,22 @@ def integers(numbers: Sequence[int | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), count, [bits, values])
 
 
+def schema_ids(ids: Sequence[int | str | None]) -> pa.Array:
+    """Make a column of schema ids: of text, if one is.
+
+    >>> schema_ids([7, None]).type, schema_ids(["c3", None]).type
+    (DataType(int64), DataType(string))
+    """
+    if any(isinstance(each, str) for each in ids):
+        return pa.array([None if each is None else str(each) for each in ids], pa.string())
+    return integers(ids)  # type: ignore[arg-type]
+
+
 def _numbers(column: pa.Array) -> Sequence[Any]:
     """Return what a column of integers holds, without an object of Arrow for each."""
     if column.null_count == len(column):
         return [None] * len(column)
-    if column.null_count:
-        found: list[int | None] = column.to_pylist()
+    if column.null_count or column.type != pa.int64():
+        found: list[Any] = column.to_pylist()
         return found
     return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]

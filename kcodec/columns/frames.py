@@ -1,4 +1,4 @@
-"""The Confluent frame of every row of a column: which schema, and where the payload starts."""
+"""The frame of every row of a column: which schema, and where the payload starts."""
 
 import enum
 from collections.abc import Sequence
@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import Fault
+from kcodec.frames import CONFLUENT, Frame
 from kcodec.wire._varint_py import write
+from kcodec.wire.framing import encode_message_indexes
 
 __all__ = [
     "Indexes",
@@ -29,6 +31,10 @@ class Indexes(enum.IntEnum):
     ZIGZAG = 1
     #: Varints without, as its Python serializer did up to 1.7, and with ``use.deprecated.format`` later.
     PLAIN = 2
+    #: A varint, the number of the message.
+    NUMBER = 3
+    #: Bytes that name it, behind their count as a varint; each byte is an index.
+    BYTES = 4
 
 
 class KeyedFrames(NamedTuple):
@@ -36,16 +42,19 @@ class KeyedFrames(NamedTuple):
 
     Per row, `selector` has an int32 index into `keys`, -1 for a null row or -2 for a bad frame, and `starts` the int32
     byte at which the payload starts, 0 where there is none. `keys` are the distinct schema ids (0 to 2**32 - 1) and
-    GUIDs (16 bytes) in the order they appear; with message indexes, pairs of these and a tuple of at least one index.
+    GUIDs (16 bytes), or what else the frame has as ids, in the order they appear; with message indexes, pairs of these
+    and a tuple of at least one index. `packed` says which of them compressed payloads have: their message indexes are
+    not read, they are compressed too. The same id may be a key twice.
     """
 
     selector: bytearray
     starts: bytearray
     keys: list[Any]
     faults: Sequence[Fault]
+    packed: list[bool]
 
 
-def decode_frames(values: pa.Array, indexes: int = Indexes.NONE) -> KeyedFrames:
+def decode_frames(values: pa.Array, indexes: int = Indexes.NONE, frame: Frame = CONFLUENT) -> KeyedFrames:
     r"""Read the frame of each row, and message indexes behind it, which are one of `Indexes`; no payload is copied.
 
     Examples
@@ -55,34 +64,39 @@ def decode_frames(values: pa.Array, indexes: int = Indexes.NONE) -> KeyedFrames:
     >>> decode_frames(pa.array([b"\x00\x00\x00\x00\x07\x04\x02\x00"]), indexes=True).keys
     [(7, (1, 0))]
     """
-    return KeyedFrames(*kernel("columns._frames").decode_frames(values, indexes))
+    return KeyedFrames(*kernel("columns._frames").decode_frames(values, indexes, frame.layout))
 
 
-def common_frame(values: pa.Array, indexes: int = Indexes.NONE) -> tuple[bytes, Any] | None:
+def common_frame(
+    values: pa.Array, indexes: int = Indexes.NONE, frame: Frame = CONFLUENT
+) -> tuple[bytes, Any] | None:
     r"""Return the frame of the first row and its key, if some other rows that are looked at have the same frame.
+
+    There is none if the first payload is compressed.
 
     Examples
     --------
     >>> common_frame(pa.array([None, b"\x00\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x07", None], pa.binary()))
     (b'\x00\x00\x00\x00\x07', 7)
     """
-    frame: tuple[bytes, Any] | None = kernel("columns._frames").common_frame(values, indexes)
-    return frame
+    common: tuple[bytes, Any] | None = kernel("columns._frames").common_frame(values, indexes, frame.layout)
+    return common
 
 
-def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, int]]:
-    r"""Find, among rows whose numbers are given, those that look framed: 0, a small id, a payload.
+def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | bytes]]:
+    r"""Find, among rows whose numbers are given, those that begin like a known frame.
 
-    Returns the position among the numbers, and the id, of each.
+    Returns the position among the numbers, the name of the frame in `kcodec.frames.FRAMES`, and the id, of each. Any
+    bytes may begin so; of ids that are numbers only small ones are believed.
 
     Examples
     --------
     >>> values = pa.array([b"\x00\x00\x00\x00\x07abc", b"{}", b"\x00\x00\x00\x00\x09abc"])
     >>> framed_rows(values, pa.array([1, 2]))
-    [(1, 9)]
+    [(1, 'CONFLUENT', 9)]
     """
     numbers = memoryview(rows.buffers()[1]).cast("B").cast("q")[rows.offset : rows.offset + len(rows)]
-    found: list[tuple[int, int]] = kernel("columns._frames").framed_rows(values, numbers)
+    found: list[tuple[int, str, int | bytes]] = kernel("columns._frames").framed_rows(values, numbers)
     return found
 
 
@@ -98,7 +112,12 @@ def payload_start(starts: Any, row: int) -> int:
     return start
 
 
-def frame_prefix(key: int | bytes, indexes: Sequence[int] = (), kind: int = Indexes.ZIGZAG) -> bytes:
+def frame_prefix(
+    key: int | bytes,
+    indexes: Sequence[int] = (),
+    kind: int = Indexes.ZIGZAG,
+    frame: Frame = CONFLUENT,
+) -> bytes:
     """Return what a payload stands behind: the frame of a schema id or GUID, and message indexes if there are any.
 
     Examples
@@ -108,7 +127,14 @@ def frame_prefix(key: int | bytes, indexes: Sequence[int] = (), kind: int = Inde
     >>> frame_prefix(7, (1,)).hex(), frame_prefix(7, (1,), Indexes.PLAIN).hex()
     ('00000000070202', '00000000070101')
     """
+    if frame.layout is None and not (kind == Indexes.PLAIN and list(indexes) not in ([], [0])):
+        prefix: bytes = kernel("columns._frames").frame_prefix(key, indexes)
+        return prefix
+    head = frame.written(key)
+    if kind == Indexes.NUMBER:
+        return head + b"".join(map(write, indexes))
+    if kind == Indexes.BYTES:
+        return head + write(len(indexes)) + bytes(indexes)
     if kind == Indexes.PLAIN and list(indexes) not in ([], [0]):
-        return frame_prefix(key) + b"".join(map(write, (len(indexes), *indexes)))
-    prefix: bytes = kernel("columns._frames").frame_prefix(key, indexes)
-    return prefix
+        return head + b"".join(map(write, (len(indexes), *indexes)))
+    return head + (encode_message_indexes(indexes) if indexes else b"")

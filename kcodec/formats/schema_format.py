@@ -413,6 +413,44 @@ class SchemaFormat(ABC):
         """Return the subject that a schema which others import is registered under."""
         return name
 
+    def fingerprint(self, schema: Any) -> bytes:
+        """Return the 8 bytes by which Avro's single objects name a parsed schema.
+
+        Raises
+        ------
+        ConfigError
+            In other languages.
+        """
+        raise ConfigError(
+            f"schemas of type {self.type} have no fingerprint: SINGLE_OBJECT is a frame of Avro's"
+        )
+
+    def message_path(self, schema: Any, named: int | bytes | None) -> tuple[int, ...]:
+        """Return the message indexes of a payload whose frame has something else in their place.
+
+        Parameters
+        ----------
+        schema : object
+            The parsed schema of the payload.
+        named : int, bytes or None
+            The number of its message, as AWS Glue counts; a message ``Ref`` of Apicurio's, which holds its name; None
+            where nothing names it.
+
+        Raises
+        ------
+        SchemaError
+            If the schema has no such message.
+        """
+        return ()
+
+    def message_number(self, schema: Any, indexes: Sequence[int]) -> int:
+        """Return the number of a message as AWS Glue counts, given its indexes."""
+        return 0
+
+    def message_name(self, schema: Any, indexes: Sequence[int]) -> bytes:
+        """Return the message ``Ref`` of Apicurio's that names a message, given its indexes."""
+        return b""
+
     def written_text(self, text: str) -> str:
         """Return the text that a writer registers or looks up for the one it was given."""
         return text

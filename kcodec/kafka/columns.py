@@ -110,6 +110,7 @@ class Columns:
             for source, given in (("key", key), ("value", value))
             if any(each.source == source for each in self._chosen)
         }
+        report.text_ids = any(each.has_text_ids for each in self._formats.values())
         self.schema: pa.Schema | None = None
         #: Of keys and values, where the schema is known.
         self._types: dict[str, pa.DataType] = {}

@@ -11,6 +11,7 @@ from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, Format, load
+from kcodec.frames import Frame
 from kcodec.kafka.settings import Settings
 from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
@@ -116,6 +117,12 @@ class PayloadFormat:
         """Whether the bytes stay as they are."""
         return self._fixed is None and self._named is None
 
+    @property
+    def has_text_ids(self) -> bool:
+        """Whether errors have schema ids as text."""
+        frame = getattr(self._fixed, "frame", None) if self._named is None else self._named.get("frame")
+        return frame is not None and Frame.of(frame).has_text_ids
+
     def arrow_type(self, topic: str) -> pa.DataType | None:
         """Return the type of decoded columns; None while that depends on the first value."""
         if self.is_bytes:
@@ -160,7 +167,8 @@ class PayloadFormat:
             options = dict(self._named)
             registry = options.pop("registry", None)
             if registry is None and "schema.registry.url" not in (options.get("config") or {}):
-                registry = self._shared_registry()
+                needed = Frame.of(options.get("frame")).needs_registry or self._settings.registry is not None
+                registry = self._shared_registry() if needed else None
             elif isinstance(registry, str):
                 registry = self._opened(registry)
             # A topic of no name stands for a first check of the options.

@@ -24,6 +24,9 @@ REPORT = pa.schema(
     ]
 )
 
+#: The same where schema ids are text.
+_TEXT_REPORT = REPORT.set(8, pa.field("schema_id", pa.string()))
+
 
 class RecordFault(NamedTuple):
     """What was wrong with a key or a value, or with a batch.
@@ -48,7 +51,7 @@ class RecordFault(NamedTuple):
     path: str
     code: str
     reason: str
-    schema_id: int | None = None
+    schema_id: int | str | None = None
 
 
 class RecordError(DecodeError):
@@ -90,6 +93,8 @@ class ReadReport:
     ----------
     faults : list of RecordFault
         In the order in which they were met.
+    text_ids : bool
+        Whether the table has schema ids as text: keys or values have frames whose ids are GUIDs or fingerprints.
 
     Examples
     --------
@@ -99,6 +104,7 @@ class ReadReport:
 
     def __init__(self) -> None:
         self.faults: list[RecordFault] = []
+        self.text_ids = False
 
     def __len__(self) -> int:
         return len(self.faults)
@@ -118,7 +124,13 @@ class ReadReport:
 
         Its columns are ``topic``, ``partition``, ``offset`` (of the record, or the first of a batch), ``column``
         (``key``, ``value``, or null for a batch), ``byte`` (in the key, value or batch), ``path``, ``code``, ``reason``
-        and ``schema_id``. Offsets that are no longer there have the code ``offset_out_of_range``.
+        and ``schema_id`` (text with `text_ids`). Offsets that are no longer there have the code
+        ``offset_out_of_range``.
         """
-        columns = [pa.array([each[i] for each in self.faults], field.type) for i, field in enumerate(REPORT)]
-        return pa.Table.from_arrays(columns, schema=REPORT)
+        faults = self.faults
+        if self.text_ids:
+            told = (None if each.schema_id is None else str(each.schema_id) for each in faults)
+            faults = [each._replace(schema_id=name) for each, name in zip(faults, told, strict=True)]
+        schema = _TEXT_REPORT if self.text_ids else REPORT
+        columns = [pa.array([each[i] for each in faults], field.type) for i, field in enumerate(schema)]
+        return pa.Table.from_arrays(columns, schema=schema)

@@ -117,6 +117,10 @@ def decode_rows(
         if held > _HELD:
             arrays.append(join(rows))
             rows, held = [], 0
+            # An array of few rows takes about 1 KB a column beside its values: those of a size become one, so that
+            # there are never more than the logarithm of their number.
+            while len(arrays) > 1 and len(arrays[-2]) <= len(arrays[-1]):
+                arrays[-2:] = [pa.concat_arrays(arrays[-2:])]
     if rows or not arrays:
         arrays.append(join(rows))
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), faults

@@ -19,6 +19,7 @@ from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import Resolved, resolve
 from kcodec.registry.rules import Rule, RuleSet
 from kcodec.registry.settings import Config
+from kcodec.registry.source import SchemaSource, of
 
 __all__ = [
     "Compatibility",
@@ -32,13 +33,19 @@ __all__ = [
     "RuleSet",
     "Schema",
     "SchemaRegistry",
+    "SchemaSource",
     "SubjectVersion",
     "differences",
     "guid",
     "losses",
+    "of",
     "open",
     "resolve",
 ]
+
+
+#: Entry points of this group open registries: their names are schemes.
+GROUP = "kcodec.registries"
 
 
 def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
@@ -51,7 +58,10 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         - ``sqlite:///schemas.db``, ``sqlite:////var/lib/schemas.db``: in a file, relative or absolute, which
           several processes may use at once;
         - ``http://host:8081``, ``https://host``, or several of these separated by commas: a Schema Registry
-          server. Credentials may stand in the address: ``https://user:password@host``; they go there alone.
+          server. Credentials may stand in the address: ``https://user:password@host``; they go there alone;
+        - ``glue://region/registry``: AWS Glue, by boto3 (``pip install kcodec[glue]``);
+        - a scheme of a plugin: entry points of the group ``kcodec.registries`` are named after their schemes, and are
+          functions of the URL and the configuration, such as one that calls `of`.
     config : mapping, optional
         For servers: any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient`` but
         ``url``, numbers also as text; ``timeout``, for a whole request, is 60 seconds unless given, and
@@ -88,6 +98,10 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         from kcodec.registry.http import HttpRegistry
 
         return HttpRegistry(url, config)
+    opener = _opener(scheme) if separator else None
+    if opener is not None:
+        found: SchemaRegistry = opener(url, dict(config or {}))
+        return found
     if config:
         raise ConfigError(f"a {scheme}:// registry takes no configuration")
     if separator and scheme == "memory":
@@ -100,4 +114,25 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         return SqliteRegistry(place[1:])
     # What follows the scheme may hold credentials.
     what = f"{scheme}://" if separator else "a URL without a scheme"
-    raise ConfigError(f"{what} is not memory://scope, sqlite:///file or http(s)://host")
+    raise ConfigError(
+        f"{what} is not memory://scope, sqlite:///file, http(s)://host, glue://region/registry or a plugin's"
+    )
+
+
+def _opener(scheme: str) -> Any:
+    """Return what opens registries of a scheme that is Glue's or a plugin's; None for others."""
+    if scheme == "glue":
+        from kcodec.registry.glue import open_glue
+
+        return open_glue
+    if scheme in ("memory", "sqlite"):
+        return None
+    from importlib.metadata import entry_points
+
+    found = [each for each in entry_points(group=GROUP) if each.name.lower() == scheme]
+    if len(found) > 1:
+        raise ConfigError(f"several packages open {scheme}://: {', '.join(each.value for each in found)}")
+    try:
+        return found[0].load() if found else None
+    except Exception as error:
+        raise ConfigError(f"what opens {scheme}:// cannot be loaded: {error}") from error

@@ -50,11 +50,19 @@ def _topic_record_subject(topic: str | None, is_key: bool, schema: Schema | None
     return None if schema is None else f"{topic}-{record_name(schema, is_key, 'TopicRecordNameStrategy')}"
 
 
-#: Confluent's strategies by the simple names of their classes.
+def _transport_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
+    """Return the name that AWS's Java serializers give a schema: the topic's, for keys and for values."""
+    if topic is None:
+        raise ConfigError("the strategy AWSSchemaNamingStrategyDefaultImpl needs a topic")
+    return topic
+
+
+#: Confluent's strategies, and AWS's default one, by the simple names of their classes.
 STRATEGIES: dict[str, SubjectNameStrategy] = {
     "TopicNameStrategy": topic_subject,
     "RecordNameStrategy": record_subject,
     "TopicRecordNameStrategy": _topic_record_subject,
+    "AWSSchemaNamingStrategyDefaultImpl": _transport_subject,
 }
 
 

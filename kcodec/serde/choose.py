@@ -28,6 +28,8 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     schema = given.schema
     text = topic.format.written_text(schema.text)
     given = Given(Schema(text, schema.type, schema.references, schema.metadata), given.imports)
+    if not topic.has_registry:
+        return Target(None, "", topic.given_texts(given))
     subject = topic.subject(given.schema)
     if subject is None:
         raise ConfigError("the subject name strategy gives no subject")

@@ -2,11 +2,12 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import flag
+from kcodec.frames import CONFLUENT, Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.client_settings import plain_name
 from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
@@ -57,8 +58,8 @@ class SerdeConfig:
     """Settings, checked; the attributes are those of `KEYS`, and None where a setting is absent.
 
     `header_out` is whether the schema's GUID goes to a header; `framing` is where it is looked for: ``"dual"``,
-    ``"prefix"``, ``"header"`` or ``"config"``. Without `name_strategy`, subjects are those associated with the topic,
-    and without `fallback` there are no others.
+    ``"prefix"``, ``"header"`` or ``"config"``, or ``"none"`` where the schema is given. Without `name_strategy`,
+    subjects are those associated with the topic, and without `fallback` there are no others.
     """
 
     auto_register: bool = True
@@ -138,6 +139,30 @@ class SerdeConfig:
             fallback=None if fallback == "NONE" else strategy(_FALLBACKS[fallback]),
             cluster=str(config.get("subject.name.strategy.kafka.cluster.id") or "-"),
         )
+
+    def framed(self, frame: Frame, config: Mapping[str, Any], is_key: bool) -> "SerdeConfig":
+        """Return the settings with the places where a frame stands; those of Confluent's are settings.
+
+        Raises
+        ------
+        ConfigError
+            If a place is set for a frame that has its own.
+        """
+        if frame == CONFLUENT:
+            return self
+        side = "key" if is_key else "value"
+        for each in ("schema.id.serializer", "schema.id.deserializer"):
+            for name in (each, f"{side}.{each}"):
+                if config.get(name):
+                    raise ConfigError(
+                        f"{name} chooses where Confluent's frame stands, and frame is {frame!r}"
+                    )
+        if not frame.id_size:
+            has_id = self.use_id is not None or self.use_guid is not None
+            return replace(self, framing="config" if has_id else "none", header_out=False)
+        if frame.header:
+            return replace(self, framing="header", header_out=True)
+        return replace(self, framing="prefix", header_out=False)
 
     @property
     def guid(self) -> bytes | None:

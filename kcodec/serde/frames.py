@@ -7,12 +7,14 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import joined, refused
 from kcodec.columns.frames import common_frame, decode_frames
+from kcodec.columns.packed import unpacked
 from kcodec.columns.source import arrays, payloads, without_view
 from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, Fault
-from kcodec.serde.config import SerdeConfig
+from kcodec.frames import Frame
+from kcodec.serde.topic import GIVEN, TopicSchemas
 
 __all__ = ["Framed", "Key", "framed_chunks", "last_header", "prefixed", "schema_key"]
 
@@ -85,51 +87,59 @@ class Framed:
 def framed_chunks(
     chunks: list[pa.Array],
     headers: Any,
-    config: SerdeConfig,
-    name: str,
-    indexes: int,
+    topic: TopicSchemas,
     is_known: Callable[[Key], bool],
+    max_expansion: int,
 ) -> list[Framed]:
-    """Look for the schemas of a column's values where the settings say that they are.
+    """Look for the schemas of a column's values where frame and settings say that they are.
 
-    `name` is that of the header, and `indexes` which message indexes frames have. Where all prefixes seem to have one
-    key, and that is known, they are left to the decoder.
+    Where all prefixes seem to have one key, and that is known, they are left to the decoder.
     """
-    framing = config.framing
+    framing, frame, config = topic.config.framing, topic.frame, topic.config
     if framing == "config":
         schema = config.use_id if config.use_id is not None else config.guid
         if schema is None:
             raise ConfigError("ConfigSchemaIdDeserializer needs use.schema.id or use.schema.guid")
-        key: Key = (schema, config.use_indexes) if indexes else schema
+        key: Key = (schema, config.use_indexes) if topic.index_kind else schema
         return [one_schema(chunk, key) for chunk in chunks]
+    if framing == "none":
+        return [one_schema(chunk, GIVEN) for chunk in chunks]
     if framing == "prefix" or (framing == "dual" and headers is None):
-        return [_of_one_key(chunk, indexes, is_known) or prefixed(chunk, indexes) for chunk in chunks]
+        return [
+            _of_one_key(chunk, topic, is_known) or prefixed(chunk, topic, max_expansion) for chunk in chunks
+        ]
     if headers is None:
-        raise ConfigError("HeaderSchemaIdDeserializer needs headers=")
-    column = schema_headers(headers, name)
+        needs = "HeaderSchemaIdDeserializer" if frame.layout is None else f"{frame!r}"
+        raise ConfigError(f"{needs} needs headers=")
+    column = schema_headers(headers, topic.header)
     rows = sum(map(len, chunks))
     if len(column) != rows:
         raise ConfigError(f"{len(column)} headers for {rows} values")
     framed, row = [], 0
     for chunk in chunks:
-        framed.append(from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", indexes))
+        framed.append(from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", topic))
         row += len(chunk)
     return framed
 
 
-def _of_one_key(values: pa.Array, indexes: int, is_known: Callable[[Key], bool]) -> Framed | None:
-    frame = common_frame(values, indexes)
+def _of_one_key(values: pa.Array, topic: TopicSchemas, is_known: Callable[[Key], bool]) -> Framed | None:
+    frame = common_frame(values, topic.index_kind, topic.frame)
     if frame is None or not is_known(frame[1]):
         return None
     prefix, key = frame
     return Framed(values, [key], None, prefix, used=[key])
 
 
-def prefixed(values: pa.Array, indexes: int) -> Framed:
-    """Look for schema ids in prefixes."""
-    frames = decode_frames(values, indexes)
+def prefixed(values: pa.Array, topic: TopicSchemas, max_expansion: int) -> Framed:
+    """Look for schema ids in prefixes; payloads that are compressed are so no longer."""
+    frames = decode_frames(values, topic.index_kind, topic.frame)
+    faults: Sequence[Fault] = frames.faults
+    if any(frames.packed):
+        values, bad = unpacked(values, frames, topic.frame, max_expansion)
+        frames = decode_frames(values, topic.index_kind, topic.frame)
+        faults = joined([frames.faults, bad])
     keys = list(frames.keys)
-    return Framed(values, keys, frames.selector, frames.starts, frames.faults, used=keys)
+    return Framed(values, keys, frames.selector, frames.starts, faults, used=keys)
 
 
 def one_schema(values: pa.Array, key: Key) -> Framed:
@@ -138,17 +148,15 @@ def one_schema(values: pa.Array, key: Key) -> Framed:
     return Framed(values, [key], selector.buffers()[1], None)
 
 
-def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: int) -> Framed:
+def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, topic: TopicSchemas) -> Framed:
     """Look for schema ids in headers and, if `is_dual`, in the prefixes of values that have no such header."""
     present = headers.is_valid()
-    rows = len(values)
-    named = decode_frames(pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type)), indexes)
+    rows, indexes, frame = len(values), topic.index_kind, topic.frame
+    headers = pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type))
+    named = decode_frames(_from_text(headers, frame) if frame.id_type == "hex" else headers, indexes, frame)
     framed = decode_frames(values, indexes) if is_dual else None
     keys = list(framed.keys) if framed is not None else []
-    faults = [
-        fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")
-        for fault in named.faults
-    ]
+    faults = [_of_header(fault, frame) for fault in named.faults]
     in_header = _column(named.selector, rows)
     in_header = pc.if_else(
         pc.less(in_header, 0), in_header, pc.add(in_header, pa.scalar(len(keys), pa.int32()))
@@ -171,6 +179,20 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: in
         faults,
         len(keys),
     )
+
+
+def _of_header(fault: Fault, frame: Frame) -> Fault:
+    if frame.id_type == "hex":
+        wanted = f"{frame.prefix.decode(errors='replace')} and {2 * frame.id_size} hexadecimal digits"
+        return fault._replace(offset=None, code="frame_magic", reason=f"the header is not {wanted}")
+    return fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")
+
+
+def _from_text(headers: pa.Array, frame: Frame) -> pa.Array:
+    """Return the bytes of ids that headers have as text, too few of them where it is no such text."""
+    coded = headers.dictionary_encode()
+    ids = [frame.read(text) or b"" for text in coded.dictionary.to_pylist()]
+    return pa.array(ids, pa.binary()).take(coded.indices)
 
 
 def schema_headers(headers: Any, name: str) -> pa.Array:

@@ -25,7 +25,7 @@ class MembersWriter:
     """
 
     def __init__(self, topic: TopicSchemas, schema: Given | None, options: Any, limits: Limits) -> None:
-        self._header_out = topic.config.header_out
+        self._topic = topic
         self._whole = ColumnWriter(topic, schema, options, limits)
         self._writers = {
             name: ColumnWriter(replace(topic, format=language), schema, options, limits)
@@ -34,8 +34,10 @@ class MembersWriter:
 
     def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
         """Write a column; there is no header that names the schemas of all its rows."""
-        if self._header_out:
-            raise ConfigError("HeaderSchemaIdSerializer names one message; columns of several need prefixes")
+        if self._topic.config.header_out:
+            raise ConfigError(
+                "HeaderSchemaIdSerializer names one message, as any frame in a header; columns of several need prefixes"
+            )
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self._whole.given_type() if listed else None))
         steps: dict[int, Step] = {}
@@ -50,7 +52,8 @@ class MembersWriter:
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             return _encode(chunk, steps, kind, stop)
 
-        return run.result(step, parts, chunked, kind, EncodeError), None
+        text_ids = self._topic.frame.has_text_ids
+        return run.result(step, parts, chunked, kind, EncodeError, text_ids=text_ids), None
 
     def object_writer(self, form: ObjectForm) -> None:
         """Return None: only columns are written."""

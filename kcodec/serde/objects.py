@@ -10,7 +10,7 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.serde.frames import Key, last_header, schema_key
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.read import ColumnReader
-from kcodec.serde.topic import TopicSchemas
+from kcodec.serde.topic import GIVEN, TopicSchemas
 from kcodec.serde.write import ColumnWriter
 
 __all__ = ["ObjectsReader", "ObjectsWriter"]
@@ -20,7 +20,7 @@ _PREFIX_BYTES = {0: 5, 1: 17}
 #: Schemas, in each form, whose readers are kept.
 _MAX_READERS = 10_000
 
-_Found = tuple[Reader, int | bytes, int | None]
+_Found = tuple[Reader, int | bytes, int | str | None]
 
 
 class ObjectsReader:
@@ -62,7 +62,7 @@ class ObjectsReader:
         if headers is not None and framing in ("dual", "header"):
             named = last_header(headers, self._topic.header)
         if framing == "prefix" or (framing == "dual" and named is None):
-            start = _PREFIX_BYTES.get(value[0], 0) if value else 0
+            start = self._start_of(value)
             named = value[:start]
         found = readers.get(named)
         if found is None:
@@ -82,6 +82,14 @@ class ObjectsReader:
         self._columns.meter.read_one(name)
         return made
 
+    def _start_of(self, value: bytes) -> int:
+        """Return how many bytes a frame has in front of a payload; 0 where it has to be read in a column."""
+        frame = self._topic.frame
+        if frame.layout is None:
+            return _PREFIX_BYTES.get(value[0], 0) if value else 0
+        packed = frame.compression and value[len(frame.prefix) : len(frame.prefix) + 1] != b"\0"
+        return 0 if packed else frame.size
+
     def _find(self, value: bytes, headers: Any, named: bytes | None, form: ObjectForm) -> _Found | None:
         """Find what reads a value; None for a column of one row, which also says what is wrong with it."""
         if self._topic.format.message_indexes:
@@ -97,9 +105,9 @@ class ObjectsReader:
         config = self._topic.config
         if config.framing == "config":
             return config.use_id if config.use_id is not None else config.guid
-        if not named or len(named) != _PREFIX_BYTES.get(named[0]):
-            return None
-        return int.from_bytes(named[1:], "big") if named[0] == 0 else named[1:]
+        if config.framing == "none":
+            return GIVEN
+        return self._topic.frame.read(named) if named else None
 
     def _in_column(self, value: bytes, headers: Any, form: ObjectForm) -> Any:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
@@ -120,7 +128,7 @@ class ObjectsWriter:
 
     def _start(self) -> None:
         """Make what does not pickle."""
-        self._writers: dict[Any, tuple[Writer | None, bytes, int | None]] = {}
+        self._writers: dict[Any, tuple[Writer | None, bytes, int | str | None]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}

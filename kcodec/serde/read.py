@@ -1,15 +1,14 @@
 """Framed values to columns: how the payloads of each schema id are read."""
 
 import dataclasses
-import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
-from kcodec.codec import Run, Step
-from kcodec.columns.faults import Faults, integers, joined
+from kcodec.codec import Run, Step, name_other_frames
+from kcodec.columns.faults import Faults, integers, joined, schema_ids
 from kcodec.columns.fields import field_names
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
@@ -21,7 +20,7 @@ from kcodec.plan.failure import OtherMeaning, OtherPrefix
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
-from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
+from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnReader", "ReadingSteps", "Source"]
 
@@ -36,7 +35,7 @@ _NOT_ASKED = f"one of more than {_MISSES} unknown ids in these values, too many 
 class Source(NamedTuple):
     """How the payloads of one key are read: by a program; or not at all, with the error for their rows."""
 
-    schema_id: int | None
+    schema_id: int | str | None
     program: Any = None
     code: str = ""
     reason: str = ""
@@ -177,13 +176,14 @@ class ColumnReader:
         """Read a column; see `kcodec.Serde.deserialize`."""
         parts, chunked = run.parts(payloads(values))
         reading = self.reading(parts, run.errors, headers)
-        return run.result(reading.step, reading.framed, chunked, reading.arrow_type, DecodeError)
+        text_ids = self._topic.frame.has_text_ids
+        return run.result(
+            reading.step, reading.framed, chunked, reading.arrow_type, DecodeError, text_ids=text_ids
+        )
 
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
-        topic = self._topic
-        indexes = topic.index_kind
-        framed = framed_chunks(chunks, headers, topic.config, topic.header, indexes, self._is_known)
+        framed = framed_chunks(chunks, headers, self._topic, self._is_known, self._limits.max_expansion)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
         known = ((key, self._sources.get(key)) for key in keys)
@@ -206,10 +206,10 @@ class ColumnReader:
             if errors == "raise":
                 raise
             reason = f"the reader's schema: {error}"
-            return {key: _unread(key, "schema_error", reason) for key in keys}
+            return {key: self._unread(key, "schema_error", reason) for key in keys}
         return self._look_up(keys, errors)
 
-    def object_reader(self, key: Key, form: ObjectForm) -> tuple[Reader, int | None] | None:
+    def object_reader(self, key: Key, form: ObjectForm) -> tuple[Reader, int | str | None] | None:
         """Return what reads the payloads of a key as Python objects, and their schema id.
 
         None if only columns are read.
@@ -251,9 +251,9 @@ class ColumnReader:
             is_new = key not in self._sources
             try:
                 if is_new and failure:
-                    source = _unread(key, "registry_error", failure)
+                    source = self._unread(key, "registry_error", failure)
                 elif is_new and misses >= max_misses:
-                    source = _unread(key, "unknown_schema_id", _NOT_ASKED)
+                    source = self._unread(key, "unknown_schema_id", _NOT_ASKED)
                 else:
                     source = self._source(key)
             except RegistryError as error:
@@ -261,7 +261,7 @@ class ColumnReader:
                     raise
                 failure = f"{CODES['registry_error']}: {error}"
                 logger.warning("%s", failure, extra={"schema_id": schema_key(key)})
-                source = _unread(key, "registry_error", failure)
+                source = self._unread(key, "registry_error", failure)
             misses += source.code == "unknown_schema_id"
             sources[key] = source
         return sources
@@ -272,28 +272,31 @@ class ColumnReader:
         if known is not None:
             return known
         name = schema_key(key)
+        if name == GIVEN:
+            return self._given_source(key)
         registered = registered or self._fetched.get(name)
         if registered is None:
             try:
-                registered = self._ask(name)
+                registered = self._topic.named(name)
             except RegistryError as error:
                 if not error.missing:
                     raise
-                return _unread(key, "unknown_schema_id", CODES["unknown_schema_id"])
+                return self._unread(key, "unknown_schema_id", CODES["unknown_schema_id"])
             self.meter.fetched(name, self._topic.registry.url)
-        topic, indexes = self._topic, key[1] if isinstance(key, tuple) else ()
+        topic, named = self._topic, key[1] if isinstance(key, tuple) else ()
         if topic.format.message_indexes:
             self._fetched[name] = registered
-        schema_id = name if isinstance(name, int) else registered.id
+        schema_id = registered.id if topic.told_id(name) is None else topic.told_id(name)
         try:
-            decoder = self.decoder(registered, indexes)
             writer = topic.parsed(topic.texts(registered.schema))
+            indexes = topic.message_path(writer, named)
+            decoder = self.decoder(registered, indexes)
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
             source = Source(schema_id, decoder.program(writer, indexes))
         except SchemaError as error:
             code = "logical_type" if isinstance(error, OtherMeaning) else "schema_error"
             source = Source(schema_id, code=code, reason=str(error))
-            if indexes:
+            if named:
                 # Any bytes may be message indexes.
                 return source
         while len(self._sources) >= _MAX_SOURCES:
@@ -303,10 +306,21 @@ class ColumnReader:
         self._sources[key] = source
         return source
 
-    def _ask(self, name: int | bytes) -> RegisteredSchema:
-        if isinstance(name, int):
-            return self._topic.registered(name)
-        return self._topic.registry.get_by_guid(str(uuid.UUID(bytes=name)))
+    def _unread(self, key: Key, code: str, reason: str) -> Source:
+        return Source(self._topic.told_id(schema_key(key)), code=code, reason=reason)
+
+    def _given_source(self, key: Key) -> Source:
+        """Find out how payloads without a frame are read: as what was written with the schema that is given."""
+        topic, decoder = self._topic, self.decoder()
+        texts = topic.given_texts(topic.given[0]) if topic.given else self._texts
+        if decoder is None or texts is None:
+            raise ConfigError(
+                "payloads without a frame need schema=, reader_schema= or a subject's latest version"
+            )
+        writer = topic.parsed(texts)
+        source = Source(None, decoder.program(writer, topic.message_path(writer, ())))
+        self._sources[key] = source
+        return source
 
     def _decode(
         self,
@@ -317,12 +331,15 @@ class ColumnReader:
         stop: bool,
     ) -> tuple[pa.Array, Sequence[Fault]]:
         try:
-            return self._decode_rows(framed, sources, decoder, stop)
+            array, faults = self._decode_rows(framed, sources, decoder, stop)
         except OtherPrefix:
-            framed = prefixed(framed.values, self._topic.index_kind)
+            framed = prefixed(framed.values, self._topic, self._limits.max_expansion)
             with self._lock:
                 sources = self._look_up(framed.used, errors)
-            return self._decode_rows(framed, sources, decoder, stop)
+            array, faults = self._decode_rows(framed, sources, decoder, stop)
+        if errors == "null" or self._topic.config.framing not in ("prefix", "dual"):
+            return array, faults
+        return array, name_other_frames(faults, framed.values, self._topic.frame)
 
     def _decode_rows(
         self, framed: Framed, sources: dict[Key, Source], decoder: SchemaDecoder | None, stop: bool
@@ -348,7 +365,7 @@ class ColumnReader:
 
 
 def _ids(sources: list[Source | None]) -> pa.Array:
-    return integers([None if source is None else source.schema_id for source in sources])
+    return schema_ids([None if source is None else source.schema_id for source in sources])
 
 
 def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
@@ -361,8 +378,3 @@ def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
     offsets = integers([None if framed.in_header(number) else 0 for number in range(len(sources))])
     ways = [("", "", "") if source is None else ("", source.code, source.reason) for source in sources]
     return Faults(rows, offsets.take(numbers), numbers.cast(pa.int64()), ways, _ids(sources).take(numbers))
-
-
-def _unread(key: Key, code: str, reason: str) -> Source:
-    name = schema_key(key)
-    return Source(name if isinstance(name, int) else None, code=code, reason=reason)

@@ -10,6 +10,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Run
 from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
+from kcodec.frames import CONFLUENT, Frame
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
@@ -22,7 +23,9 @@ from kcodec.serde.write import ColumnWriter
 
 __all__ = ["Serde"]
 
-_HEADERS_OUT = "HeaderSchemaIdSerializer: use serialize_with_headers, which returns the headers too"
+_HEADERS_OUT = (
+    "HeaderSchemaIdSerializer, or a frame in a header: use serialize_with_headers, which returns that too"
+)
 
 
 class Serde:
@@ -74,6 +77,10 @@ class Serde:
         Protobuf.
     limits : Limits, optional
         What one row may cost.
+    frame : kcodec.frames.Frame or str, optional
+        What names the schema of a value, if not Confluent's id or GUID: one of `kcodec.frames`, or its name, such as
+        ``"GLUE"``. With ``SINGLE_OBJECT`` and ``NONE`` the registry may be left out; the schemas of values are then
+        those given.
 
     Raises
     ------
@@ -118,6 +125,7 @@ class Serde:
         config: Mapping[str, Any] | None = None,
         options: object | None = None,
         limits: Limits | None = None,
+        frame: Frame | str | None = None,
     ) -> None:
         language = serde_format(format)
         if config is not None and not isinstance(config, Mapping):
@@ -127,16 +135,22 @@ class Serde:
         settings = dict(config or {})
         checked = language.options(options)
         limits = Limits.of(limits)
-        known = SerdeConfig.of(settings, is_key, language.settings)
-        handle = registry_handle(registry, settings.get("schema.registry.url"))
+        framed = Frame.of(frame)
+        known = SerdeConfig.of(settings, is_key, language.settings).framed(framed, settings, is_key)
+        handle = registry_handle(registry, settings.get("schema.registry.url"), framed)
+        has_registry = registry is not None or "schema.registry.url" in settings
         language = language.configured(settings)
         if message is None and schema is not None:
             message = language.given_message(schema)
         if message is not None:
             language = language.of_message(message)
-        self._topic = TopicSchemas(language, handle, topic, is_key, known)
         given = None if schema is None else _given(language, schema)
-        self._reader = ColumnReader(self._topic, _wanted(language, reader_schema), checked, limits)
+        wanted = _wanted(language, reader_schema)
+        if wanted is None and not has_registry:
+            wanted = given
+        all_given = tuple(each for each in (given, wanted) if isinstance(each, Given))
+        self._topic = TopicSchemas(language, handle, topic, is_key, known, framed, all_given, has_registry)
+        self._reader = ColumnReader(self._topic, wanted, checked, limits)
         writer = MembersWriter if language.members() else ColumnWriter
         self._writer = writer(self._topic, given, checked, limits)
         self._one_reader = ObjectsReader(self._topic, self._reader)
@@ -145,7 +159,8 @@ class Serde:
     def __repr__(self) -> str:
         topic = self._topic
         key = ", is_key=True" if topic.is_key else ""
-        return f"Serde({topic.format.name!r}, {topic.registry!r}, topic={topic.topic!r}{key})"
+        frame = "" if topic.frame == CONFLUENT else f", frame={topic.frame!r}"
+        return f"Serde({topic.format.name!r}, {topic.registry!r}, topic={topic.topic!r}{key}{frame})"
 
     @property
     def registry(self) -> SchemaRegistry:
@@ -156,6 +171,11 @@ class Serde:
     def header(self) -> str:
         """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
         return self._topic.header
+
+    @property
+    def frame(self) -> Frame:
+        """What names the schema of a value."""
+        return self._topic.frame
 
     @property
     def writes_headers(self) -> bool:
@@ -397,8 +417,8 @@ class Serde:
         Raises
         ------
         ConfigError
-            Unless ``value.schema.id.serializer`` (or that of keys) is HeaderSchemaIdSerializer; otherwise as
-            `serialize`.
+            Unless ``value.schema.id.serializer`` (or that of keys) is HeaderSchemaIdSerializer, or the frame stands in
+            a header; otherwise as `serialize`.
 
         Examples
         --------
@@ -412,7 +432,7 @@ class Serde:
         [1, None]
         """
         if not self._topic.config.header_out:
-            raise ConfigError("serialize_with_headers needs HeaderSchemaIdSerializer")
+            raise ConfigError("serialize_with_headers needs HeaderSchemaIdSerializer, or a frame in a header")
         encoded, header = self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))
         values = encoded[0] if errors == "report" else encoded
         if as_list:

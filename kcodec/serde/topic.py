@@ -1,5 +1,6 @@
 """The schemas of a topic's keys or values: under which subject, in which format, in which registry."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ from kcodec import registry as registries
 from kcodec.columns.frames import Indexes
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
+from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
@@ -14,13 +16,18 @@ from kcodec.registry.base import (
     SchemaRegistry,
     context_of,
     context_prefix,
+    unknown_schema,
 )
 from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Given", "SchemaTexts", "TopicSchemas", "latest_versions", "registry_handle"]
+__all__ = ["GIVEN", "Given", "SchemaTexts", "TopicSchemas", "latest_versions", "registry_handle"]
 
+#: What stands for an id where no frame has one: that of the schema that is given.
+GIVEN = b""
+#: What names the message of a payload, by `Frame.message`.
+_NAMED_BY = {"indexes": Indexes.ZIGZAG, "number": Indexes.NUMBER, "name": Indexes.BYTES, "": Indexes.NONE}
 #: How many of a subject's versions, the latest ones, are fetched in advance.
 _LATEST = 64
 
@@ -41,13 +48,20 @@ class SchemaTexts(NamedTuple):
 
 @dataclass
 class TopicSchemas:
-    """Where a serde finds its schemas, and the settings that it has for them."""
+    """Where a serde finds its schemas, and the settings that it has for them.
+
+    `given` are the schemas that its user gives, the one that payloads are written with first. Without a `registry` of
+    its own, which only frames without ids and fingerprints can do without, there are no others.
+    """
 
     format: SchemaFormat
     registry: SchemaRegistry
     topic: str | None
     is_key: bool
     config: SerdeConfig
+    frame: Frame = CONFLUENT
+    given: tuple[Given, ...] = ()
+    has_registry: bool = True
 
     def subject(self, schema: Schema | None, language: SchemaFormat | None = None) -> str | None:
         """Return the subject of a schema, or of its message that the language is for; see `SerdeConfig.subject`."""
@@ -65,14 +79,15 @@ class TopicSchemas:
     @property
     def header(self) -> str:
         """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
-        return "__key_schema_id" if self.is_key else "__value_schema_id"
+        return (self.frame if self.frame.header else CONFLUENT_HEADER).header_of(is_key=self.is_key)
 
     @property
     def index_kind(self) -> Indexes:
         """Which message indexes frames have."""
         if not self.format.message_indexes:
             return Indexes.NONE
-        return Indexes.PLAIN if self.format.plain_indexes else Indexes.ZIGZAG
+        kind = _NAMED_BY[self.frame.message]
+        return Indexes.PLAIN if kind == Indexes.ZIGZAG and self.format.plain_indexes else kind
 
     @property
     def context(self) -> str:
@@ -84,8 +99,58 @@ class TopicSchemas:
             return DEFAULT_CONTEXT
         return DEFAULT_CONTEXT if subject is None else context_of(subject)
 
+    def message_path(self, schema: Any, indexes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the message indexes of a payload, by what the frame has instead of them."""
+        if not self.format.message_indexes or self.frame.message == "indexes":
+            return indexes
+        if self.frame.message == "number":
+            return self.format.message_path(schema, indexes[0])
+        return self.format.message_path(schema, bytes(indexes) if self.frame.message else None)
+
+    def message_name(self, schema: Any, indexes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what a frame has instead of the indexes of a message, as numbers."""
+        if not self.format.message_indexes or self.frame.message == "indexes":
+            return indexes
+        if self.frame.message == "number":
+            return (self.format.message_number(schema, indexes),)
+        return tuple(self.format.message_name(schema, indexes)) if self.frame.message else ()
+
+    def told_id(self, name: int | bytes) -> int | str | None:
+        """Return an id as error reports have it; Confluent's GUIDs are not told."""
+        if isinstance(name, bytes) and (self.frame.layout is None or not name):
+            return None
+        return key_text(name)
+
+    def named(self, name: int | bytes) -> RegisteredSchema:
+        """Fetch a schema by what a frame names it."""
+        if isinstance(name, int):
+            return self.registered(name)
+        try:
+            return self.registry.get_by_guid(str(key_text(name)))
+        except RegistryError as error:
+            found = self._of_fingerprint(name) if error.missing else None
+            if found is None:
+                raise
+            return found
+
+    def _of_fingerprint(self, name: bytes) -> RegisteredSchema | None:
+        """Find a schema that single objects name, among those given and the subject's versions."""
+        if self.frame.id_type != "fingerprint":
+            return None
+        known = [RegisteredSchema(None, "", each.schema) for each in self.given]
+        with suppress(ConfigError, SchemaError):
+            subject = self.subject(None)
+            known += [] if subject is None else latest_versions(self.registry, subject)
+        return next((each for each in known if self.fingerprint(self.texts(each.schema)) == name), None)
+
+    def fingerprint(self, texts: SchemaTexts) -> bytes:
+        """Return the bytes that single objects have as id."""
+        return self.format.fingerprint(self.parsed(texts))
+
     def registered(self, schema_id: int) -> RegisteredSchema:
         """Fetch a schema by its id, which is one of the context."""
+        if schema_id < 0:
+            unknown_schema(schema_id)
         prefix = context_prefix(self.context)
         return self.registry.get(schema_id, prefix) if prefix else self.registry.get(schema_id)
 
@@ -121,12 +186,19 @@ def latest_versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSc
         return []
 
 
-def registry_handle(registry: SchemaRegistry | str | None, url: Any = None) -> SchemaRegistry:
-    """Return the handle of a registry, or of the one that the setting ``schema.registry.url`` names."""
+def registry_handle(
+    registry: SchemaRegistry | str | None, url: Any = None, frame: Frame = CONFLUENT
+) -> SchemaRegistry:
+    """Return the handle of a registry, or of the one that the setting ``schema.registry.url`` names.
+
+    A frame may do without one; then the handle is that of a registry that has nothing.
+    """
     if registry is None:
         registry = url
     elif url is not None:
         raise ConfigError("schema.registry.url and a registry are both given")
+    if registry is None and not frame.needs_registry:
+        return registries.of({})
     if registry is None:
         raise ConfigError("no registry is given")
     if isinstance(registry, str):

@@ -1,6 +1,5 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -9,9 +8,11 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
+from kcodec.columns.packed import packed
 from kcodec.columns.source import arrays, sound, valid
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.frames import key_of, key_text
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
@@ -59,10 +60,12 @@ class ColumnWriter:
         """Write a column; also return the header that names its schema, unless a prefix does or all rows are null."""
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
-        if all(map(self._topic.format.writes_nulls, parts)):
-            return run.result(self._nulls, parts, chunked, self.encoded_type, EncodeError), None
-        step, header = self.step(parts[0].type)
-        return run.result(step, parts, chunked, self.encoded_type, EncodeError), header
+        step: Step = self._nulls
+        header = None
+        if not all(map(self._topic.format.writes_nulls, parts)):
+            step, header = self.step(parts[0].type)
+        text_ids = self._topic.frame.has_text_ids
+        return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), header
 
     @property
     def encoded_type(self) -> pa.DataType:
@@ -81,21 +84,23 @@ class ColumnWriter:
         with self._lock:
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
-        prefix, header = b"", None
+        frame, header = self._topic.frame, None
+        prefix = self._framed(target, encoder)
         if self._topic.config.header_out:
-            header = frame_prefix(uuid.UUID(target.guid).bytes, encoder.indexes, self._topic.index_kind)
-        else:
-            prefix = frame_prefix(target.schema_id or 0, encoder.indexes, self._topic.index_kind)
+            prefix, header = b"", prefix
+        schema_id = self._told_id(target)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             chunk = chunk if encoder.checks_offsets else sound(chunk)
             encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
+            if frame.compression == "zlib":
+                encoded = packed(encoded, frame)
             named = name_rounding(faults, chunk.type)
-            return encoded, [fault._replace(schema_id=target.schema_id) for fault in named]
+            return encoded, [fault._replace(schema_id=schema_id) for fault in named]
 
         return step, header
 
-    def object_writer(self, form: ObjectForm) -> tuple[Writer, bytes, int | None] | None:
+    def object_writer(self, form: ObjectForm) -> tuple[Writer, bytes, int | str | None] | None:
         """Return what writes Python objects, behind which prefix, and their schema id.
 
         None if only columns are written: without a schema, or if values are converted to another.
@@ -107,9 +112,30 @@ class ColumnWriter:
         with self._lock:
             encoder = self._encoder(target)
         writer = encoder.object_writer(form)
-        if writer is None:
+        # What is compressed is written as a column.
+        if writer is None or self._topic.frame.compression == "zlib":
             return None
-        return writer, frame_prefix(target.schema_id or 0, encoder.indexes), target.schema_id
+        return writer, self._framed(target, encoder), self._told_id(target)
+
+    def _framed(self, target: Target, encoder: SchemaEncoder) -> bytes:
+        """Return what names the schema of values, in front of them or in their header."""
+        topic = self._topic
+        named = topic.message_name(topic.parsed(target.schema), encoder.indexes)
+        return frame_prefix(self._key(target), named, topic.index_kind, topic.frame)
+
+    def _key(self, target: Target) -> int | bytes:
+        """Return the id of a schema, as the frame has it."""
+        topic, frame = self._topic, self._topic.frame
+        if frame.id_type == "fingerprint":
+            return topic.fingerprint(target.schema)
+        if frame.has_text_ids:
+            return key_of(target.guid, frame.id_size)
+        if frame.layout is None and topic.config.header_out:
+            return key_of(target.guid)
+        return target.schema_id or 0
+
+    def _told_id(self, target: Target) -> int | str | None:
+        return key_text(self._key(target)) if self._topic.frame.has_text_ids else target.schema_id
 
     def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return pa.nulls(len(chunk), self.encoded_type), []

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from kcodec.wire.frame cimport Layout
 from kcodec.wire.status cimport Status
 
 
@@ -22,6 +23,7 @@ cdef struct FrameValue:
 cdef struct Key:
     # A GUID as two words; an id as its number and a mark that no GUID's second word can be confused with.
     bint guid
+    bint packed           # whether the payloads behind the frame are compressed
     uint64_t high
     uint64_t low
     int64_t first         # of its message indexes among those of all keys
@@ -36,7 +38,9 @@ cdef class FrameKeys:
     cdef int32_t size         # slots, a power of two; keys fill at most half of them
     cdef int64_t used         # levels
     cdef int64_t room         # for levels
-    cdef int indexes          # behind each frame: 0 for none, `ZIGZAG`, or without zigzag
+    cdef int indexes          # behind each frame: 0 for none, `ZIGZAG`, without zigzag, `NUMBER` or `BYTES`
+    cdef Layout layout
+    cdef bint is_number       # whether ids of the layout are numbers
     # Rows have few keys, whose frames need not be read each time: their first bytes, the numbers of their keys, and
     # their sizes.
     cdef uint64_t[RECENT] recent
@@ -51,7 +55,13 @@ cdef class FrameKeys:
     cdef int32_t slot(self, const Key *key, const int32_t *levels) noexcept nogil
     cdef bint equal(self, const Key *known, const Key *key, const int32_t *levels) noexcept nogil
     cdef int32_t number(self, Key *key, const int32_t *levels) noexcept nogil
-    cdef Status read(self, const FrameValue *value, Key *key, int32_t *levels, int32_t *size) noexcept nogil
+    cdef object name(self, const Key *key)
+    cdef Status read_any(
+        self, const FrameValue *value, Key *key, int32_t *levels, int32_t *size, int32_t *head
+    ) noexcept nogil
+    cdef int64_t scan_heads(
+        self, const FrameValue *values, int64_t count, int32_t *selector, int32_t *starts
+    ) noexcept nogil
     cdef int64_t alike(
         self, const uint8_t *data, const int32_t *offsets, const uint8_t *limit, int32_t *selector, int32_t *starts,
         int64_t row, int64_t rows,

@@ -10,7 +10,8 @@ from kcodec.wire.column cimport (
 )
 from kcodec.wire.cursor cimport copy32, load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
-    GUID_SIZE, ID_SIZE, LEVELS, ZIGZAG, read_frame, read_indexes, write_guid, write_id, write_indexes,
+    BYTES, GUID_SIZE, ID_SIZE, LEVELS, NUMBER, PREFIX, ZIGZAG, read_frame, read_head, read_indexes, read_named,
+    write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
@@ -38,6 +39,7 @@ cdef inline Status read_key(
     cdef Status status = read_frame(value.start, value.end, size)
     if status != OK:
         return status
+    key.packed = False
     key.guid = size[0] == GUID_SIZE
     if key.guid:
         key.high = load_be64(value.start + 1)
@@ -56,8 +58,14 @@ cdef inline Status read_key(
 cdef class FrameKeys:
     """The distinct keys of a column, found by open addressing; see ``_framing.pxd``."""
 
-    def __cinit__(self, int indexes):
+    def __cinit__(self, int indexes, layout=None):
         self.indexes = indexes
+        if layout is not None:
+            prefix, self.layout.packs, self.layout.id_size, self.is_number = layout
+            self.layout.prefix_size = len(prefix)
+            if self.layout.prefix_size > PREFIX or self.layout.id_size not in (4, 8, 16):
+                raise ValueError("not a layout of frames")
+            memcpy(self.layout.prefix, <const uint8_t *>prefix, self.layout.prefix_size)
         self.last = -1
         memset(self.recent, -1, sizeof(self.recent))
         self.resize(64, 2 * LEVELS if indexes else 0)
@@ -113,7 +121,7 @@ cdef class FrameKeys:
     cdef bint equal(self, const Key *known, const Key *key, const int32_t *levels) noexcept nogil:
         return (
             known.guid == key.guid and known.high == key.high and known.low == key.low
-            and known.levels == key.levels
+            and known.packed == key.packed and known.levels == key.levels
             and memcmp(self.levels + known.first, levels, <size_t>key.levels * sizeof(int32_t)) == 0
         )
 
@@ -131,6 +139,12 @@ cdef class FrameKeys:
             self.slots[at] = self.count
         return self.slots[at] - 1
 
+    cdef object name(self, const Key *key):
+        """Return what a key names its schema by: a number or bytes."""
+        if self.layout.id_size == 8:
+            return <int64_t>key.high if self.is_number else (<object>key.high).to_bytes(8, "big")
+        return (<object>key.high << 64 | <object>key.low).to_bytes(16, "big") if key.guid else key.high
+
     def values(self) -> list:
         """Return the keys: ids and GUIDs, with message indexes pairs of one and a tuple of these."""
         cdef Key *key
@@ -139,14 +153,84 @@ cdef class FrameKeys:
         result = []
         for at in range(self.count):
             key = &self.keys[at]
-            name = (<object>key.high << 64 | <object>key.low).to_bytes(16, "big") if key.guid else key.high
+            name = self.name(key)
             if self.indexes:
                 name = name, tuple([self.levels[i] for i in range(key.first, key.first + key.levels)])
             result.append(name)
         return result
-    cdef Status read(self, const FrameValue *value, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
-        """Read one frame, as `read_key` does for other modules."""
-        return read_key(value, self.indexes, key, levels, size)
+
+    def packed(self) -> list:
+        """Return whether the payloads of each key are compressed."""
+        cdef int32_t at
+        return [bool(self.keys[at].packed) for at in range(self.count)]
+
+    cdef Status read_any(
+        self, const FrameValue *value, Key *key, int32_t *levels, int32_t *size, int32_t *head
+    ) noexcept nogil:
+        """Read one frame of any kind; `head` has how many bytes it has before what names a message, if it is right."""
+        cdef const uint8_t *at = value.start
+        cdef Status status
+        head[0] = 0
+        if self.layout.id_size == 0:
+            status = read_frame(at, value.end, size)
+            if status != OK:
+                return status
+            head[0] = size[0]
+            return read_key(value, self.indexes, key, levels, size)
+        status = read_head(&self.layout, at, value.end, size)
+        if status != OK:
+            return status
+        head[0] = size[0]
+        at += self.layout.prefix_size
+        key.packed = self.layout.packs and at[0] != 0
+        at += self.layout.packs
+        key.guid = self.layout.id_size == 16
+        key.high = load_be32(at) if self.layout.id_size == 4 else load_be64(at)
+        key.low = load_be64(at + 8) if key.guid else 0
+        key.levels = 0
+        at += self.layout.id_size
+        # A compressed payload is compressed with what names its message.
+        if self.indexes and not key.packed:
+            if self.indexes == NUMBER or self.indexes == BYTES:
+                status = read_named(&at, value.end, value.limit, levels, &key.levels, self.indexes == BYTES)
+            else:
+                status = read_indexes(
+                    &at, value.end, value.limit, levels, LEVELS, &key.levels, self.indexes == ZIGZAG
+                )
+        size[0] = <int32_t>(at - value.start)
+        return status
+
+    cdef int64_t scan_heads(
+        self, const FrameValue *values, int64_t count, int32_t *selector, int32_t *starts
+    ) noexcept nogil:
+        """Read frames that are not Confluent's, as `scan` does; one with the bytes of the last one is not read."""
+        cdef const FrameValue *value
+        cdef const uint8_t *known = NULL
+        cdef Key key
+        cdef int32_t[LEVELS] levels
+        cdef int32_t number = -1
+        cdef int32_t size = 0
+        cdef int32_t head = 0
+        cdef int64_t row
+        for row in range(count):
+            prefetch(values[row].start)
+        for row in range(count):
+            value = &values[row]
+            if value.start == NULL:
+                selector[row] = NULL_ROW
+                continue
+            if known == NULL or value.end - value.start < size or memcmp(value.start, known, <size_t>size) != 0:
+                known = NULL
+                if self.read_any(value, &key, levels, &size, &head) != OK:
+                    selector[row] = BAD_FRAME
+                    continue
+                number = self.number(&key, levels)
+                if number < 0:
+                    return row
+                known = value.start
+            selector[row] = number
+            starts[row] = size
+        return count
 
     cdef int64_t alike(
         self, const uint8_t *data, const int32_t *offsets, const uint8_t *limit, int32_t *selector, int32_t *starts,
@@ -185,6 +269,8 @@ cdef class FrameKeys:
         cdef uint64_t bits = self.bits
         cdef uint64_t place = self.place
         cdef int64_t row
+        if self.layout.id_size:
+            return self.scan_heads(values, count, selector, starts)
         for row in range(count):
             prefetch(values[row].start)
         for row in range(count):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kcodec.frames import Layout
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 from kcodec.wire._varint_py import read, write
@@ -113,6 +114,32 @@ def read_frame(value: bytes) -> tuple[str, int]:
     if size is None:
         return "frame_magic", 0
     return ("frame_truncated", 0) if len(value) < size else ("", size)
+
+
+def read_head(layout: Layout, value: bytes) -> tuple[str, int, int | bytes, bool]:
+    """Return the code of an error or ``""``, the bytes of a frame that is not Confluent's, its id, if it is packed."""
+    prefix, packs, id_size, is_number = layout
+    if value[: len(prefix)] != prefix[: len(value)]:
+        return "frame_magic", 0, 0, False
+    at = len(prefix) + packs
+    if len(value) < at + id_size:
+        return "frame_truncated", 0, 0, False
+    if packs and value[len(prefix)] not in (0, 5):
+        return "compression", 0, 0, False
+    found = value[at : at + id_size]
+    name = int.from_bytes(found, "big", signed=id_size == 8) if is_number else bytes(found)
+    return "", at + id_size, name, packs and value[len(prefix)] != 0
+
+
+def read_named(value: bytes, at: int, *, is_bytes: bool) -> tuple[str, list[int], int]:
+    """Return the code of an error or ``""``, the number of a message or the bytes that name it, and what is after."""
+    code, count, at = _read_int(value, at, False)
+    if code or not is_bytes:
+        return code or ("out_of_range" if count < 0 else ""), [count], at
+    if not 0 <= count <= MAX_LEVELS:
+        return "size_limit", [], at
+    found = value[at : at + count]
+    return ("frame_truncated" if len(found) < count else ""), list(found), at + count
 
 
 def read_indexes(

@@ -4,14 +4,17 @@
     01  16 bytes GUID                       payload
     and for Protobuf before the payload: zigzag varint count, that many zigzag message indexes; 00 is short for [0]
     (confluent-kafka up to 1.7 wrote them as varints without zigzag)
+
+Other frames are a prefix, a byte of compression where there is one, and an id (``kcodec.frames``). Behind them Protobuf
+has a varint, the number of its message (Glue), or a message in the form of a varint and as many bytes (Apicurio).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from kcodec.wire.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
 from kcodec.wire.status cimport (
-    FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
+    COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
 )
 
 
@@ -20,6 +23,55 @@ cdef enum:
     GUID_SIZE = 17
     LEVELS = 1024   # of message indexes; no compiler nests messages that deep
     ZIGZAG = 1      # how message indexes are written, if there are any; `Indexes` in columns/frames.py
+    NUMBER = 3      # instead of indexes: one number
+    BYTES = 4       # instead of indexes: bytes behind their count
+    PREFIX = 8      # bytes that a frame may begin with
+    PACKED = 5      # Glue's byte of compression for zlib
+
+
+cdef struct Layout:
+    # What stands before a payload where it is not Confluent's frame: `id_size` is 0 if it is.
+    uint8_t[PREFIX] prefix
+    int32_t prefix_size
+    bint packs            # whether a byte of compression follows
+    int32_t id_size       # 4, 8 or 16
+
+
+cdef inline Status read_head(const Layout *layout, const uint8_t *at, const uint8_t *end, int32_t *size) noexcept nogil:
+    """Find out how many bytes a frame has that is not Confluent's."""
+    cdef int64_t left = end - at
+    if memcmp(at, layout.prefix, <size_t>(left if left < layout.prefix_size else layout.prefix_size)) != 0:
+        return FRAME_MAGIC
+    size[0] = layout.prefix_size + layout.packs + layout.id_size
+    if left < size[0]:
+        return FRAME_TRUNCATED
+    if layout.packs and at[layout.prefix_size] != 0 and at[layout.prefix_size] != PACKED:
+        return COMPRESSION
+    return OK
+
+
+cdef inline Status read_named(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int32_t *levels, int32_t *made, bint is_bytes
+) noexcept nogil:
+    """Read the number of a message, or the bytes that name one, as levels: there is room for `LEVELS`."""
+    cdef uint32_t raw = 0
+    cdef uint32_t i
+    cdef Status status = read_varint32(at, end, limit, &raw)
+    if status != OK:
+        return FRAME_TRUNCATED if status == TRUNCATED else status
+    made[0] = 1
+    if not is_bytes:
+        levels[0] = <int32_t>raw
+        return OK if levels[0] >= 0 else OUT_OF_RANGE
+    if raw > LEVELS:
+        return SIZE_LIMIT
+    if end - at[0] < <int64_t>raw:
+        return FRAME_TRUNCATED
+    made[0] = <int32_t>raw
+    for i in range(raw):
+        levels[i] = at[0][i]
+    at[0] += raw
+    return OK
 
 
 cdef inline Status read_frame(const uint8_t *at, const uint8_t *end, int32_t *size) noexcept nogil:

@@ -224,17 +224,21 @@ def _is_registered(format: str) -> bool:
 def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
     """Return where the schemas of keys or values are registered, None without a registry."""
     subject, address = given.text(f"{part}.subject"), given.text("schemaRegistryAddress")
+    frame = given.text(f"{part}.frame")
+    settings = given.registry if frame is None else {**given.registry, "frame": frame}
+    if frame is not None and not _is_registered(format):
+        raise ConfigError(f"{part}.frame: {format.lower()} has no schemas in a registry")
     if not _is_registered(format):
         if subject is not None:
             raise ConfigError(f"{part}.subject: {format.lower()} has no schemas in a registry")
         return None
     if address is None:
-        return registry_place(subject, None, given.registry)
+        return registry_place(subject, None, settings)
     if subject is None:
         if len(topics) != 1:
             raise ConfigError(f"give {part}.subject: there is no single topic to name it after")
         subject = f"{topics[0]}-{part}"
-    return subject, address, given.registry
+    return subject, address, settings
 
 
 def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -> Payload | None:

@@ -25,7 +25,7 @@ _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _BATCH = ("minPartitions", "maxRecordsPerPartition")
 STREAM = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 #: Of keys and values, also with ``key.`` and ``value.`` before them; without, they are those of values.
-PAYLOAD = ("format", "schema", "subject", "fields", "message")
+PAYLOAD = ("format", "schema", "subject", "fields", "message", "frame")
 ROWS = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
 _READ = (
     *_TOPICS,

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError
+from kcodec.frames import Frame
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.udf import corrupt_type, decode_permissive
 
@@ -23,13 +24,18 @@ class Payload:
             raise ConfigError("the columns are not known before the first value: give a schema")
         self._codec = codec
         self._rows = rows
-        kind = corrupt_type(codec.arrow_type, rows.corrupt_column)
+        kind = corrupt_type(codec.arrow_type, rows.corrupt_column, text_ids=self.frame.has_text_ids)
         if rows.permissive and pa.types.is_struct(kind):
             kind = pa.struct([field.with_nullable(True) for field in kind])
         self.arrow_type: pa.DataType = kind
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Payload, (self._codec, self._rows)
+
+    @property
+    def frame(self) -> Frame:
+        """What names the schema of a value, where that is no codec's."""
+        return Frame.of(getattr(self._codec, "frame", None))
 
     def select(self, fields: Sequence[str]) -> "Payload":
         """Return what decodes nothing but some fields."""

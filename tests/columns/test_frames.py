@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import decode_frames, frame_prefix, framed_rows, payload_start
+from kcodec.columns.frames import Indexes, decode_frames, frame_prefix, framed_rows, payload_start
 from kcodec.errors import CODES, EncodeError, Fault
+from kcodec.frames import APICURIO, APICURIO_GLOBAL_ID, APICURIO_LEGACY, GLUE, SINGLE_OBJECT, Frame
 from kcodec.wire import encode_message_indexes
 
 GUID = bytes(range(16))
@@ -27,7 +28,7 @@ def both(values, indexes=False):
         kernel("columns._frames", impl).decode_frames(values, indexes) for impl in IMPLEMENTATIONS
     )
     assert native == pure
-    selector, starts, keys, faults = native
+    selector, starts, keys, faults, _ = native
     return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults
 
 
@@ -57,8 +58,14 @@ def test_rows_that_look_framed(kind, impl, monkeypatch):
         framed(9, b"bc"),
     ]
     values = pa.array(rows, pa.binary()).cast(kind)
-    assert framed_rows(values, pa.array([9, *range(8)], pa.int64())[1:]) == [(1, 7), (7, 9)]
-    assert framed_rows(values[1:], pa.array([0, 1, 6], pa.int64())) == [(0, 7), (2, 9)]
+    assert framed_rows(values, pa.array([9, *range(8)], pa.int64())[1:]) == [
+        (1, "CONFLUENT", 7),
+        (7, "CONFLUENT", 9),
+    ]
+    assert framed_rows(values[1:], pa.array([0, 1, 6], pa.int64())) == [
+        (0, "CONFLUENT", 7),
+        (2, "CONFLUENT", 9),
+    ]
 
 
 def test_fixed_width():
@@ -326,3 +333,144 @@ class TestPrefix:
         for number in (-1, 1 << 32):
             with pytest.raises(OverflowError):
                 frame_prefix(number)
+
+
+PROTOBUF_KINDS = (Indexes.NONE, Indexes.ZIGZAG, Indexes.PLAIN, Indexes.NUMBER, Indexes.BYTES)
+OWN_FRAMES = [
+    GLUE,
+    APICURIO,
+    APICURIO_LEGACY,
+    SINGLE_OBJECT,
+    APICURIO_GLOBAL_ID,
+    Frame(b"\xca\xfe", 16, "bytes", "zlib"),
+    Frame(b"12345678", 8, "bytes"),
+    Frame(b"", 4, compression="none"),
+]
+
+
+def both_read(values, frame, indexes=Indexes.NONE):
+    """Read frames that are not Confluent's with each implementation; the answers must be one and the same."""
+    native, pure = (
+        kernel("columns._frames", impl).decode_frames(values, indexes, frame.layout)
+        for impl in IMPLEMENTATIONS
+    )
+    assert native == pure
+    selector, starts, keys, faults, packed = native
+    return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults, packed
+
+
+@pytest.mark.parametrize("kind", LAYOUTS, ids=str)
+@pytest.mark.parametrize("frame", OWN_FRAMES, ids=repr)
+def test_frames_that_are_not_confluents(frame, kind):
+    if frame.id_type == "int":
+        ids = [7, 2**31, 2**40 if frame.id_size == 8 else 9]
+    else:
+        ids = [bytes([at]) * frame.id_size for at in (1, 2, 255)]
+    one, two, three = (frame.written(each) for each in ids)
+    values = pa.array([one + b"a", None, two, one, three + b"b" * 30, three], kind)
+    size = frame.size
+    assert both_read(values, frame) == (
+        [0, -1, 1, 0, 2, 2],
+        [size, 0, size, size, size, size],
+        ids,
+        [],
+        [frame.compression == "zlib"] * 3,
+    )
+    cut = pa.array([one[:at] for at in range(size)], kind)
+    assert [fault.code for fault in both_read(cut, frame)[3]] == ["frame_truncated"] * size
+    if frame.prefix:
+        wrong = pa.array([b"\xff" + one[1:], one], kind)
+        assert [(fault.row, fault.code) for fault in both_read(wrong, frame)[3]] == [(0, "frame_magic")]
+
+
+@pytest.mark.parametrize("mark", [1, 4, 6, 255])
+def test_a_byte_of_compression_that_nobody_knows(mark):
+    values = pa.array([b"\x03" + bytes([mark]) + GUID, b"\x03\x00" + GUID, b"\x03\x05" + GUID])
+    selector, _, keys, faults, packed = both_read(values, GLUE)
+    assert (selector, keys, packed) == ([-2, 0, 1], [GUID, GUID], [False, True])
+    assert [(fault.row, fault.code) for fault in faults] == [(0, "compression")]
+    assert "neither 0 nor 5" in faults[0].reason
+
+
+def test_negative_ids_of_eight_bytes():
+    assert both_read(pa.array([b"\0" + b"\xff" * 8]), APICURIO)[2] == [-1]
+    assert both_read(pa.array([b"\0" + b"\xff" * 4]), APICURIO_LEGACY)[2] == [2**32 - 1]
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind", "named"),
+    [
+        (GLUE, Indexes.NUMBER, (300,)),
+        (APICURIO, Indexes.BYTES, tuple(b"\n\x05Order")),
+        (APICURIO, Indexes.BYTES, ()),
+    ],
+)
+def test_what_names_a_message_instead_of_indexes(frame, kind, named):
+    key = 7 if frame.id_type == "int" else GUID
+    whole = frame_prefix(key, named, kind, frame)
+    values = pa.array([whole + b"abc", whole, whole[:-1]])
+    selector, starts, keys, faults, _ = both_read(values, frame, kind)
+    assert (selector, starts[:2], keys) == ([0, 0, -2], [len(whole)] * 2, [(key, named)])
+    assert [(fault.code, fault.offset) for fault in faults] == [("frame_truncated", frame.size)]
+
+
+def test_more_bytes_than_a_name_has():
+    long = APICURIO.written(7) + b"\x81\x08" + bytes(1025)
+    assert [fault.code for fault in both_read(pa.array([long]), APICURIO, Indexes.BYTES)[3]] == ["size_limit"]
+
+
+@given(
+    st.sampled_from(OWN_FRAMES),
+    st.sampled_from(PROTOBUF_KINDS),
+    st.lists(
+        st.none() | st.binary(max_size=40) | st.tuples(st.integers(0, 3), st.binary(max_size=30)), max_size=30
+    ),
+)
+def test_any_bytes_on_both_implementations(frame, kind, rows):
+    heads = [
+        frame.written(each if frame.id_type == "int" else bytes([each]) * frame.id_size) for each in range(4)
+    ]
+    values = pa.array(
+        [heads[row[0]] + row[1] if isinstance(row, tuple) else row for row in rows], pa.binary()
+    )
+    selector, starts, keys, faults, packed = both_read(values, frame, kind)
+    for row, (number, start) in enumerate(zip(selector, starts, strict=True)):
+        value = values[row].as_py()
+        assert (number == -1) == (value is None)
+        if number >= 0:
+            assert 0 < start <= len(value)
+            key = keys[number][0] if kind else keys[number]
+            mark = len(frame.prefix)
+            assert (
+                frame.read(
+                    value[:mark]
+                    + heads[0][mark : mark + bool(frame.compression)]
+                    + value[mark + bool(frame.compression) : frame.size]
+                )
+                == key
+            )
+    assert [fault.row for fault in faults] == [row for row, number in enumerate(selector) if number == -2]
+    assert len(packed) == len(keys)
+    native, pure = (
+        kernel("columns._frames", impl).common_frame(values, kind, frame.layout) for impl in IMPLEMENTATIONS
+    )
+    assert native == pure
+
+
+def test_rows_that_begin_like_other_frames():
+    rows = [
+        GLUE.written(GUID),
+        b"\x03\x07" + GUID,
+        SINGLE_OBJECT.written(GUID[:8]),
+        b"\xc3\x01\x00",
+        APICURIO.written(9),
+        APICURIO.written(1 << 60),
+        b"\x01" + GUID,
+    ]
+    values, numbers = pa.array(rows), pa.array(range(len(rows)), pa.int64())
+    expected = [(0, "GLUE", GUID), (2, "SINGLE_OBJECT", GUID[:8]), (4, "APICURIO", 9)]
+    for impl in IMPLEMENTATIONS:
+        found = kernel("columns._frames", impl).framed_rows(
+            values, memoryview(numbers.buffers()[1]).cast("B").cast("q")
+        )
+        assert found == expected

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
+from kcodec.formats.avro.fingerprint import fingerprint
 from kcodec.formats.avro.losses import losses
 from kcodec.formats.avro.normalization import normalized
 from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, load, parse_ordered, same
@@ -144,6 +145,10 @@ class AvroFormat(SchemaFormat):
 
     def _is_json(self, schema: ParsedSchema) -> bool:
         return schema.text.lstrip().startswith(("{", "[", '"'))
+
+    def fingerprint(self, schema: ParsedSchema) -> bytes:
+        """Return the CRC-64-AVRO of the parsing canonical form, least significant byte first."""
+        return fingerprint(schema.root)
 
     def top_fields(self, schema: ParsedSchema) -> Collection[str]:
         """Return the names of a record's fields."""

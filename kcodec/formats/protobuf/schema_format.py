@@ -19,6 +19,7 @@ from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.losses import losses
 from kcodec.formats.protobuf.message import read_message
+from kcodec.formats.protobuf.ref import read_ref, write_ref
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.written_changes import all_changes
 from kcodec.formats.schema_format import (
@@ -210,6 +211,35 @@ class ProtobufFormat(SchemaFormat):
             for path, file in given.files.items()
             if path != given.path and not (self.skip_known and path in KNOWN)
         )
+
+    def message_path(self, schema: ProtobufSchema, named: int | bytes | None) -> tuple[int, ...]:
+        """Return the indexes of a message that is numbered or named; the wanted or else the first one if it is not."""
+        if isinstance(named, int):
+            names = sorted(schema.numbered_names())
+            if named >= len(names):
+                raise SchemaError(f"the schema has {len(names)} messages, and none of the number {named}")
+            return tuple(schema.indexes(names[named]))
+        if not named:
+            return tuple(schema.indexes(self._message))
+        # Only the names of messages that are in no other are written, without their packages.
+        name = read_ref(named)
+        package = schema.main.package
+        full = f"{package}.{name}" if package else name
+        return tuple(schema.indexes(full if full in schema.numbered_names() else name))
+
+    def message_number(self, schema: ProtobufSchema, indexes: Sequence[int]) -> int:
+        """Return the place of a message among the sorted full names of all, entries of maps too.
+
+        (``MessageIndexFinder`` of AWS's serializers.)
+        """
+        return sorted(schema.numbered_names()).index(schema.message(tuple(indexes)).name)
+
+    def message_name(self, schema: ProtobufSchema, indexes: Sequence[int]) -> bytes:
+        """Return a message with the name of a message as its only field; only those in no other can be read again."""
+        name = schema.message(tuple(indexes)).name.rpartition(".")[2]
+        if len(indexes) != 1:
+            raise SchemaError(f"{name} is declared in another message: Apicurio's frame cannot name it")
+        return write_ref(name)
 
     def imports(self, text: str) -> tuple[str, ...]:
         """Return the paths that a text imports, publicly imported ones last."""

@@ -1,0 +1,263 @@
+"""AWS Glue's Schema Registry: ``glue://region/registry``, asked by boto3."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from kcodec._fork import fork_safe_lock
+from kcodec.errors import ConfigError, RegistryError, near, one_line
+from kcodec.registry.base import DEFAULT_TYPE, RegisteredSchema, Schema
+from kcodec.registry.source import SchemaId, SourceRegistry
+
+__all__ = ["SETTINGS", "GlueRegistry", "GlueSource", "open_glue"]
+
+#: Every setting, and what it does.
+SETTINGS: dict[str, str] = {
+    "endpoint.url": "where Glue answers, if not at the region's own address",
+    "compatibility": "of schemas that are created: BACKWARD (default), NONE, FULL_ALL, ...",
+    "profile": "the profile of AWS's files whose credentials count",
+    "max.retries": "how often what failed is tried again (default 3)",
+    "timeout": "seconds of one request (default 60)",
+}
+_LEVELS = (
+    "NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL",
+)  # fmt: skip
+#: How often, and after how many seconds, Glue is asked whether it has checked a version, as AWS's serializers do.
+_CHECKS, _WAIT = 10, 1.0
+
+
+def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
+    """Open a registry of Glue; no request is made.
+
+    Parameters
+    ----------
+    url : str
+        ``glue://region/registry``; without a registry, it is ``default-registry``.
+    config : mapping
+        Keys of `SETTINGS`. Credentials are found as by any client of AWS: environment, files, roles.
+
+    Raises
+    ------
+    ConfigError
+        If there is no region, a setting is unknown, or boto3 is not installed.
+
+    Examples
+    --------
+    >>> open_glue("glue://eu-central-1/orders", {})
+    GlueRegistry('glue://eu-central-1/orders')
+    """
+    region, _, name = url.partition("://")[2].partition("/")
+    if not region or "/" in name or "@" in region:
+        raise ConfigError("a registry of Glue is glue://region/registry; credentials are not part of it")
+    for key in config:
+        if key not in SETTINGS:
+            hint = near(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            raise ConfigError(f"unknown setting of glue:// {key!r}{hint}")
+    level = str(config.get("compatibility", "BACKWARD")).upper()
+    if level not in _LEVELS:
+        raise ConfigError(f"compatibility={level} is not one of {', '.join(_LEVELS)}")
+    for key in ("max.retries", "timeout"):
+        try:
+            float(config.get(key, 1))
+        except (TypeError, ValueError):
+            raise ConfigError(f"{key}={config[key]!r} is not a number") from None
+    return GlueRegistry(GlueSource(region, name or "default-registry", {**config, "compatibility": level}))
+
+
+class GlueSource:
+    """The calls of Glue that a registry is made of; it pickles without its client."""
+
+    def __init__(self, region: str, name: str, config: Mapping[str, Any]) -> None:
+        self.region = region
+        self.name = name
+        self._config = dict(config)
+        self._start()
+
+    def _start(self) -> None:
+        self._client: Any = None
+        self._lock = fork_safe_lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"region": self.region, "name": self.name, "_config": self._config}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Make a request.
+
+        Raises
+        ------
+        LookupError
+            If there is no such registry, schema or version.
+        RegistryError
+            If Glue refuses it, or cannot be asked.
+        """
+        client = self._connected()
+        try:
+            answer: dict[str, Any] = getattr(client, name)(**arguments)
+            return answer
+        except client.exceptions.EntityNotFoundException as error:
+            raise LookupError(one_line(error)) from error
+        except client.exceptions.ClientError as error:
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+            raise RegistryError(f"Glue: {one_line(error)}", status, 50001) from error
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> Any:
+        try:
+            import boto3
+            from botocore.config import Config
+        except ImportError:
+            raise ConfigError("glue:// needs boto3: pip install kcodec[glue]") from None
+        seconds = float(self._config.get("timeout", 60))
+        retries = {"mode": "standard", "max_attempts": 1 + int(self._config.get("max.retries", 3))}
+        # Clients have the default session's credentials, which threads may not ask for at once: this one has its own.
+        session = boto3.session.Session(profile_name=self._config.get("profile"), region_name=self.region)
+        return session.client(
+            "glue",
+            endpoint_url=self._config.get("endpoint.url"),
+            config=Config(connect_timeout=seconds, read_timeout=seconds, retries=retries),
+        )
+
+    # What makes a registry
+
+    def schema(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of a version's UUID."""
+        if not isinstance(schema_id, str):
+            raise LookupError(f"Glue has no ids that are numbers, such as {schema_id}")
+        return _schema(self._available(self.call("get_schema_version", SchemaVersionId=schema_id)))
+
+    def register(self, subject: str, schema: Schema) -> str:
+        """Return the UUID of a schema; it becomes a version, or the first of a schema of the subject's name."""
+        if schema.references:
+            raise RegistryError("Glue keeps no references between schemas", 422, 42201)
+        try:
+            return self.find(subject, schema)
+        except LookupError:
+            pass
+        try:
+            found = self.call("register_schema_version", **self.named(subject), SchemaDefinition=schema.text)
+        except LookupError:
+            found = self._create(subject, schema)
+        return self._checked(found)
+
+    def _create(self, subject: str, schema: Schema) -> dict[str, Any]:
+        client = self._connected()
+        arguments: dict[str, Any] = {
+            "RegistryId": {"RegistryName": self.name},
+            "SchemaName": subject,
+            "DataFormat": schema.type,
+            "Compatibility": self._config["compatibility"],
+            "SchemaDefinition": schema.text,
+        }
+        try:
+            found = self.call("create_schema", **arguments)
+        except RegistryError as error:
+            if not isinstance(error.__cause__, client.exceptions.AlreadyExistsException):
+                raise
+            # Another producer was faster.
+            return self.call("register_schema_version", **self.named(subject), SchemaDefinition=schema.text)
+        return {"SchemaVersionId": found["SchemaVersionId"], "Status": found.get("SchemaVersionStatus")}
+
+    def _checked(self, found: dict[str, Any]) -> str:
+        """Return the UUID of a version once Glue has found it compatible."""
+        schema_id = str(found["SchemaVersionId"])
+        status = found.get("Status")
+        for _ in range(_CHECKS):
+            if status != "PENDING":
+                break
+            time.sleep(_WAIT)
+            status = self.call("get_schema_version", SchemaVersionId=schema_id).get("Status")
+        if status == "FAILURE":
+            raise RegistryError(f"Glue: the schema version {schema_id} is not compatible", 409, 40901)
+        if status != "AVAILABLE":
+            raise RegistryError(f"Glue: the schema version {schema_id} is {status}", 500, 50001)
+        return schema_id
+
+    def find(self, subject: str, schema: Schema) -> str:
+        """Return the UUID of a version by its text."""
+        found = self.call("get_schema_by_definition", **self.named(subject), SchemaDefinition=schema.text)
+        if found.get("Status") == "PENDING":
+            return self._checked(found)
+        return str(self._available(found)["SchemaVersionId"])
+
+    def latest(self, subject: str) -> tuple[str, Schema]:
+        """Return the latest version of a schema, which has the subject's name."""
+        return self.version(subject, {"LatestVersion": True})
+
+    def version(self, subject: str, number: Mapping[str, Any]) -> tuple[str, Schema]:
+        """Return a version of a schema."""
+        found = self._available(
+            self.call("get_schema_version", **self.named(subject), SchemaVersionNumber=dict(number))
+        )
+        return str(found["SchemaVersionId"]), _schema(found)
+
+    def latest_number(self, subject: str) -> int:
+        """Return the number of a schema's latest version."""
+        return int(self.call("get_schema", **self.named(subject))["LatestSchemaVersion"])
+
+    def named(self, subject: str) -> dict[str, Any]:
+        """Return the argument that names a schema."""
+        return {"SchemaId": {"RegistryName": self.name, "SchemaName": subject}}
+
+    def _available(self, found: dict[str, Any]) -> dict[str, Any]:
+        if found.get("Status") != "AVAILABLE":
+            told = f"{found.get('SchemaVersionId')} is {found.get('Status')}, not AVAILABLE"
+            raise RegistryError(f"Glue: the schema version {told}", 500, 50001)
+        return found
+
+
+def _schema(found: Mapping[str, Any]) -> Schema:
+    return Schema(found["SchemaDefinition"], found.get("DataFormat") or DEFAULT_TYPE)
+
+
+class GlueRegistry(SourceRegistry):
+    """A registry of Glue; its subjects are the names of Glue's schemas, and versions have their UUIDs as GUIDs."""
+
+    def __init__(self, source: GlueSource) -> None:
+        super().__init__(source, f"glue://{source.region}/{source.name}")
+        self._glue = source
+
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version by its text."""
+        found = self._asked(subject, self._glue.find, subject, schema)
+        return RegisteredSchema(None, found, schema, subject)
+
+    def get_version(
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
+    ) -> RegisteredSchema:
+        """Find a version of a schema (-1: the latest)."""
+        if version in ("latest", -1):
+            return super().get_version(subject)
+        found, schema = self._asked(
+            subject, self._glue.version, subject, {"LatestVersion": False, "VersionNumber": int(version)}
+        )
+        return RegisteredSchema(None, found, schema, subject, int(version))
+
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
+        latest = self._asked(subject, self._glue.latest_number, subject)
+        numbers = list(range(1, latest + 1))
+        return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]

@@ -1,0 +1,262 @@
+"""Registries of a user's own: what answers three calls, or one, is a registry to everything that takes one."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+
+from kcodec.errors import ConfigError, KcodecError, RegistryError, one_line
+from kcodec.formats.schema_format import find_schema_format
+from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
+    RegisteredSchema,
+    Schema,
+    SchemaRegistry,
+    guid,
+    unknown_schema,
+)
+
+__all__ = ["SchemaSource", "SourceRegistry", "of"]
+
+#: An id as a source has it: a number, or the text of a GUID or of a fingerprint in hexadecimal digits.
+SchemaId = int | str
+
+
+@runtime_checkable
+class SchemaSource(Protocol):
+    """Three calls that make a registry: see `of`.
+
+    A `LookupError` (also a `KeyError`), or None, says that there is no such schema; any other error, that the source
+    could not be asked. A source that is shipped to other processes has to pickle.
+
+    Examples
+    --------
+    >>> class Folder:
+    ...     def schema(self, schema_id):
+    ...         return Schema('"int"')
+    ...     def register(self, subject, schema):
+    ...         return 7
+    ...     def latest(self, subject):
+    ...         return 7, Schema('"int"')
+    >>> isinstance(Folder(), SchemaSource)
+    True
+    """
+
+    def schema(self, schema_id: SchemaId) -> Schema | str | None:
+        """Return the schema of an id; a text alone is one of Avro."""
+
+    def register(self, subject: str, schema: Schema) -> SchemaId:
+        """Return the id of a schema under a subject, which is registered if it is not yet."""
+
+    def latest(self, subject: str) -> tuple[SchemaId, Schema | str]:
+        """Return the id of the latest schema of a subject, and the schema."""
+
+
+class _Lookup:
+    """A source that has schemas by their ids, and nothing else."""
+
+    def __init__(self, look_up: Callable[[SchemaId], Schema | str | None]) -> None:
+        self._look_up = look_up
+
+    def schema(self, schema_id: SchemaId) -> Schema | str | None:
+        return self._look_up(schema_id)
+
+    def register(self, subject: str, schema: Schema) -> NoReturn:
+        raise RegistryError(
+            "this registry only has schemas by their ids: nothing can be registered", 422, 42205
+        )
+
+    def latest(self, subject: str) -> NoReturn:
+        raise LookupError(subject)
+
+
+def of(
+    source: SchemaSource | Callable[[SchemaId], Any] | Mapping[Any, Any] | Iterable[Any],
+) -> "SourceRegistry":
+    """Make a registry of a user's own source of schemas.
+
+    Parameters
+    ----------
+    source : SchemaSource, function, mapping or iterable
+        What answers the three calls of `SchemaSource`; a function of an id, or a mapping by ids, where values are only
+        read; or schemas of Avro, which are known by their fingerprints.
+
+    Returns
+    -------
+    SourceRegistry
+        A registry for `kcodec.Serde` and everything else that reads or writes framed values. It has no versions,
+        settings and modes: such calls are refused.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> from kcodec import Serde
+    >>> serde = Serde("AVRO", of({7: '"int"'}), topic="t")
+    >>> serde.deserialize([bytes.fromhex("0000000007 0e")]).to_pylist()
+    [7]
+    """
+    if isinstance(source, SchemaSource):
+        return SourceRegistry(source)
+    if isinstance(source, Mapping):
+        return SourceRegistry(_Lookup(dict(source).get))
+    if callable(source):
+        return SourceRegistry(_Lookup(source))
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+        return SourceRegistry(_Lookup(_by_fingerprint(source).get))
+    raise ConfigError(
+        "a source of schemas has schema(), register() and latest(), or is a function of an id, a mapping or "
+        f"schemas, not {type(source).__name__}"
+    )
+
+
+def _by_fingerprint(schemas: Iterable[Any]) -> dict[SchemaId, Schema]:
+    found: dict[SchemaId, Schema] = {}
+    for each in schemas:
+        schema = each if isinstance(each, Schema) else Schema(each)
+        language = find_schema_format(schema.type)
+        if language is None:
+            raise ConfigError(f"unknown schema type {schema.type!r}")
+        found[language.fingerprint(language.parse_known(schema.text)).hex()] = schema
+    return found
+
+
+def _refusing(name: str) -> Any:
+    def refuse(self: SchemaRegistry, *arguments: Any, **options: Any) -> NoReturn:
+        raise RegistryError(
+            f"{self!r} has no {name}(): it is made of what reads and writes values", 501, 50101
+        )
+
+    refuse.__name__ = name
+    refuse.__doc__ = "Refuse what the source does not tell."
+    return refuse
+
+
+class SourceRegistry(SchemaRegistry):
+    """A registry over a `SchemaSource`; made by `of`."""
+
+    def __init__(self, source: SchemaSource, url: str = "source://") -> None:
+        self._source = source
+        self._url = url
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r})"
+
+    @property
+    def url(self) -> str:
+        """Where it is; ``source://`` if it does not say."""
+        return self._url
+
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Ask the source for a schema by its id."""
+        return _registered(schema_id, self._schema(schema_id))
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
+        """Ask the source for a schema by an id that is text."""
+        return _registered(guid, self._schema(guid))
+
+    def _schema(self, schema_id: SchemaId) -> Schema:
+        return _schema(self._asked(schema_id, self._source.schema, schema_id), schema_id)
+
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
+        """Register a schema, which the source may normalize as it likes."""
+        found = self._asked(subject, self._source.register, subject, schema)
+        return _registered(found, schema, subject)
+
+    def get_version(
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
+    ) -> RegisteredSchema:
+        """Return the latest version; others have no number here."""
+        if version not in ("latest", -1):
+            raise RegistryError(f"{self!r} has no versions by their numbers", 404, 40402)
+        found, schema = self._asked(subject, self._source.latest, subject)
+        return _registered(found, _schema(schema, found), subject)
+
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Return the latest version if it is this schema."""
+        latest = self.get_version(subject)
+        language = find_schema_format(schema.type)
+        same = language is not None and language.same(
+            language.parse_known(schema.text), language.parse_known(latest.schema.text)
+        )
+        return latest if same else unknown_schema(subject)
+
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return none: versions have no numbers here."""
+        return []
+
+    def contexts(self) -> list[str]:
+        """Return the default context."""
+        return [DEFAULT_CONTEXT]
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    # The protocol's own bodies would answer None.
+    check_compatibility = _refusing("check_compatibility")
+    get_latest_with_metadata = _refusing("get_latest_with_metadata")
+    associated_subjects = _refusing("associated_subjects")
+    subjects = _refusing("subjects")
+    schema_versions = _refusing("schema_versions")
+    referenced_by = _refusing("referenced_by")
+    config = _refusing("config")
+    set_config = _refusing("set_config")
+    delete_config = _refusing("delete_config")
+    mode = _refusing("mode")
+    set_mode = _refusing("set_mode")
+    delete_mode = _refusing("delete_mode")
+    delete_version = _refusing("delete_version")
+    delete_subject = _refusing("delete_subject")
+
+    def _asked(self, name: object, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Ask the source; its errors are those of a registry."""
+        try:
+            return call(*arguments, **named)
+        except KcodecError:
+            raise
+        except LookupError:
+            unknown_schema(str(name))
+        except Exception as error:
+            raise RegistryError(
+                f"{self!r} failed: {type(error).__name__}: {one_line(error)}", 500, 50001
+            ) from error
+
+
+def _registered(schema_id: SchemaId, schema: Schema, subject: str | None = None) -> RegisteredSchema:
+    if isinstance(schema_id, str):
+        return RegisteredSchema(None, schema_id, schema, subject)
+    return RegisteredSchema(schema_id, guid(schema), schema, subject)
+
+
+def _schema(found: object, name: SchemaId) -> Schema:
+    if found is None:
+        unknown_schema(name)
+    if not isinstance(found, (str, Schema)):
+        raise RegistryError(
+            f"the schema {name} is a {type(found).__name__}, not a Schema or text", 500, 50001
+        )
+    return Schema(found) if isinstance(found, str) else found
