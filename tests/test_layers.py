@@ -29,6 +29,17 @@ LAYERS = (
     ("kcodec_spark", "server", "cli", "demo", "__main__"),
 )
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
+#: The formats, from the first that stands on none to the last; those of a rank do not know each other.
+FORMAT_RANKS = (
+    ("json", "table", "time_types"),
+    ("schema_format",),
+    ("avro", "protobuf"),
+    # Connect's model: its schemas, its values, and both as JSON.
+    ("connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
+    ("json_schema",),
+    ("connect", "decimals"),
+    ("debezium",),
+)
 #: The only modules beside the packages.
 FILES = {
     "__init__",
@@ -113,6 +124,53 @@ def test_imports_go_to_the_left():
     assert wrong == []
 
 
+def format_of(module: str) -> str | None:
+    """Return the part of the formats that a module belongs to; None for those of other layers."""
+    name = module.removeprefix("kcodec.formats.")
+    parts = {part for rank in FORMAT_RANKS for part in rank}
+    found = [part for part in parts if name != module and f"{name}.".startswith(f"{part}.")]
+    return max(found, key=len, default=None)
+
+
+def test_formats_import_what_is_of_a_rank_below():
+    ranks = {part: rank for rank, parts in enumerate(FORMAT_RANKS) for part in parts}
+    wrong = []
+    for path in SOURCES:
+        module = module_of(path)
+        part = format_of(module)
+        assert (part is None) == (not module.startswith("kcodec.formats.")), f"{module} has no rank"
+        for each in imports(path):
+            other = format_of(each)
+            if part is None or other is None:
+                continue
+            same = other.split(".")[0] == part.split(".")[0]
+            if ranks[other] > ranks[part] or (ranks[other] == ranks[part] and not same):
+                wrong.append(f"{path} imports {each}")
+    assert wrong == []
+
+
+def is_twin(module: str) -> bool:
+    return module.endswith("_py")
+
+
+def test_private_modules_are_imported_by_their_own_package():
+    """A twin may stand on twins of other packages, as compiled code on compiled code."""
+    wrong = []
+    for path in SOURCES:
+        if path.suffix in (".pyx", ".pxd"):
+            continue
+        module = module_of(path)
+        for other in imports(path):
+            home, _, name = other.rpartition(".")
+            while home and not name.startswith("_"):
+                home, _, name = home.rpartition(".")
+            if home in ("", "kcodec") or name.startswith("__") or f"{module}.".startswith(f"{home}."):
+                continue
+            if other.startswith("kcodec") and not (is_twin(module) and is_twin(other)):
+                wrong.append(f"{path} imports {other}")
+    assert wrong == []
+
+
 def test_no_modules_import_each_other():
     graph: dict[str, set[str]] = {}
     for path in SOURCES:
@@ -134,6 +192,7 @@ def test_only_packages_stand_at_the_top():
         "decimals",
         "schema_format",
         "table",
+        "time_types",
     }
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 from kcodec.frames import CONFLUENT, Frame
-from kcodec.wire._varint_py import write
 from kcodec.wire.framing import encode_message_indexes
+from kcodec.wire.single import write
 
 __all__ = [
     "Indexes",

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.message.headers import skip_tags
-from kcodec.wire._varint_py import read as read_varint
+from kcodec.wire.single import read as read_varint
 
 __all__ = ["FLEXIBLE", "WITH_IDS", "Fetched", "read_fetch_response"]
 

@@ -36,6 +36,8 @@ class Exchange:
         Of the answer.
     location : str
         Where the answer sends the client.
+    allowed, challenge : str
+        Of an answer 405 the methods that there are, of one 401 how to show a name.
     """
 
     scope: Scope
@@ -47,6 +49,8 @@ class Exchange:
     status: int = 0
     size: int = 0
     location: str = ""
+    allowed: str = ""
+    challenge: str = ""
 
     def header(self, name: bytes) -> str:
         """Return a header, or nothing."""

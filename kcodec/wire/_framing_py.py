@@ -6,7 +6,7 @@ from typing import Any
 from kcodec.frames import Layout
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
-from kcodec.wire._varint_py import read, write
+from kcodec.wire.single import read, write
 
 #: Levels of nested messages that indexes may name, as in ``frame.pxd``.
 MAX_LEVELS = 1024

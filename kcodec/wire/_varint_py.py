@@ -3,6 +3,7 @@
 from typing import Any
 
 from kcodec.wire._faults import decode_error, encode_error
+from kcodec.wire.single import read, write
 
 
 def count_ends(data: Any) -> int:
@@ -43,30 +44,6 @@ def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, ou
         out[at : at + len(made)] = made
         at += len(made)
     return at
-
-
-def read(data: Any, at: int, bits: int) -> tuple[int, int, str]:
-    """Read one varint; return its value, the byte after it, and the error's code or ``""``."""
-    max_bytes = (bits + 6) // 7
-    value = 0
-    for length in range(max_bytes):
-        if at + length >= len(data):
-            return 0, at, "truncated"
-        byte = data[at + length]
-        value |= (byte & 0x7F) << 7 * length
-        if byte < 0x80:
-            return (0, at, "varint_overflow") if value >> bits else (value, at + length + 1, "")
-    return 0, at, "varint_overlong"
-
-
-def write(value: int) -> bytes:
-    """Return the varint of an unsigned value."""
-    made = bytearray()
-    while value >= 0x80:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
 
 
 def gather(word: int, fast: bool) -> int:

@@ -484,7 +484,7 @@ class Placed(SqliteRegistry):
 def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
     # However slow the machine is.
-    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(1.0))
+    monkeypatch.setattr(ask.application._dispatcher, "_durations_of_bodies", Durations(1.0))
     ask.register("s")
     texts = [json.dumps({"type": "int", "doc": "x" * size}) for size in (10, 20, 1000, 1010, 1020, 1030)]
     for text in texts:
@@ -498,7 +498,7 @@ def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
 def test_a_body_that_costs_more_than_its_size_tells_is_for_a_thread(tmp_path, monkeypatch):
     monkeypatch.setattr(Placed, "at_once", [])
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
-    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(60.0))
+    monkeypatch.setattr(ask.application._dispatcher, "_durations_of_bodies", Durations(60.0))
     ask.register("s")
     path = "/subjects/s/versions/latest"
 
@@ -526,7 +526,7 @@ def test_a_body_that_costs_more_than_its_size_tells_is_for_a_thread(tmp_path, mo
 def test_memory_that_a_thread_uses_is_not_waited_for(monkeypatch):
     registry, at_once = MemoryRegistry(), []
     ask = Asked(registry)
-    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(20.0))
+    monkeypatch.setattr(ask.application._dispatcher, "_durations_of_bodies", Durations(20.0))
     ask.register("s")
 
     def noted(*given, **options):
@@ -565,7 +565,7 @@ def test_no_file_that_others_wait_for_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(Database, "write_ahead", lambda self: False)
     monkeypatch.setattr(Placed, "at_once", [])
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
-    monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(1.0))
+    monkeypatch.setattr(ask.application._dispatcher, "_durations_of_bodies", Durations(1.0))
     ask.register("s")
     for size in (10, 11):
         body = {"schema": json.dumps({"type": "int", "doc": "x" * size})}

@@ -22,7 +22,7 @@ from kcodec.formats.avro.defaults import varint
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
-from kcodec.wire._varint_py import read as read_varint
+from kcodec.wire.single import read as read_varint
 
 __all__ = ["Program", "decode", "encode"]
 

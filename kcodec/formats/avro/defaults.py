@@ -6,7 +6,7 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema, is_valid_default
-from kcodec.wire._varint_py import write
+from kcodec.wire.single import write
 
 __all__ = ["default_bytes", "varint"]
 

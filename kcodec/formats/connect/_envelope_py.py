@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.faults import Faults
 from kcodec.errors import CODES, Fault
-from kcodec.formats.json._tokens_py import ESCAPES, SPACE
+from kcodec.formats.json.tokens import ESCAPES, SPACE
 
 __all__ = ["ENVELOPE", "Envelope", "faults", "scan", "split", "unlike"]
 

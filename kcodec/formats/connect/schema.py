@@ -25,7 +25,7 @@ from kcodec.formats.connect.values import (
     parse_integer,
     to_java,
 )
-from kcodec.formats.debezium.types import TIME_TYPES, TimeType
+from kcodec.formats.time_types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
 from kcodec.java.utf8 import SURROGATE

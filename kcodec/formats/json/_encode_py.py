@@ -12,7 +12,7 @@ from kcodec.columns.isotime_py import write_iso
 from kcodec.columns.layout import layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
-from kcodec.formats.json._tokens_py import Tokens
+from kcodec.formats.json.tokens import Tokens
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import format_java_decimal, format_java_double, format_java_float
 from kcodec.plan.failure import RowError, step

@@ -17,7 +17,7 @@ from kcodec.columns.isotime_py import bounds, read_iso
 from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
-from kcodec.formats.json._tokens_py import Tokens
+from kcodec.formats.json.tokens import Tokens
 from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
 from kcodec.plan.node import JSON_KINDS, Form, Node, Op

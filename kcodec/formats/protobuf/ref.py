@@ -1,7 +1,7 @@
 """The message ``Ref`` of Apicurio's serializers, ``message Ref { string name = 1; }``, which names another message."""
 
 from kcodec.errors import SchemaError
-from kcodec.wire._varint_py import read, write
+from kcodec.wire.single import read, write
 
 __all__ = ["read_ref", "write_ref"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import CODES, EncodeError
-from kcodec.wire._varint_py import write
+from kcodec.wire.single import write
 
 __all__ = ["encode"]
 

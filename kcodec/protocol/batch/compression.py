@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import CODES, ConfigError, check_choice, is_whole
-from kcodec.wire._varint_py import read as read_varint
+from kcodec.wire.single import read as read_varint
 
 try:
     import cramjam

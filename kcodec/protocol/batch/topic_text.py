@@ -13,7 +13,7 @@ from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.versions import MAX_VERSION
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.records import FRAMED, record_types
-from kcodec.wire._varint_py import read as read_varint
+from kcodec.wire.single import read as read_varint
 
 __all__ = ["TopicText"]
 

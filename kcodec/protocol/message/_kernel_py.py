@@ -18,7 +18,7 @@ from kcodec.plan import rows_py
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Node, Op, Plan
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
-from kcodec.wire._varint_py import write as write_varint
+from kcodec.wire.single import write as write_varint
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 

@@ -4,7 +4,7 @@ import functools
 
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.spec.message import MessageSpec
-from kcodec.wire._varint_py import read as read_varint
+from kcodec.wire.single import read as read_varint
 
 __all__ = ["HEADER_TYPES", "header_spec", "skip_tags"]
 

@@ -17,7 +17,7 @@ from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
-from kcodec.wire._varint_py import write as write_varint
+from kcodec.wire.single import write as write_varint
 
 __all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kcodec
 from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, ConnectSchema
 from kcodec.columns.isotime_py import read_iso, write_iso
-from kcodec.formats.debezium.types import TIME_TYPES
+from kcodec.formats.time_types import TIME_TYPES
 
 PREFIX = "io.debezium.time."
 AVRO = {"int32": "int", "int64": "long", "string": "string"}

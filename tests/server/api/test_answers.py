@@ -41,9 +41,9 @@ def ask(registry):
 
 def found_anew(ask, monkeypatch):
     """Count what is found anew from now on."""
-    calls, call = [], ask.application._called
+    calls, call = [], ask.application._dispatcher._called
     monkeypatch.setattr(
-        ask.application,
+        ask.application._dispatcher,
         "_called",
         lambda route, request: calls.append(route.template) or call(route, request),
     )
@@ -303,7 +303,7 @@ class TestUsers:
         registry.register("s", Schema('"int"'))
         ask = Asked(registry, access=file(READS))
         assert ask("GET", "/schemas/ids/1", headers=basic("shop")).status == 200
-        monkeypatch.setattr(ask.application, "_asked", None)
+        monkeypatch.setattr(ask.application._gate, "_threads", None)
         monkeypatch.setattr(users, "_PAUSE", 1000.0)
         assert ask("GET", "/schemas/ids/1", headers=basic("shop")).status == 200
 

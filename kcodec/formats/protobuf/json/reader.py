@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from math import inf
 from typing import Any, NoReturn
 
-from kcodec.formats.json._tokens_py import Tokens
+from kcodec.formats.json.tokens import Tokens
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import (
     WRAPPERS,

@@ -27,27 +27,33 @@ class Tokens:
         self.outside: int | None = None
 
     def fail(self, code: str, offset: int, path: str) -> NoReturn:
+        """Refuse the row."""
         raise RowError(code, offset if self.outside is None else self.outside, path)
 
     def space(self) -> None:
+        """Pass white space."""
         while self.at < len(self.data) and self.data[self.at] in SPACE:
             self.at += 1
 
     def byte(self, path: str) -> int:
+        """Return the next byte, which is not passed."""
         if self.at >= len(self.data):
             self.fail("truncated", len(self.data), path)
         return self.data[self.at]
 
     def next(self, path: str) -> int:
+        """Return the next byte behind white space, which is not passed."""
         self.space()
         return self.byte(path)
 
     def expect(self, byte: bytes, path: str) -> None:
+        """Pass white space and a byte that has to be there."""
         if self.next(path) != byte[0]:
             self.fail("json_syntax", self.at, path)
         self.at += 1
 
     def literal(self, word: bytes, path: str) -> None:
+        """Pass a word, such as ``true``."""
         found = self.data[self.at : self.at + len(word)]
         if found != word:
             cut = len(found) < len(word) and word.startswith(found)
@@ -55,12 +61,14 @@ class Tokens:
         self.at += len(word)
 
     def digits(self, path: str) -> None:
+        """Pass digits, of which there has to be one."""
         if self.byte(path) not in DIGITS:
             self.fail("json_syntax", self.at, path)
         while self.at < len(self.data) and self.data[self.at] in DIGITS:
             self.at += 1
 
     def number(self, path: str) -> bytes:
+        """Pass a number, and return its bytes."""
         begin = self.at
         self.at += self.data[begin : begin + 1] == b"-"
         if self.byte(path) == 48:
@@ -94,6 +102,7 @@ class Tokens:
             parts.append(self.escape(path).encode())
 
     def escape(self, path: str) -> str:
+        """Pass an escape, or the two of a pair of surrogates; return the character."""
         begin = self.at
         self.at += 1
         kind = self.byte(path)
@@ -118,6 +127,7 @@ class Tokens:
         return chr(unit)
 
     def hexadecimal(self, begin: int, path: str) -> int:
+        """Pass four hexadecimal digits; the escape begins at ``begin``."""
         value = 0
         for _ in range(4):
             byte = self.byte(path)
@@ -128,6 +138,7 @@ class Tokens:
         return value
 
     def enter(self, path: str) -> None:
+        """Go a level deeper, as far as that is allowed."""
         if self.depth >= min(self.limits.max_depth, MAX_DEPTH):
             self.fail("depth_limit", self.at, path)
         self.depth += 1

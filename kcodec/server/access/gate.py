@@ -1,0 +1,103 @@
+"""Who comes in: the user of each request, and the registry as that user has it; everybody, where no users are kept."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kcodec.errors import RegistryError
+from kcodec.registry.base import check_subject
+from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, current_user
+from kcodec.server.access.roles import Role, User, deny
+from kcodec.server.access.users import Access
+from kcodec.server.exchange import Exchange, Scope
+from kcodec.server.threads import Threads
+
+__all__ = ["Gate"]
+
+_Result = TypeVar("_Result")
+
+
+class Gate:
+    """What a server asks of its file of users and roles.
+
+    Parameters
+    ----------
+    path : str or None
+        The file, see `kcodec.server.access.users.Access`; with None everybody may do everything.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._access = None if path is None else Access(path)
+        # Who asks is found out whatever the other threads are at.
+        self._threads = Threads(2, "registry-users")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may do everything."""
+        return self._access is None
+
+    @property
+    def challenge(self) -> str:
+        """The challenge of an answer 401, empty where nobody has to show a name."""
+        return "" if self._access is None else self._access.challenge
+
+    @property
+    def state(self) -> object:
+        """What answers depend on besides the registry and the user."""
+        return None if self._access is None else self._access.roles
+
+    async def enter(self, exchange: Exchange) -> None:
+        """Make the user of a request the `current_user`.
+
+        Raises
+        ------
+        RegistryError
+            40101, if the request names somebody and proves nothing.
+        """
+        if self._access is not None:
+            authorization = exchange.header(b"authorization")
+            found = self._access.remembered(authorization)
+            if found is None:
+                loop = asyncio.get_running_loop()
+                found = await loop.run_in_executor(self._threads, self._access.user, authorization)
+            current_user.set(found)
+
+    def check_some(self, user: User) -> None:
+        """Refuse a user who may do nothing."""
+        if self._access is not None and not self._access.roles.has_some(user):
+            deny(user, "read", "anything")
+
+    def guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:
+        """Return a registry as the `current_user` has it."""
+        access = self._access
+        return registry if access is None else GuardedRegistry(registry, lambda: access.roles)
+
+    def known(self, function: Callable[..., _Result]) -> Callable[..., _Result]:
+        """Return a function for another thread, which knows there who asks."""
+        if self._access is None:
+            return function
+        context = contextvars.copy_context()
+
+        def run(*arguments: Any) -> _Result:
+            return context.run(function, *arguments)
+
+        return run
+
+    def allows(self, scope: Scope, action: Role, subject: str | None) -> bool:
+        """Return whether the user of a page may do something."""
+        if self._access is None:
+            return True
+        roles, user = self._access.roles, current_user.get()
+        if subject is None:
+            return roles.has_everywhere(user, action)
+        try:
+            return roles.has(user, action, check_subject(subject, whole=False))
+        except RegistryError:
+            # No subject has this name, as who may do everything is told.
+            return roles.has_everywhere(user, action)
+
+    def end(self, seconds: float) -> None:
+        """Find out nothing more, and wait some seconds for what is under way."""
+        self._threads.end(seconds)

@@ -1,0 +1,134 @@
+"""Where a call of the API runs: in the event loop if it is quick, else in a thread with its own handle."""
+
+import asyncio
+import functools
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.sqlite import SqliteRegistry
+from kcodec.server.access.gate import Gate
+from kcodec.server.access.guard import ServedRegistry
+from kcodec.server.api.durations import Durations
+from kcodec.server.api.request import Request
+from kcodec.server.api.router import Route, Write
+from kcodec.server.reply import json_bytes
+from kcodec.server.threads import Threads
+
+__all__ = ["Dispatcher", "another", "close_unused"]
+
+#: Threads that ask the registry, each by a handle of its own if it is in a file.
+_THREADS = 4
+
+#: Bytes of a body from which it is the work of one thread: what is made of large ones takes much memory and time.
+_LARGE = 256 << 10
+
+#: Bytes of a body that the event loop may work on itself.
+_SMALL = 4 << 10
+
+#: What stands in bodies that cost more than their size tells: other languages than Avro, other schemas. Keys may also
+#: be written with escapes.
+_COSTLY = (b"schemaType", b"references", b"\\u")
+
+
+class Dispatcher:
+    """Runs calls for the requests of an event loop.
+
+    Parameters
+    ----------
+    registry : EmbeddedRegistry
+        What is asked.
+    gate : Gate
+        Who may ask what.
+    """
+
+    def __init__(self, registry: EmbeddedRegistry, gate: Gate) -> None:
+        self._registry, self._gate = registry, gate
+        # Whether a call that reads may have to wait for other processes, which write.
+        self._waits = isinstance(registry, SqliteRegistry) and not registry.database.write_ahead()
+        self._of_thread = threading.local()
+        self._opened = [registry]
+        self._threads, self._large = Threads(_THREADS, "registry"), Threads(1, "registry-large")
+        self._durations, self._durations_of_bodies = Durations(), Durations()
+
+    async def ask(self, function: Callable[..., Any], *arguments: Any, large: bool = False) -> Any:
+        """Return what a function returns, which may have to wait; it knows who asks."""
+        threads = self._large if large else self._threads
+        return await asyncio.get_running_loop().run_in_executor(
+            threads, self._gate.known(function), *arguments
+        )
+
+    async def found(
+        self, route: Route, request: Request, asked: tuple[object, ...], state: object
+    ) -> bytes | Write:
+        """Return what a call answers, or what it still has to write; at once, if it costs little.
+
+        A change of threads takes some hundred microseconds, more than most calls do; but what takes long in the event
+        loop keeps all waiting. So what is done there has no body, or a small one of Avro alone, and was quick the last
+        time: with the same query, and for a body in the same state of the registry, of which a schema is compared with
+        what is registered. It waits for nobody: while other threads use a registry in memory, this is one more of them.
+        """
+        size = len(request.body)
+        durations = self._durations
+        if size:
+            durations = self._durations_of_bodies
+            durations.begin(state)
+        called = functools.partial(self._called, route, request)
+        if not self._waits and _is_cheap(request) and durations.is_quick(asked, size):
+            lock = self._handle[0].database.lock
+            if lock.acquire(blocking=False):
+                try:
+                    return durations.measured(asked, size, called)
+                finally:
+                    lock.release()
+        found: bytes | Write = await self.ask(durations.measured, asked, size, called, large=size > _LARGE)
+        return found
+
+    def end(self, seconds: float) -> None:
+        """Run nothing more, wait some seconds for what is under way, and close what is not in use."""
+        for threads in (self._threads, self._large):
+            threads.end(seconds)
+        for registry in self._opened:
+            close_unused(registry)
+
+    def _called(self, route: Route, request: Request) -> bytes | Write:
+        found = route.call(self._handle[1], request)
+        if isinstance(found, Write):
+            return found
+        return found.encode(errors="replace") if isinstance(found, str) else json_bytes(found)
+
+    @property
+    def _handle(self) -> tuple[EmbeddedRegistry, ServedRegistry]:
+        """The registry's handle of this thread, restricted to what the user may do."""
+        found: tuple[EmbeddedRegistry, ServedRegistry] | None = getattr(self._of_thread, "handle", None)
+        if found is None:
+            registry = another(self._registry)
+            self._opened.append(registry)
+            found = self._of_thread.handle = registry, self._gate.guarded(registry)
+        return found
+
+
+def another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
+    """Return a handle of the same registry that need not wait for this one, if it is in a file."""
+    if not isinstance(registry, SqliteRegistry):
+        return registry
+    found: SqliteRegistry = pickle.loads(pickle.dumps(registry))
+    return found
+
+
+def close_unused(registry: EmbeddedRegistry) -> None:
+    """Close a handle, unless a thread still uses it: of that one the process will let go."""
+    if registry.database.lock.acquire(blocking=False):
+        try:
+            registry.close()
+        finally:
+            registry.database.lock.release()
+
+
+def _is_cheap(request: Request) -> bool:
+    """Return whether what a call costs is bounded by little: no list of schemas, no body that asks for much."""
+    if request.text("format") or len(request.body) > _SMALL:
+        return False
+    return not any(each in request.body for each in _COSTLY)

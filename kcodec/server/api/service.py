@@ -1,0 +1,127 @@
+"""The API: a request becomes a call, and what the call returns, or what it was answered before, an answer."""
+
+import functools
+
+from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.server.access.gate import Gate
+from kcodec.server.access.guard import current_user
+from kcodec.server.access.origin import check_origin
+from kcodec.server.api.answers import Answers
+from kcodec.server.api.apicurio import APICURIO_ROUTES
+from kcodec.server.api.calls import ROUTES
+from kcodec.server.api.dispatch import Dispatcher, another
+from kcodec.server.api.request import Request, refuse
+from kcodec.server.api.router import Router, Write
+from kcodec.server.api.writer import Writer
+from kcodec.server.exchange import TYPES, Exchange, Receive
+from kcodec.server.reply import json_bytes
+from kcodec.server.settings import ServerSettings
+
+__all__ = ["Api"]
+
+#: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
+_TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
+
+_ROUTER = Router([*ROUTES, *APICURIO_ROUTES])
+
+
+class Api:
+    """Confluent's and Apicurio's calls, over a registry.
+
+    Parameters
+    ----------
+    registry : EmbeddedRegistry
+        What answers.
+    settings : ServerSettings
+        The limits of requests.
+    gate : Gate
+        Who may do what.
+    dispatcher : Dispatcher
+        What runs the calls.
+    """
+
+    def __init__(
+        self, registry: EmbeddedRegistry, settings: ServerSettings, gate: Gate, dispatcher: Dispatcher
+    ) -> None:
+        self._registry, self._settings = registry, settings
+        self._gate, self._dispatcher = gate, dispatcher
+        # Changes on their way to the disk keep nobody else waiting.
+        writing = another(registry)
+        self._writer = Writer(writing, gate.guarded(writing))
+        self._answers = Answers()
+
+    async def answer(self, exchange: Exchange, receive: Receive) -> tuple[int, bytes]:
+        """Return status and body of an answer.
+
+        Raises
+        ------
+        RegistryError
+            If that is the answer.
+        """
+        method, path, query = (exchange.scope[name] for name in ("method", "raw_path", "query_string"))
+        route, names, context = _ROUTER.find(method, path)
+        exchange.route = route.template
+        if route.method != "GET":
+            # What a browser knows of its user is not for other sites.
+            check_origin(exchange)
+        user = current_user.get()
+        if exchange.has_body or (route.method != "GET" and route.template != "/"):
+            # Nothing is read of who may do nothing.
+            self._gate.check_some(user)
+        body = await self._body(exchange, receive, must_have_type=route.method in ("POST", "PUT"))
+        exchange.phase = "answer"
+        asked = route.method, path, query, body, user
+        state = self._state() if route.lasts else None
+        kept = self._answers.find(state, asked)
+        if kept is not None:
+            return 200, kept
+        request = Request(names, query, body, context, self._settings)
+        found = await self._dispatcher.found(route, request, asked[:3], state)
+        if isinstance(found, Write):
+            result = await self._writer.write(found.change)
+            return (204, b"") if result is None else (200, json_bytes(result))
+        self._answers.keep(state, asked, found)
+        return 200, found
+
+    def allowed(self, path: bytes) -> str:
+        """Return the methods that a path has, as the header Allow lists them."""
+        return ", ".join(_ROUTER.methods(path))
+
+    def end(self, seconds: float) -> None:
+        """Change nothing more, and wait some seconds for the change under way."""
+        self._writer.end(seconds)
+
+    def _state(self) -> object:
+        """Return what an answer depends on besides the request, such as the user; None if that is unknown now."""
+        state = self._registry.database.state()
+        return None if state is None else (state, self._gate.state)
+
+    async def _body(self, exchange: Exchange, receive: Receive, *, must_have_type: bool) -> bytes:
+        content_type = exchange.header(b"content-type")
+        if must_have_type and not _is_taken(content_type):
+            refuse(415)
+        most = self._settings.max_body
+        length = exchange.header(b"content-length")
+        if length.isdecimal() and (len(length) > 15 or int(length) > most):
+            refuse(413)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                refuse(400)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                refuse(413)
+            if not message.get("more_body"):
+                break
+        if size and must_have_type and not content_type:
+            # A browser sends such a body to other sites without asking them.
+            refuse(415)
+        return b"".join(parts)
+
+
+@functools.lru_cache(256)
+def _is_taken(content_type: str) -> bool:
+    return not content_type or content_type.partition(";")[0].strip().lower() in _TAKEN

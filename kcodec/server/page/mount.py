@@ -1,0 +1,71 @@
+"""The pages as a part of the server: whose they are, and what is counted of them."""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.server.access.gate import Gate
+from kcodec.server.access.guard import current_user
+from kcodec.server.access.roles import ANONYMOUS
+from kcodec.server.exchange import Exchange, Receive, Send
+from kcodec.server.page.app import RegistryPage
+from kcodec.server.settings import ServerSettings
+
+__all__ = ["MountedPage"]
+
+
+class MountedPage:
+    """The pages at a path of the server.
+
+    Parameters
+    ----------
+    registry : EmbeddedRegistry
+        What they show.
+    root : str
+        Where they are, such as ``"/ui"``.
+    settings : ServerSettings
+        The limits of forms.
+    gate : Gate
+        Who may do what.
+    """
+
+    def __init__(self, registry: EmbeddedRegistry, root: str, settings: ServerSettings, gate: Gate) -> None:
+        self._root, self._gate = root, gate
+        self._page = RegistryPage(
+            registry,
+            root_path=root,
+            allows=None if gate.is_open else gate.allows,
+            user=None if gate.is_open else lambda scope: current_user.get().name,
+            max_body=settings.max_body,
+            max_schema=settings.max_schema,
+        )
+
+    def has(self, path: bytes) -> bool:
+        """Return whether a path is that of a page."""
+        return path == self._root.encode() or path.startswith(f"{self._root}/".encode())
+
+    async def show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
+        """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
+        exchange.route = f"{self._root}/"
+        user = current_user.get()
+        if user == ANONYMOUS or exchange.has_body:
+            self._gate.check_some(user)
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                if not self._gate.is_open:
+                    if message["status"] == 403 and user == ANONYMOUS:
+                        message["status"] = 401
+                    if message["status"] == 401:
+                        challenge = b"www-authenticate", self._gate.challenge.encode()
+                        message["headers"] = [*message["headers"], challenge]
+                exchange.phase, exchange.status = "send", message["status"]
+            else:
+                exchange.size += len(message.get("body", b""))
+            await send(message)
+
+        await self._page(exchange.scope, receive, sending)
+
+    def end(self, seconds: float) -> None:
+        """Show nothing more, and wait some seconds for what is under way."""
+        self._page.end(seconds)
