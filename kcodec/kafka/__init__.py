@@ -9,6 +9,7 @@ from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
+    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
@@ -23,13 +24,17 @@ __all__ = [
     "RecordError",
     "Written",
     "follow",
+    "group_lag",
+    "group_members",
     "limit_ranges",
+    "list_groups",
     "list_topics",
     "partition_of",
     "plan",
     "positions_json",
     "read",
     "read_positions",
+    "reset_offsets",
     "split_ranges",
     "write",
 ]
@@ -43,13 +48,17 @@ __getattr__, __dir__ = lazy_names(
         "RecordError": ".report",
         "Written": ".topic_writer",
         "follow": ".follower",
+        "group_lag": ".group_list",
+        "group_members": ".group_list",
         "limit_ranges": ".offsets",
+        "list_groups": ".group_list",
         "list_topics": ".topic_list",
         "partition_of": ".partitioner",
         "plan": ".topic_reader",
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",
+        "reset_offsets": ".group_list",
         "split_ranges": ".offsets",
         "write": ".topic_writer",
     },

@@ -40,6 +40,8 @@ class FakeCluster:
         self.leaders = {}
         self.starts = {}
         self.aborted = {}
+        #: By group, the client ids of its members.
+        self.members = {}
         #: By topic, partition and producer: first sequences and offsets of batches, and the sequence that is next.
         self.sequences = {}
         self.committed = {}
@@ -388,7 +390,38 @@ class FakeBroker:
             topics.append({"name": topic["name"], "partitions": partitions})
         return {"throttleTimeMs": 0, "topics": topics}
 
+    def _ListGroups(self, body):
+        names = sorted({group for group, _, _ in self.cluster.committed} | self.cluster.members.keys())
+        groups = [{"groupId": name, "protocolType": "consumer"} for name in names]
+        return {"throttleTimeMs": 0, "errorCode": 0, "groups": groups}
+
+    def _DescribeGroups(self, body):
+        groups = []
+        for name in body["groups"]:
+            members = [
+                {
+                    "memberId": f"{client}-1",
+                    "clientId": client,
+                    "clientHost": f"/{HOST}",
+                    "memberMetadata": b"",
+                    "memberAssignment": b"",
+                }
+                for client in self.cluster.members.get(name, ())
+            ]
+            is_known = any(group == name for group, _, _ in self.cluster.committed)
+            state = "Stable" if members else "Empty" if is_known else "Dead"
+            described = {"errorCode": 0, "groupId": name, "groupState": state, "members": members}
+            groups.append({**described, "protocolType": "consumer", "protocolData": "range"})
+        return {"throttleTimeMs": 0, "groups": groups}
+
     def _OffsetFetch(self, body):
+        asked = body["topics"]
+        if asked is None:
+            found = {}
+            for group, topic, number in self.cluster.committed:
+                if group == body["groupId"]:
+                    found.setdefault(topic, []).append(number)
+            asked = [{"name": name, "partitionIndexes": numbers} for name, numbers in found.items()]
         topics = [
             {
                 "name": topic["name"],
@@ -405,7 +438,7 @@ class FakeBroker:
                     for each in topic["partitionIndexes"]
                 ],
             }
-            for topic in body["topics"]
+            for topic in asked
         ]
         return {"throttleTimeMs": 0, "topics": topics, "errorCode": 0}
 
