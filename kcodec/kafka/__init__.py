@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
+    from kcodec.kafka.topic_admin import create_topic, delete_topics, set_topic_settings, topic_settings
     from kcodec.kafka.topic_list import list_topics
     from kcodec.kafka.topic_reader import plan, read
     from kcodec.kafka.topic_writer import Written, write
@@ -23,6 +24,8 @@ __all__ = [
     "ReadReport",
     "RecordError",
     "Written",
+    "create_topic",
+    "delete_topics",
     "follow",
     "group_lag",
     "group_members",
@@ -35,7 +38,9 @@ __all__ = [
     "read",
     "read_positions",
     "reset_offsets",
+    "set_topic_settings",
     "split_ranges",
+    "topic_settings",
     "write",
 ]
 
@@ -47,6 +52,8 @@ __getattr__, __dir__ = lazy_names(
         "ReadReport": ".report",
         "RecordError": ".report",
         "Written": ".topic_writer",
+        "create_topic": ".topic_admin",
+        "delete_topics": ".topic_admin",
         "follow": ".follower",
         "group_lag": ".group_list",
         "group_members": ".group_list",
@@ -59,7 +66,9 @@ __getattr__, __dir__ = lazy_names(
         "read": ".topic_reader",
         "read_positions": ".offsets",
         "reset_offsets": ".group_list",
+        "set_topic_settings": ".topic_admin",
         "split_ranges": ".offsets",
+        "topic_settings": ".topic_admin",
         "write": ".topic_writer",
     },
 )
