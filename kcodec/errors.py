@@ -309,6 +309,12 @@ class RegistryError(KcodecError, LookupError):
     error_code : int, optional
         The registry's own code, such as 40403.
 
+    Attributes
+    ----------
+    details : str
+        All that the registry says, which the text of the error has on one line and shortened: of a refused version
+        (409) everything that is incompatible.
+
     Examples
     --------
     >>> from kcodec import registry
@@ -324,6 +330,7 @@ class RegistryError(KcodecError, LookupError):
         self.message = message
         self.status = status
         self.error_code = error_code
+        self.details = message
 
     def __str__(self) -> str:
         return self.message

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from kcodec.cli.kafka_options import (
     add_frame,
     add_message,
     add_options,
+    read_where,
     with_frame,
     with_message,
 )
@@ -136,7 +135,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         }
     numbers = {name for name in ("key", "value") if name in (*columns, *hidden) and _is_number(place[name])}
     writer = _Writer(given, output, len(hidden) + len(_PLACE), numbers)
-    start = _where(given.start, "--from")
+    start = read_where(given.start, "--from")
     try:
         if given.follow and given.end is not None:
             raise ConfigError("--follow has no end: --to is for reading without it")
@@ -145,7 +144,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         elif given.group is not None:
             raise ConfigError("--group is for --follow")
         else:
-            _read(topics, start or "earliest", _where(given.end, "--to") or "latest", place, writer)
+            _read(topics, start or "earliest", read_where(given.end, "--to") or "latest", place, writer)
     finally:
         writer.progress.clear()
     return writer.has_told
@@ -414,16 +413,3 @@ def _count(text: str) -> int:
     if count < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of records")
     return count
-
-
-def _where(text: str | None, option: str) -> Any:
-    """Read where to start or to end: a word, a number of records before the end, a time, or JSON."""
-    if text is None or text in ("earliest", "latest") or text.lstrip().startswith("{"):
-        return text
-    if re.fullmatch("-0*[1-9][0-9]*", text):
-        return int(text)
-    try:
-        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise ConfigError(f"{option} {text!r} is not earliest, latest, -N, a time or JSON") from None
-    return when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)

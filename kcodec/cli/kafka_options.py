@@ -3,9 +3,11 @@
 import argparse
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ __all__ = [
     "add_options",
     "name_and_value",
     "read_text",
+    "read_where",
     "shown_tries",
     "unknown_format",
     "with_frame",
@@ -221,3 +224,16 @@ def name_and_value(text: str, option: str) -> tuple[str, str]:
         # What was given may be a credential.
         raise ConfigError(f"{option} takes NAME=VALUE")
     return name, value
+
+
+def read_where(text: str | None, option: str) -> Any:
+    """Read where to start or to end: a word, a number of records before the end, a time, or JSON."""
+    if text is None or text in ("earliest", "latest") or text.lstrip().startswith("{"):
+        return text
+    if re.fullmatch("-0*[1-9][0-9]*", text):
+        return int(text)
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise ConfigError(f"{option} {text!r} is not earliest, latest, -N, a time or JSON") from None
+    return when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)

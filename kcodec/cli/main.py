@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from kcodec import __version__
-from kcodec.cli import consume, dump_log, produce, protocol, registry, topics
+from kcodec.cli import consume, dump_log, groups, produce, protocol, registry, topics
 from kcodec.cli.kafka_options import shown_tries
 from kcodec.cli.terminal import guarded, take_all_text
 from kcodec.errors import ConfigError, KcodecError
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     consume.add(commands)
     produce.add(commands)
     topics.add(commands)
+    groups.add(commands)
     registry.add(commands)
     given = parser.parse_args(arguments)
     if sys.stderr is None:

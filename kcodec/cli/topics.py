@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kcodec.cli.kafka_options import KafkaOptions, add_options
+from kcodec.cli.kafka_options import KafkaOptions, add_options, name_and_value
+from kcodec.errors import ConfigError
 from kcodec.frames import FRAMES
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of the console tool."""
     topics = commands.add_parser(
         "topics",
-        help="list topics: partitions, offsets, sizes, what their bytes look like",
-        description="Lists topics with their partitions, offsets and sizes.",
+        help="list topics: partitions, offsets, sizes, what their bytes look like; make, set and delete them",
+        description="Lists topics with their partitions, offsets and sizes. Before names, create makes them, delete "
+        "deletes them with all their records, and config lists their settings, or with --set and --unset changes them.",
     )
     topics.add_argument(
         "topics", nargs="*", metavar="TOPIC", help="names, or a pattern that starts with ^; by default all"
@@ -36,27 +38,109 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--sample", action="store_true", help=f"look at the last {_SAMPLE} records of each partition"
     )
     topics.add_argument(
+        "--partitions", type=int, metavar="N", help="with create; by default as the broker has it"
+    )
+    topics.add_argument("--replicas", type=int, metavar="N", help="the same")
+    topics.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="with create and config: a setting"
+    )
+    topics.add_argument(
+        "--unset",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with config: back to what the broker has",
+    )
+    topics.add_argument(
+        "--dry-run", action="store_true", help="with create and changed settings: the broker only checks it"
+    )
+    topics.add_argument(
         "-o", "--format", choices=("table", "json", "csv"), help="by default a table on a terminal, else json"
     )
     topics.set_defaults(run=_run)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from kcodec.cli.record_output import RecordOutput
     from kcodec.kafka.topic_list import list_topics
 
     options = KafkaOptions(given)
+    if len(given.topics) > 1 and given.topics[0] in _ACTIONS:
+        return _ACTIONS[given.topics[0]](given, given.topics[1:], options)
+    _refuse(given, ("partitions", "replicas", "set", "unset", "dry_run"), "create or config")
     names = given.topics or ["^.*"]
     found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
     if given.sample:
         keys, values = _sampled(found, options)
         found = found.append_column("keys", [keys]).append_column("values", [values])
-    format = given.format or ("table" if sys.stdout.isatty() else "json")
-    with RecordOutput(format, None, {}) as output:
+    _show(found, given.format)
+    return 0
+
+
+def _show(found: pa.Table, format: str | None) -> None:
+    from kcodec.cli.record_output import RecordOutput
+
+    with RecordOutput(format or ("table" if sys.stdout.isatty() else "json"), None, {}) as output:
         output.begin(found.schema)
         for batch in found.combine_chunks().to_batches():
             output.write(batch)
+
+
+def _refuse(given: argparse.Namespace, names: Iterable[str], what: str) -> None:
+    """Raise if an option is given that does nothing here."""
+    for name in names:
+        if getattr(given, name):
+            raise ConfigError(f"--{name.replace('_', '-')} is for kcodec topics {what}")
+
+
+def _create(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
+    from kcodec.kafka.topic_admin import create_topic
+
+    _refuse(given, ("unset",), "config")
+    _refuse(given, ("sample",), "without create, delete and config")
+    settings = dict(name_and_value(each, "--set") for each in given.set)
+    counts = {name: getattr(given, name) for name in ("partitions", "replicas")}
+    for name in names:
+        create_topic(
+            name,
+            settings=settings,
+            dry_run=given.dry_run,
+            config=options.config,
+            **{name: count for name, count in counts.items() if count is not None},
+        )
     return 0
+
+
+def _delete(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
+    from kcodec.kafka.topic_admin import delete_topics
+
+    _refuse(given, ("partitions", "replicas", "set", "unset", "dry_run"), "create or config")
+    _refuse(given, ("sample",), "without create, delete and config")
+    delete_topics(names, config=options.config)
+    return 0
+
+
+def _configure(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
+    import pyarrow as pa
+
+    from kcodec.kafka.topic_admin import set_topic_settings, topic_settings
+
+    _refuse(given, ("partitions", "replicas"), "create")
+    _refuse(given, ("sample",), "without create, delete and config")
+    changes: dict[str, str | None] = dict(name_and_value(each, "--set") for each in given.set)
+    changes |= dict.fromkeys(given.unset)
+    if given.dry_run and not changes:
+        raise ConfigError("--dry-run is for --set and --unset")
+    if changes:
+        for name in names:
+            set_topic_settings(name, changes, dry_run=given.dry_run, config=options.config)
+        return 0
+    found = [(name, topic_settings(name, config=options.config)) for name in names]
+    tables = [table.add_column(0, "topic", [pa.repeat(name, len(table))]) for name, table in found]
+    _show(pa.concat_tables(tables), given.format)
+    return 0
+
+
+_ACTIONS = {"create": _create, "delete": _delete, "config": _configure}
 
 
 def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array]:

@@ -9,9 +9,11 @@ from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
+    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
+    from kcodec.kafka.topic_admin import create_topic, delete_topics, set_topic_settings, topic_settings
     from kcodec.kafka.topic_list import list_topics
     from kcodec.kafka.topic_reader import plan, read
     from kcodec.kafka.topic_writer import Written, write
@@ -22,15 +24,23 @@ __all__ = [
     "ReadReport",
     "RecordError",
     "Written",
+    "create_topic",
+    "delete_topics",
     "follow",
+    "group_lag",
+    "group_members",
     "limit_ranges",
+    "list_groups",
     "list_topics",
     "partition_of",
     "plan",
     "positions_json",
     "read",
     "read_positions",
+    "reset_offsets",
+    "set_topic_settings",
     "split_ranges",
+    "topic_settings",
     "write",
 ]
 
@@ -42,15 +52,23 @@ __getattr__, __dir__ = lazy_names(
         "ReadReport": ".report",
         "RecordError": ".report",
         "Written": ".topic_writer",
+        "create_topic": ".topic_admin",
+        "delete_topics": ".topic_admin",
         "follow": ".follower",
+        "group_lag": ".group_list",
+        "group_members": ".group_list",
         "limit_ranges": ".offsets",
+        "list_groups": ".group_list",
         "list_topics": ".topic_list",
         "partition_of": ".partitioner",
         "plan": ".topic_reader",
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",
+        "reset_offsets": ".group_list",
+        "set_topic_settings": ".topic_admin",
         "split_ranges": ".offsets",
+        "topic_settings": ".topic_admin",
         "write": ".topic_writer",
     },
 )

@@ -162,6 +162,12 @@ class Cluster:
         for channel in channels:
             channel.close()
 
+    @property
+    def brokers(self) -> list[int]:
+        """The ids of the brokers that metadata have named."""
+        with self._lock:
+            return sorted(self._brokers)
+
     def deadline(self) -> Deadline:
         """Return the time by which something that is asked for now has to be done."""
         return Deadline(self.settings)

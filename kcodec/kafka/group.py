@@ -5,7 +5,7 @@ from typing import Any
 
 from kcodec.errors import KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
-from kcodec.kafka.error_codes import broker_error
+from kcodec.kafka.error_codes import UNKNOWN_MEMBER_ID, broker_error
 
 __all__ = ["commit_offsets", "fetch_offsets"]
 
@@ -28,7 +28,11 @@ def _ask(
         }
         for place, each in found.items():
             if each["errorCode"]:
-                raise broker_error(each["errorCode"], f"group {group!r}, {place}")
+                why = "the group has members, and only they commit its offsets"
+                is_foreign = each["errorCode"] == UNKNOWN_MEMBER_ID
+                raise broker_error(
+                    each["errorCode"], f"group {group!r}, {place}", why if is_foreign else None
+                )
         if wanted != set(found):
             raise KafkaError(f"broker {broker} answers for other partitions than it was asked for")
         return found

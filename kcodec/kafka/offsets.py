@@ -15,6 +15,7 @@ from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTI
 __all__ = [
     "Lost",
     "Range",
+    "is_by_partition",
     "is_pattern",
     "limit_ranges",
     "plan_ranges",
@@ -271,13 +272,14 @@ def _asked_for(partitions: Sequence[TopicPartition], start: Any, end: Any) -> Se
     Ends by partition say which these are. Starts alone do not: they are where an earlier read stopped, and of a
     partition that was added since then nothing may be lost.
     """
-    if not _is_by_partition(end):
+    if not is_by_partition(end):
         return partitions
-    named = [_by_partition(given) for given in (start, end) if _is_by_partition(given)]
+    named = [_by_partition(given) for given in (start, end) if is_by_partition(given)]
     return [each for each in partitions if any(each.partition in by.get(each.topic, {}) for by in named)]
 
 
-def _is_by_partition(given: Any) -> bool:
+def is_by_partition(given: Any) -> bool:
+    """Return whether offsets are given by topic and partition, as a mapping or as JSON."""
     return isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{"))
 
 
@@ -285,7 +287,7 @@ def _wanted(
     partitions: Iterable[TopicPartition], given: Any, default: int, name: str
 ) -> dict[TopicPartition, Any]:
     """Return what is asked for of each partition: an offset, -1, -2, a datetime, or a `_Before`."""
-    if _is_by_partition(given):
+    if is_by_partition(given):
         positions = _by_partition(given)
         unknown = {(topic, each) for topic, by in positions.items() for each in by} - set(partitions)
         if unknown:

@@ -181,9 +181,11 @@ class RegistryClient:
             hint = "does it want https://?"
         slow = answer.status in (401, 403, 408, 429) or answer.status >= 500
         told = f"HTTP {answer.status}: {message}"
-        raise RegistryError(
+        error = RegistryError(
             self._text(server, asked, told, start if slow else None, hint), answer.status, code
         )
+        error.details = self._clean(str(message))
+        raise error
 
     def _text(self, server: _Server, asked: str, told: str, start: float | None, hint: str) -> str:
         facts = "" if start is None else f"after {time.monotonic() - start:.1f} s, "

@@ -23,7 +23,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
-from kcodec.registry.compatibility.levels import Compatibility, check_level
+from kcodec.registry.compatibility.levels import Compatibility, check_level, read_differences
 from kcodec.registry.settings import Config, check_config, check_mode
 
 __all__ = ["HttpRegistry"]
@@ -139,8 +139,8 @@ class HttpRegistry:
     ) -> Compatibility:
         """Ask the server whether a schema may become the next version of a subject.
 
-        It tells its reasons in words alone, and compares at the level that is set there: another one is a
-        `kcodec.ConfigError`.
+        It tells its reasons in words, of which the differences are read, and compares at the level that is set there:
+        another one is a `kcodec.ConfigError`.
         """
         subject, schema = check_subject(subject), check_schema(schema)
         if (
@@ -153,7 +153,9 @@ class HttpRegistry:
             place += f"/{_quoted('latest' if version == -1 else version)}"
         query = {"normalize": _flag(normalize), "verbose": "true"}
         answer = self._ask("POST", place, query, schema.json, kind=dict)
-        return Compatibility(bool(answer.get("is_compatible")), (), tuple(answer.get("messages") or ()))
+        given = answer.get("messages")
+        messages = tuple(map(str, given)) if isinstance(given, list) else ()
+        return Compatibility(bool(answer.get("is_compatible")), read_differences(messages), messages)
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id, which is kept; `form` is the server's ``format`` of the text."""

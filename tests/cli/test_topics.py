@@ -43,3 +43,59 @@ def test_topics_without_a_leader(run, filled, cluster):
 )
 def test_eight_bytes_may_be_a_frame_or_a_number(payload, look):
     assert topics._looks([bytes.fromhex(payload)]) == look
+
+
+def test_topics_are_made_set_and_deleted(run, cluster):
+    def done(*arguments):
+        status, out, errors = run("topics", *arguments)
+        assert (status, errors) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
+    settings = ("--set", "cleanup.policy=compact", "--set", "x=a=b")
+    assert done("create", "new", "--partitions", "3", "--replicas", "1", *settings, "--dry-run") == []
+    assert "new" not in cluster.ids
+    assert done("create", "new", "other", "--partitions", "3", "--replicas", "1", *settings) == []
+    assert [(row["topic"], row["partition"]) for row in done("new", "other")] == [
+        (name, partition) for name in ("new", "other") for partition in range(3)
+    ]
+    found = done("config", "new")
+    assert {(row["topic"], row["name"], row["value"], row["source"]) for row in found} == {
+        ("new", "cleanup.policy", "compact", "topic"),
+        ("new", "x", "a=b", "topic"),
+        ("new", "retention.ms", "604800000", "default"),
+        ("new", "secret", None, "default"),
+    }
+    assert done("config", "new", "--set", "retention.ms=5", "--unset", "x", "--dry-run") == []
+    assert cluster.settings["new"] == {"cleanup.policy": "compact", "x": "a=b"}
+    assert done("config", "new", "other", "--set", "retention.ms=5", "--unset", "x") == []
+    assert (
+        cluster.settings["new"]
+        == cluster.settings["other"]
+        == {"cleanup.policy": "compact", "retention.ms": "5"}
+    )
+    assert done("delete", "new", "other") == []
+    assert "new" not in cluster.ids
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("create", "orders"), "topic 'orders': TOPIC_ALREADY_EXISTS: no"),
+        (("create", "new", "--set", "wrong=1"), "topic 'new': INVALID_CONFIG: no"),
+        (("create", "new", "--set", "wrong"), "--set takes NAME=VALUE"),
+        (("create", "new", "--partitions", "0"), "partitions=0 is not a number from 1 to 32767, or -1"),
+        (("create", "new", "--unset", "x"), "--unset is for kcodec topics config"),
+        (("delete", "none"), "topic 'none': UNKNOWN_TOPIC_OR_PARTITION"),
+        (("delete", "orders", "--dry-run"), "--dry-run is for kcodec topics create or config"),
+        (("config", "none"), "topic 'none': UNKNOWN_TOPIC_OR_PARTITION"),
+        (("config", "orders", "--set", "wrong=1"), "topic 'orders': INVALID_CONFIG: no such"),
+        (("config", "orders", "--dry-run"), "--dry-run is for --set and --unset"),
+        (("orders", "--partitions", "2"), "--partitions is for kcodec topics create or config"),
+    ],
+)
+def test_what_is_not_done_to_topics(run, cluster, arguments, reason):
+    status, out, errors = run("topics", *arguments)
+    assert (status, out) == (2, "")
+    assert reason in errors
+    assert {topic for topic, _ in cluster.logs} == {"orders"}

@@ -40,6 +40,9 @@ class FakeCluster:
         self.leaders = {}
         self.starts = {}
         self.aborted = {}
+        self.settings = {}
+        #: By group, the client ids of its members.
+        self.members = {}
         #: By topic, partition and producer: first sequences and offsets of batches, and the sequence that is next.
         self.sequences = {}
         self.committed = {}
@@ -388,7 +391,94 @@ class FakeBroker:
             topics.append({"name": topic["name"], "partitions": partitions})
         return {"throttleTimeMs": 0, "topics": topics}
 
+    def _CreateTopics(self, body):
+        topics = []
+        for each in body["topics"]:
+            name = each["name"]
+            error = (
+                36 if name in self.cluster.ids or any(topic == name for topic, _ in self.cluster.logs) else 0
+            )
+            error = error or (40 if any(pair["name"] == "wrong" for pair in each["configs"]) else 0)
+            if not error and not body["validateOnly"]:
+                self.cluster.create(name, max(each["numPartitions"], 1))
+                self.cluster.settings[name] = {pair["name"]: pair["value"] for pair in each["configs"]}
+            topics.append({"name": name, "errorCode": error, "errorMessage": "no" if error else None})
+        return {"throttleTimeMs": 0, "topics": topics}
+
+    def _DeleteTopics(self, body):
+        responses = []
+        for name in body["topicNames"]:
+            there = any(topic == name for topic, _ in self.cluster.logs)
+            if there:
+                self.cluster.topic_id(name)
+                self.cluster.delete(name)
+            responses.append({"name": name, "errorCode": 0 if there else UNKNOWN_TOPIC})
+        return {"throttleTimeMs": 0, "responses": responses}
+
+    def _DescribeConfigs(self, body):
+        (resource,) = body["resources"]
+        named = {"resourceType": 2, "resourceName": resource["resourceName"]}
+        there = any(topic == resource["resourceName"] for topic, _ in self.cluster.logs)
+        of_topic = self.cluster.settings.get(resource["resourceName"], {})
+        configs = [
+            {
+                "name": name,
+                "value": of_topic.get(name, value),
+                "readOnly": False,
+                "configSource": 1 if name in of_topic else 5,
+                "isSensitive": name == "secret",
+                "synonyms": [],
+            }
+            for name, value in {"retention.ms": "604800000", "secret": "x", **of_topic}.items()
+        ]
+        error = 0 if there else UNKNOWN_TOPIC
+        found = {"errorCode": error, "errorMessage": None, **named, "configs": configs if there else []}
+        return {"throttleTimeMs": 0, "results": [found]}
+
+    def _IncrementalAlterConfigs(self, body):
+        (resource,) = body["resources"]
+        of_topic = self.cluster.settings.setdefault(resource["resourceName"], {})
+        error = 40 if any(each["name"] == "wrong" for each in resource["configs"]) else 0
+        for each in resource["configs"] if not error and not body["validateOnly"] else ():
+            if each["configOperation"]:
+                of_topic.pop(each["name"], None)
+            else:
+                of_topic[each["name"]] = each["value"]
+        named = {"resourceType": 2, "resourceName": resource["resourceName"]}
+        return {"throttleTimeMs": 0, "responses": [{"errorCode": error, "errorMessage": "no such", **named}]}
+
+    def _ListGroups(self, body):
+        names = sorted({group for group, _, _ in self.cluster.committed} | self.cluster.members.keys())
+        groups = [{"groupId": name, "protocolType": "consumer"} for name in names]
+        return {"throttleTimeMs": 0, "errorCode": 0, "groups": groups}
+
+    def _DescribeGroups(self, body):
+        groups = []
+        for name in body["groups"]:
+            members = [
+                {
+                    "memberId": f"{client}-1",
+                    "clientId": client,
+                    "clientHost": f"/{HOST}",
+                    "memberMetadata": b"",
+                    "memberAssignment": b"",
+                }
+                for client in self.cluster.members.get(name, ())
+            ]
+            is_known = any(group == name for group, _, _ in self.cluster.committed)
+            state = "Stable" if members else "Empty" if is_known else "Dead"
+            described = {"errorCode": 0, "groupId": name, "groupState": state, "members": members}
+            groups.append({**described, "protocolType": "consumer", "protocolData": "range"})
+        return {"throttleTimeMs": 0, "groups": groups}
+
     def _OffsetFetch(self, body):
+        asked = body["topics"]
+        if asked is None:
+            found = {}
+            for group, topic, number in self.cluster.committed:
+                if group == body["groupId"]:
+                    found.setdefault(topic, []).append(number)
+            asked = [{"name": name, "partitionIndexes": numbers} for name, numbers in found.items()]
         topics = [
             {
                 "name": topic["name"],
@@ -405,7 +495,7 @@ class FakeBroker:
                     for each in topic["partitionIndexes"]
                 ],
             }
-            for topic in body["topics"]
+            for topic in asked
         ]
         return {"throttleTimeMs": 0, "topics": topics, "errorCode": 0}
 

@@ -1,5 +1,6 @@
 """What a registry demands of registrations: compatibility, modes, contexts, settings, the order of deletion."""
 
+import pickle
 import uuid
 
 import pytest
@@ -7,7 +8,7 @@ from refusals import refused
 from registry_server import serve
 
 from kcodec import registry as registries
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema, guid
 from kcodec.registry.memory import MemoryRegistry
 
@@ -130,6 +131,55 @@ class TestCompatibility:
             assert [each.type for each in found.differences] == ["TYPE_MISMATCH"]
             with refused(422, 42203):
                 registry.check_compatibility("s", INT, "sideways")
+
+    @pytest.mark.parametrize(
+        ("kind", "old", "new"),
+        [
+            (
+                "AVRO",
+                '{"type":"record","name":"R","fields":[{"name":"a","type":"long"}]}',
+                '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}',
+            ),
+            (
+                "AVRO",
+                '{"type":"enum","name":"E","symbols":["A","B"]}',
+                '{"type":"enum","name":"E","symbols":["A"]}',
+            ),
+            (
+                "PROTOBUF",
+                'syntax = "proto3"; message M { int32 a = 1; string b = 2; }',
+                'syntax = "proto3"; message M { string a = 1; int32 b = 2; }',
+            ),
+            (
+                "JSON",
+                '{"type":"object","properties":{"a":{"type":"integer"},"b":{"maxLength":9}}}',
+                '{"type":"object","properties":{"a":{"type":"string"},"b":{"maxLength":3}}}',
+            ),
+        ],
+    )
+    def test_differences_are_told_whatever_the_registry(self, registry, kind, old, new):
+        registry.register("s", Schema(old, kind))
+        memory = registries.open(f"memory://{uuid.uuid4()}")
+        memory.register("s", Schema(old, kind))
+        wanted = memory.check_compatibility("s", Schema(new, kind)).differences
+        found = registry.check_compatibility("s", Schema(new, kind)).differences
+        assert wanted
+        assert [each[:2] for each in found] == [each[:2] for each in wanted]
+        if kind == "AVRO":
+            assert found == wanted
+
+    def test_a_refusal_has_all_that_the_registry_says(self, registry):
+        def record(kind):
+            names = (f"field_{number}" for number in range(30))
+            fields = ",".join(f'{{"name":"{name}","type":"{kind}"}}' for name in names)
+            return Schema(f'{{"type":"record","name":"R","fields":[{fields}]}}')
+
+        registry.register("s", record("long"))
+        with pytest.raises(RegistryError) as raised:
+            registry.register("s", record("int"))
+        assert raised.value.status == 409
+        assert raised.value.details.count("TYPE_MISMATCH") == 30
+        assert pickle.loads(pickle.dumps(raised.value)).details == raised.value.details
 
     def test_another_type_is_incompatible(self, registry):
         registry.register("s", INT)

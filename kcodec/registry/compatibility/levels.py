@@ -1,12 +1,13 @@
 """Compatibility levels: which of the earlier versions a new one is compared with, and in which direction."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import Difference, SchemaFormat
 
-__all__ = ["LEVELS", "Compatibility", "Earlier", "check", "check_level"]
+__all__ = ["LEVELS", "Compatibility", "Earlier", "check", "check_level", "read_differences"]
 
 LEVELS = (
     "NONE",
@@ -48,7 +49,7 @@ class Compatibility(NamedTuple):
     compatible : bool
         The verdict.
     differences : tuple of Difference
-        Why not: what the readers concerned could not read. Empty of a server's answer, which has only words.
+        Why not: what the readers concerned could not read. Of a server's answer, what its words say of them.
     messages : tuple of str
         The same in the server's words, as its ``verbose`` answers have them.
 
@@ -66,6 +67,30 @@ class Compatibility(NamedTuple):
     compatible: bool
     differences: tuple[Difference, ...] = ()
     messages: tuple[str, ...] = ()
+
+
+_ERROR_TYPE = re.compile(r"""\{errorType:["']([A-Z_0-9]+)["'], description:["'](.*)["']\}\s*\Z""", re.DOTALL)
+#: Sentences have other facts in quotes as well.
+_PATH = re.compile(r"(?:\(path |at path |path: )'([^']*)'")
+
+
+def read_differences(messages: Iterable[str]) -> tuple[Difference, ...]:
+    """Return the differences that a registry's words tell; of others, nothing.
+
+    Examples
+    --------
+    >>> text = "{errorType:'TYPE_MISMATCH', description:'The type (path '/a') of a field', additionalInfo:'INT, LONG'}"
+    >>> read_differences([text, "{oldSchemaVersion: 1}"])
+    (Difference(type='TYPE_MISMATCH', path='/a', message='INT, LONG'),)
+    """
+    found = []
+    for message in messages:
+        parts = _ERROR_TYPE.match(message)
+        if parts is not None:
+            sentence, _, facts = parts[2].partition("', additionalInfo:'")
+            path = _PATH.search(sentence)
+            found.append(Difference(parts[1], "" if path is None else path[1], facts))
+    return tuple(found)
 
 
 def check_level(level: Any) -> str:

@@ -1,0 +1,281 @@
+"""Groups of consumers: which there are, how far they are, who their members are; and their offsets, set anew."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names
+from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kcodec.kafka.error_codes import broker_error
+from kcodec.kafka.group import commit_offsets
+from kcodec.kafka.offsets import is_by_partition, plan_ranges, topics_of
+from kcodec.kafka.settings import Settings
+
+__all__ = ["group_lag", "group_members", "list_groups", "reset_offsets"]
+
+#: States of a group whose offsets nobody else commits.
+_AT_REST = ("Empty", "Dead")
+_LISTED = pa.schema([("group", pa.string()), ("state", pa.string()), ("members", pa.int32())])
+_MEMBERS = pa.schema([("member", pa.string()), ("client", pa.string()), ("host", pa.string())])
+_PLACE = [("topic", pa.string()), ("partition", pa.int32())]
+_LAG = pa.schema([*_PLACE, *((name, pa.int64()) for name in ("committed", "start", "end", "lag"))])
+_RESET = pa.schema([*_PLACE, ("committed", pa.int64()), ("offset", pa.int64())])
+
+
+def list_groups(*, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+    """List the groups of consumers.
+
+    Parameters
+    ----------
+    servers, config
+        As for `read`.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``group``, its ``state`` (``Stable``, ``Empty``, ...) and number of ``members``; null where the broker does not
+        tell, as of the groups of Kafka's newer consumer protocol (KIP-848).
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.list_groups(servers="broker:9092").to_pylist()                                    # doctest: +SKIP
+    [{'group': 'totals', 'state': 'Empty', 'members': 0}]
+    """
+    with Cluster(Settings.of(config, servers)) as cluster:
+        rows = []
+        for name in _names(cluster):
+            try:
+                found = _described(cluster, name)
+            except KafkaError:
+                found = None
+            told = found is not None and found["groupState"] not in ("", "Dead")
+            state, members = (found["groupState"], len(found["members"])) if found and told else (None, None)
+            rows.append({"group": name, "state": state, "members": members})
+    return pa.Table.from_pylist(rows, _LISTED)
+
+
+def group_members(group: str, *, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+    """List the members of a group.
+
+    Parameters
+    ----------
+    group : str
+        Its name.
+    servers, config
+        As for `read`.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``member`` (the id that the coordinator gave it), ``client`` and ``host``.
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.group_members("totals", servers="broker:9092").num_rows                           # doctest: +SKIP
+    3
+    """
+    check_names(group=group)
+    with Cluster(Settings.of(config, servers)) as cluster:
+        rows = [
+            {"member": each["memberId"], "client": each["clientId"], "host": each["clientHost"]}
+            for each in _described(cluster, group)["members"]
+        ]
+    return pa.Table.from_pylist(rows, _MEMBERS)
+
+
+def group_lag(group: str, *, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+    """Tell how far a group is.
+
+    Parameters
+    ----------
+    group : str
+        Its name.
+    servers, config
+        As for `read`.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each partition with an offset of the group: ``topic``, ``partition``, ``committed``, the partition's
+        ``start`` and ``end``, and ``lag``: how many offsets are between; null of a topic that is not there any more.
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.group_lag("totals", servers="broker:9092").to_pylist()                            # doctest: +SKIP
+    [{'topic': 'orders', 'partition': 0, 'committed': 90, 'start': 0, 'end': 100, 'lag': 10}]
+    """
+    check_names(group=group)
+    with Cluster(Settings.of(config, servers)) as cluster:
+        committed = _committed(cluster, group)
+        known = cluster.partitions(None) if committed else {}
+        there = [place for place in committed if place.partition in known.get(place.topic, ())]
+        starts, ends = _bounds(cluster, there)
+        rows = [
+            {
+                "topic": place.topic,
+                "partition": place.partition,
+                "committed": offset,
+                "start": starts.get(place),
+                "end": ends.get(place),
+                "lag": max(ends[place] - offset, 0) if place in ends else None,
+            }
+            for place, offset in sorted(committed.items())
+        ]
+    return pa.Table.from_pylist(rows, _LAG)
+
+
+def reset_offsets(
+    group: str,
+    topics: Any,
+    start: Any,
+    *,
+    dry_run: bool = False,
+    servers: Any = None,
+    config: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """Set the offsets of a group, from which its members start.
+
+    Parameters
+    ----------
+    group : str
+        Its name. It must have no members: they would go on where they are, and commit over it.
+    topics
+        As for `read`, but for ranges: of which partitions.
+    start : str, datetime, int or mapping
+        As for `read`. Where it is by partition, those that are not named keep what they have.
+    dry_run : bool
+        Whether nothing is committed.
+    servers, config
+        As for `read`.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``topic``, ``partition``, ``committed`` (before; null if the group had none) and ``offset`` (from now on).
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`, and if the group has members.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.reset_offsets("totals", "orders", "earliest", dry_run=True, servers="broker:9092")  # doctest: +SKIP
+    """
+    check_names(group=group)
+    check_booleans(dry_run=dry_run)
+    with Cluster(Settings.of(config, servers)) as cluster:
+        found = _described(cluster, group)
+        if found["groupState"] not in _AT_REST:
+            raise ConfigError(
+                f"group {group!r} has {len(found['members'])} members (it is {found['groupState']}): its offsets are "
+                "set when they have stopped"
+            )
+        places = topics_of(cluster.partitions, topics)
+        # Ends by partition say which are read: so are those here.
+        end = start if is_by_partition(start) else "latest"
+        ranges, _ = plan_ranges(cluster, places, start, end, "read_uncommitted")
+        committed = _committed(cluster, group)
+        rows = [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "committed": committed.get(each.place),
+                "offset": each.start,
+            }
+            for each in ranges
+        ]
+        if not dry_run:
+            positions: dict[str, dict[int, int]] = {}
+            for each in ranges:
+                positions.setdefault(each.topic, {})[each.partition] = each.start
+            commit_offsets(cluster, group, positions)
+    return pa.Table.from_pylist(rows, _RESET)
+
+
+def _names(cluster: Cluster) -> list[str]:
+    """Return the names of all groups: each broker knows those that it coordinates."""
+
+    def attempt(end: float) -> set[str]:
+        found: set[str] = set()
+        cluster.refresh([], end)
+        for broker in cluster.brokers:
+            answer = cluster.channel(broker, "group", end).request("ListGroupsRequest", {}, end)
+            if answer["errorCode"]:
+                raise broker_error(answer["errorCode"], f"groups of broker {broker}")
+            # Those of Kafka Connect and others have no offsets.
+            found |= {
+                each["groupId"] for each in answer["groups"] if each["protocolType"] in ("", "consumer")
+            }
+        return found
+
+    return sorted(cluster.retry(attempt))
+
+
+def _described(cluster: Cluster, group: str) -> dict[str, Any]:
+    def attempt(end: float) -> dict[str, Any]:
+        channel = cluster.channel(cluster.coordinator(group, end), "group", end)
+        answer = channel.request("DescribeGroupsRequest", {"groups": [group]}, end)
+        found = [each for each in answer["groups"] if each["groupId"] == group]
+        if len(found) != 1:
+            raise KafkaError(f"the coordinator of group {group!r} does not answer for it")
+        if found[0]["errorCode"]:
+            raise broker_error(found[0]["errorCode"], f"group {group!r}")
+        return dict(found[0])
+
+    return cluster.retry(attempt)
+
+
+def _committed(cluster: Cluster, group: str) -> dict[TopicPartition, int]:
+    """Return all offsets that a group has committed."""
+
+    def attempt(end: float) -> dict[TopicPartition, int]:
+        channel = cluster.channel(cluster.coordinator(group, end), "group", end)
+        answer = channel.request("OffsetFetchRequest", {"groupId": group, "topics": None}, end)
+        if answer["errorCode"]:
+            raise broker_error(answer["errorCode"], f"group {group!r}")
+        found = {}
+        for topic in answer["topics"]:
+            for each in topic["partitions"]:
+                if each["errorCode"]:
+                    place = TopicPartition(topic["name"], each["partitionIndex"])
+                    raise broker_error(each["errorCode"], f"group {group!r}, {place}")
+                if each["committedOffset"] >= 0:
+                    found[TopicPartition(topic["name"], each["partitionIndex"])] = each["committedOffset"]
+        return found
+
+    return cluster.retry(attempt)
+
+
+def _bounds(
+    cluster: Cluster, places: list[TopicPartition]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    led = [place for place in places if cluster.leader(place).broker >= 0]
+    starts, ends = (
+        {
+            place: offset
+            for place, (offset, _) in cluster.offsets(dict.fromkeys(led, time), "read_uncommitted").items()
+        }
+        for time in (EARLIEST, LATEST)
+    )
+    return starts, ends
