@@ -21,7 +21,7 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
-    from kcodec import kafka, ksql, plan, protocol, registry, wire
+    from kcodec import confluent, kafka, ksql, plan, protocol, registry, wire
     from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
@@ -65,6 +65,7 @@ __all__ = [
     "Serde",
     "TypeOptions",
     "column",
+    "confluent",
     "kafka",
     "ksql",
     "plan",
@@ -98,6 +99,7 @@ __getattr__, __dir__ = lazy_names(
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",
         "unwrap": ".formats.debezium.unwrap",
+        "confluent": ".",
         "kafka": ".",
         "ksql": ".",
         "plan": ".",

@@ -22,7 +22,7 @@ LAYERS = (
     ("codec",),
     ("formats", "protocol"),
     ("registry",),
-    ("serde",),
+    ("serde", "confluent"),
     ("kafka",),
     ("ksql",),
     ("kcodec_spark", "cli", "demo", "__main__"),
