@@ -10,6 +10,7 @@ from kcodec._lazy import lazy_names
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
+    from kcodec.kafka.one_by_one import records
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
     from kcodec.kafka.topic_list import list_topics
@@ -30,6 +31,7 @@ __all__ = [
     "positions_json",
     "read",
     "read_positions",
+    "records",
     "split_ranges",
     "write",
 ]
@@ -50,6 +52,7 @@ __getattr__, __dir__ = lazy_names(
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",
+        "records": ".one_by_one",
         "split_ranges": ".offsets",
         "write": ".topic_writer",
     },
