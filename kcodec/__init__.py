@@ -21,7 +21,11 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from kcodec import frames, kafka, ksql, plan, protocol, registry, wire
+=======
+    from kcodec import confluent, kafka, ksql, plan, protocol, registry, wire
+>>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
     from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
@@ -65,7 +69,11 @@ __all__ = [
     "Serde",
     "TypeOptions",
     "column",
+<<<<<<< HEAD
     "frames",
+=======
+    "confluent",
+>>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
     "kafka",
     "ksql",
     "plan",
@@ -99,7 +107,11 @@ __getattr__, __dir__ = lazy_names(
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",
         "unwrap": ".formats.debezium.unwrap",
+<<<<<<< HEAD
         "frames": ".",
+=======
+        "confluent": ".",
+>>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
         "kafka": ".",
         "ksql": ".",
         "plan": ".",

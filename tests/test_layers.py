@@ -23,7 +23,7 @@ LAYERS = (
     ("codec",),
     ("formats", "protocol"),
     ("registry",),
-    ("serde",),
+    ("serde", "confluent"),
     ("kafka",),
     ("ksql",),
     ("kcodec_spark", "server", "cli", "demo", "__main__"),

@@ -24,6 +24,7 @@ def test_pages():
     "package",
     [
         "kcodec",
+        "kcodec.confluent",
         "kcodec.kafka",
         "kcodec.ksql",
         "kcodec.protocol",
@@ -35,7 +36,9 @@ def test_pages():
 def test_names(package):
     module = importlib.import_module(package)
     subpackages = (
-        {"frames", "kafka", "ksql", "plan", "protocol", "registry", "wire"} if package == "kcodec" else set()
+        {"confluent", "frames", "kafka", "ksql", "plan", "protocol", "registry", "wire"}
+        if package == "kcodec"
+        else set()
     )
     names = {f"{package}.{name}" for name in module.__all__ if name not in subpackages}
     # Functions that share their name with their module would be the module there.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
     from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
+    from kcodec.kafka.one_by_one import records
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
     from kcodec.kafka.topic_admin import create_topic, delete_topics, set_topic_settings, topic_settings
@@ -37,8 +38,12 @@ __all__ = [
     "positions_json",
     "read",
     "read_positions",
+<<<<<<< HEAD
     "reset_offsets",
     "set_topic_settings",
+=======
+    "records",
+>>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
     "split_ranges",
     "topic_settings",
     "write",
@@ -65,8 +70,12 @@ __getattr__, __dir__ = lazy_names(
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",
+<<<<<<< HEAD
         "reset_offsets": ".group_list",
         "set_topic_settings": ".topic_admin",
+=======
+        "records": ".one_by_one",
+>>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
         "split_ranges": ".offsets",
         "topic_settings": ".topic_admin",
         "write": ".topic_writer",

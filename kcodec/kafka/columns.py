@@ -118,6 +118,11 @@ class Columns:
         self._seen: dict[str, tuple[str, pa.DataType]] = {}
         self._look()
 
+    @property
+    def offset_name(self) -> str | None:
+        """Name of the column that holds the offsets; None if there is none."""
+        return next((each.name for each in self._chosen if each.source == "offset"), None)
+
     def _look(self) -> None:
         types = self._known_types()
         if len(types) == len(self._formats):

@@ -14,6 +14,7 @@ from kcodec.kafka.columns import Columns
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, read_positions, topics_of
+from kcodec.kafka.one_by_one import records
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
@@ -119,6 +120,10 @@ class Follower:
             cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern(topics)
         )
         self._batches: Iterator[pa.RecordBatch] = iter(())
+        #: Topic, partition and end of the batch that was returned last, and its records where these are taken.
+        self._last = ("", 0, 0)
+        self._records: Iterator[Any] = iter(())
+        self._is_within = False
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
 
     def _ranges(self, partitions: list[TopicPartition], start: Any) -> list[Range]:
@@ -190,10 +195,14 @@ class Follower:
         KafkaError
             After `close`.
         ConfigError
-            If the time is no number.
+            If the time is no number, or `records` was left within a batch.
         """
         if self._is_closed:
             raise KafkaError("this follower is closed")
+        if self._is_within:
+            raise ConfigError(
+                "poll() behind records() that were left within a batch: take its other records first"
+            )
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or timeout != timeout:
             raise ConfigError(f"timeout is a number of seconds, not {timeout!r}")
         end = time.monotonic() + timeout
@@ -213,12 +222,63 @@ class Follower:
             elif pieces is None or time.monotonic() >= end:
                 return None
 
+    def records(self, timeout: float | None = None) -> Iterator[Any]:
+        """Give the records one by one, as `kcodec.kafka.records` does.
+
+        `positions` and `commit` count those that were given, and the one in hand: commit behind what was done with it.
+        Without the column ``offset`` they count a batch when the first record behind it is asked for.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            The records end when there is none within so many seconds. By default, they end when the follower is closed.
+
+        Raises
+        ------
+        KafkaError, RecordError, ConfigError
+            As `poll`.
+
+        Examples
+        --------
+        >>> with kafka.follow("orders", servers="broker:9092", group="totals") as follower:      # doctest: +SKIP
+        ...     for record in follower.records():
+        ...         print(record.offset, record.value)
+        """
+        while not self._is_closed:
+            # Not `yield from`: what is left of a batch when a loop is broken off is for the next one.
+            for record in self._records:  # noqa: UP028
+                yield record
+            if self._is_closed:
+                return
+            start = self.positions
+            batch = self.poll(3600 if timeout is None else timeout)
+            if batch is not None:
+                self._records = self._one_by_one(batch, start)
+                self._is_within = True
+            elif timeout is not None:
+                return
+
+    def _one_by_one(self, batch: pa.RecordBatch, start: dict[str, dict[int, int]]) -> Iterator[Any]:
+        """Give the records of a batch; the position is behind the one in hand, where its offset is known."""
+        topic, partition, end = self._last
+        positions = self._positions[topic]
+        positions[partition] = start.get(topic, {}).get(partition, positions[partition])
+        name = self._columns.offset_name
+        place = None if name is None else batch.schema.get_field_index(name)
+        for record in records([batch]):
+            if place is not None:
+                positions[partition] = record[place] + 1
+            yield record
+        positions[partition] = end
+        self._is_within = False
+
     def _ready(self, pieces: list[Piece]) -> Iterator[pa.RecordBatch]:
         for piece in pieces:
             topic, partition = piece.place
             self._tops[piece.place] = piece.top
             for batch, position in self._columns.read(piece):
                 self._positions[topic][partition] = position
+                self._last = topic, partition, position
                 yield batch
             # Behind what transactions and compaction have left out, too.
             self._positions[topic][partition] = piece.next

@@ -1,0 +1,122 @@
+"""How a serde of confluent-kafka is made quick: it handles the first value of each kind itself, we the others.
+
+Its own code chooses subjects, registers and fetches schemas, and raises what is wrong with all that. What came of it is
+kept: for a subject what writes its values, for a prefix what reads the values behind it. Values that ours does not
+take, and all that needs more than bytes and objects (rules, migrations, ids in headers), go to its own code again.
+"""
+
+import io
+from typing import Any
+
+from confluent_kafka.schema_registry import prefix_schema_id_serializer
+from confluent_kafka.schema_registry.common import serde as common
+from confluent_kafka.serialization import MessageField
+
+__all__ = ["THEIRS", "QuickDeserializer", "QuickSerializer"]
+
+#: In the place of what writes or reads: their code does.
+THEIRS: Any = object()
+
+#: Bytes of a prefix by its first one: behind it stands a schema id, or a GUID.
+_PREFIX_BYTES = {0: 5, 1: 17}
+_HEADERS = {MessageField.KEY: "__key_schema_id", MessageField.VALUE: "__value_schema_id"}
+
+#: What is kept, of each serde.
+_MOST = 10_000
+
+#: What is used of their serdes beyond their public names; in a release that has others, their code does everything.
+_USED = (
+    "_get_reader_schema",
+    "_registry",
+    "_subject_name_conf",
+    "_subject_name_func",
+    "_strategy_accepts_client",
+    "_use_latest_version",
+    "_use_latest_with_metadata",
+)
+
+
+class _Quick:
+    """What both directions share; mixed into classes of confluent-kafka."""
+
+    def _start(self, conf: dict[str, Any] | None, *used: str) -> None:
+        """Begin with nothing known."""
+        self._kept: dict[Any, Any] = {}
+        self._subjects: dict[tuple[str, str], str | None] = {}
+        conf = conf or {}
+        self._is_quick = all(hasattr(self, name) for name in (*_USED, *used)) and "rule_conf" not in conf
+        self._asks = (
+            getattr(self, "_use_schema_id", None) is not None
+            or getattr(self, "_use_latest_version", False)
+            or getattr(self, "_use_latest_with_metadata", None) is not None
+        )
+        # Any function may look at all that a context has, and think anew each time.
+        self._has_own_strategy = conf.get("subject.name.strategy") is not None
+
+    def _keep(self, kept: dict[Any, Any], key: Any, made: Any) -> Any:
+        if len(kept) >= _MOST:
+            kept.clear()
+        kept[key] = made
+        return made
+
+    def _subject(self, ctx: Any, name: str | None) -> str | None:
+        """Return the subject as their code names it."""
+        serde: Any = self
+        place = ctx.topic, ctx.field
+        if place in self._subjects and not self._has_own_strategy:
+            return self._subjects[place]
+        if serde._strategy_accepts_client:
+            found = serde._subject_name_func(ctx, name, serde._registry, serde._subject_name_conf)
+        else:
+            found = serde._subject_name_func(ctx, name)
+        made: str | None = self._keep(self._subjects, place, found)
+        return made
+
+    def _note(self, key: Any, ctx: Any) -> None:
+        """Tell their code the key of the message: rules of its value may send both to another topic."""
+        if ctx is not None and ctx.field == MessageField.KEY and hasattr(common, "set_original_key"):
+            common.set_original_key(key)
+
+    def _latest(self, subject: str, fmt: str | None = None) -> Any:
+        """Return the version that settings ask for, which may be another one by now; None if they do not."""
+        serde: Any = self
+        return serde._get_reader_schema(subject, fmt) if self._asks else None
+
+
+class QuickSerializer(_Quick):
+    """A serializer that keeps, for each subject, what writes its values; mixed into those of confluent-kafka."""
+
+    def _start(self, conf: dict[str, Any] | None, *used: str) -> None:
+        super()._start(conf, *used)
+        chosen = (conf or {}).get("schema.id.serializer", prefix_schema_id_serializer)
+        self._is_quick = self._is_quick and chosen is prefix_schema_id_serializer
+
+
+class QuickDeserializer(_Quick):
+    """A deserializer that keeps, for each prefix, what reads the values behind it; see `QuickSerializer`."""
+
+    def _start(self, conf: dict[str, Any] | None, *used: str) -> None:
+        super()._start(conf, "_get_writer_schema", *used)
+        self._is_quick = self._is_quick and "schema.id.deserializer" not in (conf or {})
+
+    def _prefix(self, data: Any, ctx: Any) -> bytes:
+        """Return the prefix that names the schema of a value; nothing if their code is to read it."""
+        if not self._is_quick or type(data) is not bytes or len(data) < 6:
+            return b""
+        if ctx is not None and ctx.headers:
+            name = _HEADERS.get(ctx.field)
+            headers = ctx.headers
+            if name in ({*headers} if isinstance(headers, dict) else {each[0] for each in headers}):
+                return b""
+        prefix: bytes = data[: _PREFIX_BYTES.get(data[0], 0)]
+        return prefix
+
+    def _written(self, prefix: bytes, kind: str, subject: str | None, fmt: str | None = None) -> Any:
+        """Return the schema that a prefix names, which their code has fetched."""
+        named = common.SchemaId(kind)
+        if prefix[0]:
+            named.from_bytes(io.BytesIO(prefix + b"\0"))
+        else:
+            named.id = int.from_bytes(prefix[1:5], "big")
+        serde: Any = self
+        return serde._get_writer_schema(named, subject, fmt)
