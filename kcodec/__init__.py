@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.ksql.codec.codec import KsqlCodec
+    from kcodec.objects.rows import column, rows
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.serde.serde import Serde
@@ -63,6 +64,7 @@ __all__ = [
     "SchemaError",
     "Serde",
     "TypeOptions",
+    "column",
     "frames",
     "kafka",
     "ksql",
@@ -70,6 +72,7 @@ __all__ = [
     "protocol",
     "registry",
     "release_unused",
+    "rows",
     "unwrap",
     "wire",
 ]
@@ -92,7 +95,9 @@ __getattr__, __dir__ = lazy_names(
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
         "TypeOptions": ".formats.avro.types",
+        "column": ".objects.rows",
         "release_unused": ".columns.memory",
+        "rows": ".objects.rows",
         "unwrap": ".formats.debezium.unwrap",
         "frames": ".",
         "kafka": ".",

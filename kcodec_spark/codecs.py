@@ -19,10 +19,14 @@ __all__ = [
     "check_codec",
     "field_names",
     "is_codec",
+    "known_type",
     "reader_of",
     "registry_place",
     "writer_of",
 ]
+
+#: How many messages an error names.
+_MOST_NAMES = 8
 
 #: Subject, address and settings of a registry.
 Place = tuple[str, str, Mapping[str, Any]]
@@ -87,10 +91,7 @@ def reader_of(codec: Any) -> Reading:
             f"{codec.spec.name} has several versions: give the version, or the column that has it"
         )
     is_serde = hasattr(codec, "deserialize")
-    kind = codec.arrow_type
-    if kind is None:
-        missing = "the serde a reader_schema" if is_serde else "a schema"
-        raise ConfigError(f"Spark must know the type before the first value: give {missing}")
+    kind = known_type(codec, "messageName")
     frame = getattr(codec, "frame", None)
     if frame is not None and frame.header:
         raise ConfigError(
@@ -104,6 +105,20 @@ def reader_of(codec: Any) -> Reading:
         if durations != kind:
             read, kind = functools.partial(read_durations, read, durations), durations
     return Reading(read, kind, marked, text_ids=frame is not None and frame.has_text_ids)
+
+
+def known_type(codec: Any, option: str) -> pa.DataType:
+    """Return the type that a codec or serde reads; `option` is what chooses among several messages of its schema."""
+    kind = codec.arrow_type
+    if kind is not None:
+        return kind
+    is_serde = hasattr(codec, "deserialize")
+    missing = "the serde a reader_schema" if is_serde else "a schema"
+    names = codec.message_names if is_serde else []
+    if names:
+        listed = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+        missing = f"{option}, one message of {listed}, or several, which are fields then"
+    raise ConfigError(f"Spark must know the type before the first value: give {missing}")
 
 
 def writer_of(codec: Any, *, writes_intervals: bool = False) -> Writer:

@@ -1,11 +1,13 @@
 """Debezium's change events as the rows that they hold, in columns of Spark's own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kcodec.errors import SchemaError
+from kcodec.formats.debezium.unavailable import UNAVAILABLE, Placeholder
 from kcodec.formats.debezium.unwrap import DELETED, Extraction, Reference
 from kcodec_spark.columns import quoted
+from kcodec_spark.types import to_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,6 +26,8 @@ def unwrap(
     add_headers: str | Iterable[str] = (),
     add_headers_prefix: str = "__",
     route_by_field: str = "",
+    unavailable: str = "keep",
+    unavailable_value: str = "__debezium_unavailable_value",
 ) -> "DataFrame":
     """Take the rows out of Debezium's change events, as its transform ``ExtractNewRecordState`` does.
 
@@ -35,6 +39,8 @@ def unwrap(
         Name of the column of envelopes, as any of the functions decodes them; null is a tombstone.
     delete_tombstone_handling_mode, add_fields, add_fields_prefix, add_headers, add_headers_prefix, route_by_field
         The settings of the transform, as for `kcodec.unwrap`.
+    unavailable, unavailable_value
+        As for `kcodec.unwrap`.
 
     Returns
     -------
@@ -63,6 +69,8 @@ def unwrap(
         add_headers,
         add_headers_prefix,
         route_by_field,
+        unavailable,
+        unavailable_value,
     )
     events = _Events(df, column)
     columns = {column: events.row(extraction)}
@@ -129,6 +137,8 @@ class _Events:
                 )
             rows = F.coalesce(self.after, self.column.getField("before"))
         parts = [(name, rows.getField(name)) for name in _kinds(kind)]
+        if extraction.placeholder is not None:
+            parts = _without(parts, _kinds(kind), extraction)
         if extraction.rewrites:
             parts.append((DELETED, F.when(self.after.isNull(), F.lit("true")).otherwise(F.lit("false"))))
         parts += [(reference.new, value) for reference, value in self.references(extraction.fields)]
@@ -186,6 +196,46 @@ class _Events:
         last = self.column.getField(rows[-1])
         topic = F.when(self.after.isNotNull(), self.after.getField(name)).otherwise(last.getField(name))
         return F.when(F.trim(topic) != "", topic)
+
+
+def _without(
+    parts: "list[tuple[str, Column]]", kinds: "Mapping[str, DataType]", extraction: Extraction
+) -> "list[tuple[str, Column]]":
+    """Return fields with nulls for placeholders, and if so asked, the names of those that have become null."""
+    from pyspark.sql import functions as F
+
+    assert extraction.placeholder is not None
+    made, lost = [], []
+    for name, value in parts:
+        unknown = _is_unavailable(value, kinds[name], extraction.placeholder)
+        if unknown is not None:
+            lost.append(F.when(unknown, F.lit(name)))
+            value = F.when(unknown, F.lit(None)).otherwise(value)
+        made.append((name, value))
+    if extraction.unavailable == "list":
+        made.append((UNAVAILABLE, F.array_compact(F.array(*lost).cast("array<string>"))))
+    return made
+
+
+def _is_unavailable(value: "Column", kind: "DataType", placeholder: Placeholder) -> "Column | None":
+    """Return whether a value is the placeholder; None for types that never hold it."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType
+
+    name = kind.simpleString()
+    if name == "string":
+        return value.isin(*placeholder.texts)
+    if name == "binary":
+        return value == F.lit(placeholder.content)
+    if name == "map<string,string>":
+        pair = F.struct(F.lit(placeholder.text).alias("key"), F.lit(placeholder.text).alias("value"))
+        return F.map_entries(value) == F.array(pair)
+    if isinstance(kind, ArrayType):
+        items = placeholder.items(to_arrow_type(kind.elementType))
+        if items is not None:
+            found = value == F.array(*map(F.lit, items)).cast(name)
+            return found | (value == F.array(F.lit(placeholder.uuid))) if name == "array<string>" else found
+    return None
 
 
 def _kinds(kind: "DataType") -> "dict[str, DataType]":

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kcodec import KsqlCodec, ksql
-from kcodec.errors import ConfigError, KcodecError, SchemaError
+from kcodec.errors import ConfigError, KcodecError, SchemaError, check_choice
 from kcodec.ksql.codec.windows import COLUMNS as WINDOWS
-from kcodec.ksql.records.records import written_names
+from kcodec.ksql.records.records import ROW_TIMES, is_as_read, written_names
 from kcodec.ksql.records.row_time import row_time
 from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
@@ -47,6 +47,7 @@ def read_ksql(
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str | None = None,
+    row_time: str = "milliseconds",
 ) -> "DataFrame":
     """Read the topic of a stream or table of ksqlDB.
 
@@ -75,6 +76,8 @@ def read_ksql(
         The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
+    row_time : {"milliseconds", "timestamp"}
+        What ROWTIME is: a BIGINT, as in ksqlDB, or a timestamp.
 
     Returns
     -------
@@ -94,7 +97,13 @@ def read_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> read_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")          # doctest: +SKIP
     """
-    how = {"registry": registry, "compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    how = {
+        "registry": registry,
+        "compat": compat,
+        "timezone": timezone,
+        "wide_decimals": wide_decimals,
+        "row_time": row_time,
+    }
     return _selected(spark.read, spark, statement, servers, variables, options, source, how)
 
 
@@ -110,12 +119,13 @@ def readStream_ksql(
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str | None = None,
+    row_time: str = "milliseconds",
 ) -> "DataFrame":
     """Follow the topic of a stream or table of ksqlDB.
 
     Parameters
     ----------
-    spark, statement, servers, registry, variables, options, source, compat, timezone, wide_decimals
+    spark, statement, servers, registry, variables, options, source, compat, timezone, wide_decimals, row_time
         As for `read_ksql`.
 
     Returns
@@ -134,7 +144,13 @@ def readStream_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> readStream_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")    # doctest: +SKIP
     """
-    how = {"registry": registry, "compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    how = {
+        "registry": registry,
+        "compat": compat,
+        "timezone": timezone,
+        "wide_decimals": wide_decimals,
+        "row_time": row_time,
+    }
     return _selected(spark.readStream, spark, statement, servers, variables, options, source, how)
 
 
@@ -176,6 +192,7 @@ def select_ksql(
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str | None = None,
+    row_time: str = "milliseconds",
 ) -> "DataFrame":
     """Return the rows of a stream or table of ksqlDB from the records of its topic, whatever has read them.
 
@@ -184,7 +201,7 @@ def select_ksql(
     frame : DataFrame
         With the columns of Spark's Kafka source: ``key``, ``value``, ``partition``, ``offset``, ``timestamp``, and
         ``headers`` if the statement has columns of them. It may be streaming.
-    statement, registry, variables, compat, timezone, wide_decimals
+    statement, registry, variables, compat, timezone, wide_decimals, row_time
         As for `read_ksql`.
     options : dict, optional
         ``mode``, ``columnNameOfCorruptRecord``, ``onRegistryFailure`` and settings of the registry.
@@ -208,6 +225,7 @@ def select_ksql(
     """
     from pyspark.sql import functions as F
 
+    check_choice("row_time", row_time, ROW_TIMES)
     given, client, others = _split(options)
     if others:
         known = ", ".join(("mode", "columnNameOfCorruptRecord", "onRegistryFailure", REGISTRY_PREFIX + "..."))
@@ -235,7 +253,8 @@ def select_ksql(
     keys = [field.name for field in parts["key"].arrow_type] if "key" in parts else []
     rest = [column.name for column in found.columns if column.kind != "key"]
     made = [columns[name].alias(name) for name in (*keys, *rest)]
-    made.append(_row_time(found, timezone, columns, rows).alias("ROWTIME"))
+    time = _row_time(found, timezone, columns, rows)
+    made.append((F.timestamp_millis(time) if row_time == "timestamp" else time).alias("ROWTIME"))
     made += [F.col("partition").alias("ROWPARTITION"), F.col("offset").alias("ROWOFFSET")]
     if rows.corrupt_column is not None:
         bad = [F.col(f"__{part}").getField(rows.corrupt_column) for part in ("value", "key") if part in parts]
@@ -261,7 +280,8 @@ def write_ksql(
     ----------
     frame : DataFrame
         Columns are found by their names as they are, or else in upper case; those that are missing are null. The time
-        of records is that of their writing: Spark's sinks have no other.
+        of records is that of their writing: Spark's sinks have no other. Rows as `read_ksql` returns them are written
+        without their ROWTIME, ROWPARTITION and ROWOFFSET.
     statement, servers, registry, variables, source
         As for `read_ksql`.
     options : dict, optional
@@ -498,6 +518,8 @@ def _written_names(
     known = [column.name for codec in codecs.values() if codec is not None for column in codec.columns]
     if statement.window_type:
         known += WINDOWS
+    if is_as_read(given):
+        given = [name for name in given if name not in ("ROWTIME", "ROWPARTITION", "ROWOFFSET")]
     if any(name not in known and name.upper() == "ROWTIME" for name in given):
         raise SchemaError("ROWTIME: Spark's sinks do not write the times of records")
     found = written_names(statement, given, known)

@@ -41,7 +41,8 @@ def metrics(value: "Column | str" = "value", error: "Column | str | None" = None
     Parameters
     ----------
     value : Column or str
-        The framed values.
+        The framed values, as bytes: schema ids stand in them. Where only decoded ones are left, ``F.count("*")`` counts
+        rows, and ``F.count`` of the error bad ones.
     error : Column or str, optional
         The field of `from_avro`'s option ``columnNameOfCorruptRecord``, such as ``order._error``.
 

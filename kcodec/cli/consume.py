@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
@@ -22,7 +21,7 @@ from kcodec.cli.kafka_options import (
     with_frame,
     with_message,
 )
-from kcodec.cli.terminal import Terminal
+from kcodec.cli.progress import Progress
 from kcodec.errors import ConfigError, EncodeError, RegistryError
 
 if TYPE_CHECKING:
@@ -82,32 +81,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--isolation", choices=("read_committed", "read_uncommitted"), help="default read_committed"
     )
     consume.set_defaults(run=_run)
-
-
-class _Progress:
-    """What was read so far, on a terminal."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr if isinstance(sys.stderr, Terminal) else None
-        self._start = self._last = time.monotonic()
-        self._records = self._bytes = 0
-
-    def add(self, batch: pa.RecordBatch, lag: int | None = None) -> None:
-        self._records += len(batch)
-        self._bytes += batch.get_total_buffer_size()
-        now = time.monotonic()
-        if self._terminal is not None and now - self._last > 0.5:
-            self._last = now
-            rate = self._records / max(now - self._start, 0.001)
-            behind = "" if lag is None else f", lag {lag:,}"
-            self._terminal.show_line(
-                f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
-            )
-
-    def clear(self) -> None:
-        """Leave the line, for others to write there."""
-        if self._terminal is not None:
-            self._terminal.clear_line()
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -315,7 +288,7 @@ class _Writer:
         self._ends: dict[tuple[str, int], int] = {}
         self._begun = False
         self.has_told = False
-        self.progress = _Progress()
+        self.progress = Progress()
 
     def begin(self, schema: pa.Schema) -> None:
         if self._begun:

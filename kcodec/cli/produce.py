@@ -26,11 +26,11 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "produce",
         help="write rows into a topic",
         description="Writes the rows of a Parquet file, or the lines of another file, into a topic. With a format, "
-        "lines are JSON, of which each is a value; without one they are the bytes themselves. A row of a Parquet file "
-        "is a value as well, but where there is a column value and none but key, value, headers and timestamp: then "
-        "they are the parts of a record.",
-        epilog="Exit status: 0 if brokers have all records, 1 if a row could not be read or written, 2 if the topic "
-        "cannot be written.",
+        "lines are JSON, of which each is a value: plain, or in Avro's JSON encoding, as kcodec consume -o text is. "
+        "Without a format they are the bytes themselves. A row of a Parquet file is a value as well, but where there "
+        "is a column value and none but key, value, headers and timestamp: then they are the parts of a record.",
+        epilog="Exit status: 0 if brokers have all records, 1 if a row could not be read or written (the others are, "
+        "but in a transaction), 2 if the topic cannot be written.",
     )
     produce.add_argument("topic", metavar="TOPIC")
     add_options(produce)
@@ -83,7 +83,7 @@ def _run(given: argparse.Namespace) -> int:
                 rows,
                 given.topic,
                 key=key,
-                value=value,
+                value=None if rows.is_encoded else value,
                 partition=given.partition,
                 codec=given.codec,
                 transactional_id=given.transactional_id,
@@ -95,6 +95,10 @@ def _run(given: argparse.Namespace) -> int:
         raise
     except ValueError as error:
         print(f"kcodec produce: {error}", file=sys.stderr)
+        return 1
+    rows.progress.clear()
+    if rows.bad:
+        print(f"kcodec produce: {rows.count} lines are written, {rows.bad} are not", file=sys.stderr)
         return 1
     if sys.stderr.isatty():
         places = ", ".join(f"{number}: {offset}" for number, offset in written.end[given.topic].items())

@@ -14,7 +14,8 @@ import pyarrow as pa
 from kcodec._files import check_end
 from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
-from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError
+from kcodec.cli.progress import Progress
+from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
@@ -59,7 +60,8 @@ class _Interrupted(KeyboardInterrupt):
 class Rows:
     """Rows as batches of records of a schema, which are read as they are written.
 
-    `line` tells which line a row was, counted from 0. `is_interrupted` tells whether the rows ended by an interruption.
+    `line` tells which line a row was, counted from 0. `is_interrupted` tells whether the rows ended by an interruption,
+    `bad` how many lines could not be read or written: they are not among the rows. With `is_encoded`, values are bytes.
     """
 
     def __init__(
@@ -67,8 +69,12 @@ class Rows:
         schema: pa.Schema,
         batches: Iterable[pa.RecordBatch],
         line: Callable[[int], int] | None = None,
+        is_encoded: bool = False,
     ) -> None:
         self.schema = schema
+        self.is_encoded = is_encoded
+        self.count = self.bad = 0
+        self.progress = Progress()
         self._batches = batches
         self._line = line
         self.is_interrupted = False
@@ -87,7 +93,10 @@ class Rows:
 
     def _read(self) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self._batches
+            for batch in self._batches:
+                self.count += len(batch)
+                yield batch
+                self.progress.add(batch)
         except _Interrupted:
             self.is_interrupted = True
 
@@ -119,7 +128,7 @@ def open_rows(
             if key_field is None and "value" in names and names <= _RECORD:
                 yield Rows(schema, batches)
             else:
-                values = (batch.to_struct_array() for batch in batches)
+                values = ((array, array) for array in (batch.to_struct_array() for batch in batches))
                 yield _records(pa.struct(list(schema)), values, key_field)
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
@@ -132,20 +141,21 @@ def open_rows(
                 )
             yield _lines_of_bytes(file, lines, options)
         else:
-            yield _lines_of_json(lines, topic, options, value, key_field)
+            yield _lines_of_json(lines, topic, options, value, key_field, is_whole=not as_they_come)
 
 
 def _records(
     kind: pa.DataType,
-    values: Iterable[pa.Array],
+    values: Iterable[tuple[pa.Array, pa.Array]],
     key_field: str | None,
     line: Callable[[int], int] | None = None,
+    encoded: pa.DataType | None = None,
 ) -> Rows:
-    """Return values as records.
+    """Return values as records; they come twice, the second time as they are written: of the type `encoded`, if given.
 
     Of the values' fields, `kcodec.kafka.write` would take some for parts of records, by their names.
     """
-    fields = [pa.field("value", kind)]
+    fields = [pa.field("value", kind if encoded is None else encoded)]
     if key_field is not None:
         if not pa.types.is_struct(kind):
             raise ConfigError(f"--key-field is for values with fields, these are {kind}")
@@ -157,11 +167,11 @@ def _records(
     schema = pa.schema(fields)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for array in values:
+        for array, written in values:
             keys = [] if key_field is None else [pc.struct_field(array, [index])]
-            yield pa.RecordBatch.from_arrays([array, *keys], schema=schema)
+            yield pa.RecordBatch.from_arrays([written, *keys], schema=schema)
 
-    return Rows(schema, batches(), line)
+    return Rows(schema, batches(), line, encoded is not None)
 
 
 def _grouped(name: str, file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
@@ -246,60 +256,118 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
 
 
 def _lines_of_json(
-    groups: Iterable[list[bytes]], topic: str, options: KafkaOptions, value: Any, key_field: str | None
+    groups: Iterable[list[bytes]],
+    topic: str,
+    options: KafkaOptions,
+    value: Any,
+    key_field: str | None,
+    *,
+    is_whole: bool,
 ) -> Rows:
-    """Read lines of JSON, each a value, as the type of the schema that they are written with."""
-    kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
+    """Read lines of JSON, each a value, as the type of the schema that they are written with, and write them so.
+
+    Lines of the format's own JSON, such as Avro's JSON encoding, are read as well. What is wrong with a line is
+    printed, and the others are rows; with `is_whole`, all of them are, or none.
+    """
+    format = PayloadFormat(value, Settings.of(options.config), False)
+    kind = format.arrow_type(topic)
     if kind is None:
         what = "message" if value["format"] == "PROTOBUF" and "message" not in value else "schema"
         raise ConfigError(
             f"no {what} of {topic!r} is known: --{what} {'NAME' if what == 'message' else 'FILE'}"
         )
     decode = _json_decoder(kind, isinstance(value, dict) and value["format"] == "KAFKA")
-
-    #: For each line that is blank, the number of rows before it.
-    blank: list[int] = []
+    own = format.line_reader(topic)
+    #: For each line that is no row, the number of rows before it.
+    passed: list[int] = []
 
     def line(row: int) -> int:
-        return row + bisect_right(blank, row)
+        return row + bisect_right(passed, row)
 
-    def values() -> Iterator[pa.Array]:
-        number = 0
+    def read(texts: list[bytes]) -> tuple[pa.Array, list[dict[str, Any]]]:
+        """Return the values of lines, and what is wrong with those that are none."""
+        tagged = None if own is None else own(texts)
+        if tagged is None or tagged.null_count == len(tagged):
+            return decode(texts)
+        rest = [None if found.is_valid else text for found, text in zip(tagged, texts, strict=True)]
+        plain, faults = decode(rest)
+        return pc.coalesce(tagged, plain), faults
+
+    def parts() -> Iterator[tuple[pa.Array, pa.Array]]:
+        number = rows = 0
         for lines in groups:
-            texts = []
-            for each in lines:
-                if each.strip():
-                    texts.append(each)
+            at = [place for place, text in enumerate(lines, number) if text.strip()]
+            values, faults = read([lines[place - number] for place in at])
+            encoded = format.encode_reported(topic, values) if made.is_encoded else None
+            if encoded is not None:
+                read_badly = {fault["row"] for fault in faults}
+                faults = faults + [each for each in encoded[1].to_pylist() if each["row"] not in read_badly]
+            wrong = {fault["row"]: fault for fault in faults}
+            for row in sorted(wrong):
+                print(f"kcodec produce: {_told(wrong[row], at[row], kind)}", file=sys.stderr)
+            made.bad += len(wrong)
+            kept = [row not in wrong for row in range(len(at))]
+            good = dict.fromkeys(place for place, is_kept in zip(at, kept, strict=True) if is_kept)
+            for place in range(number, number + len(lines)):
+                if place in good:
+                    rows += 1
                 else:
-                    blank.append(number + len(texts))
-            try:
-                found = decode(texts)
-            except DecodeError as error:
-                at = line(number + error.row)
-                raise _BadLine(at, error.offset, error.path, error.code, error.reason) from None
-            number += len(texts)
-            yield found
+                    passed.append(rows)
+            number += len(lines)
+            if is_whole and made.bad:
+                # Read on, to tell of all lines; what is written already is taken back at the end.
+                continue
+            mask = pa.array(kept, pa.bool_())
+            values = values.filter(mask)
+            yield values, values if encoded is None else encoded[0].filter(mask)
+        if is_whole and made.bad:
+            raise ValueError("nothing is written, since not all lines can be")
 
-    return _records(kind, values(), key_field, line)
+    made = _records(kind, parts(), key_field, line, format.encoded_type(topic))
+    return made
 
 
-def _json_decoder(kind: pa.DataType, is_bare: bool) -> Callable[[list[bytes]], pa.Array]:
-    """Return what decodes texts as a type; with `is_bare` also those that are its only field alone."""
+def _told(fault: dict[str, Any], number: int, kind: pa.DataType) -> str:
+    """Return what is wrong with a line, and what was wanted, where its path names a field."""
+    wanted: pa.DataType | None = kind
+    for name in (fault["path"] or "").split("."):
+        index = wanted.get_field_index(name) if wanted is not None and pa.types.is_struct(wanted) else -1
+        wanted = None if wanted is None or index < 0 else wanted.field(index).type
+    reason = fault["reason"] if wanted is None else f"{fault['reason']} ({one_line(wanted, 80)} is wanted)"
+    return str(_BadLine(number, fault["offset"], fault["path"], fault["code"], reason))
+
+
+def _json_decoder(
+    kind: pa.DataType, is_bare: bool
+) -> Callable[[list[bytes | None]], tuple[pa.Array, list[dict[str, Any]]]]:
+    """Return what decodes texts as a type, with what is wrong with others.
+
+    With `is_bare` it takes also those that are the type's only field alone.
+    """
     codec = JsonCodec(kind, nonfinite=True)
+
+    def decode(texts: list[bytes | None]) -> tuple[pa.Array, list[dict[str, Any]]]:
+        found, report = codec.decode(texts, "report")
+        return found, report.to_pylist()
+
     if not is_bare:
-        return codec.decode
+        return decode
     name = kind.field(0).name
     field = JsonCodec(kind.field(0).type, nonfinite=True)
 
-    def decode(texts: list[bytes]) -> pa.Array:
-        whole = [text if text.lstrip().startswith(b"{") else None for text in texts]
+    def decode_bare(texts: list[bytes | None]) -> tuple[pa.Array, list[dict[str, Any]]]:
+        whole = [text if (text or b"").lstrip().startswith(b"{") else None for text in texts]
         alone = [text if other is None else None for text, other in zip(texts, whole, strict=True)]
-        within = pc.struct_field(codec.decode(whole), [0])
+        objects, faults = decode(whole)
+        within = pc.struct_field(objects, [0])
+        bad = {fault["row"] for fault in faults}
         for row, (text, is_null) in enumerate(zip(whole, within.is_null().to_pylist(), strict=True)):
             # An object of something else is not a null.
-            if is_null and text is not None and name not in json.loads(text):
-                raise DecodeError(row, 0, name, "missing_key", CODES["missing_key"])
-        found = pc.coalesce(field.decode(alone), within)
-        return pa.StructArray.from_arrays([found], fields=list(kind))
+            if is_null and text is not None and row not in bad and name not in json.loads(text):
+                lacking = {"path": name, "code": "missing_key", "reason": CODES["missing_key"]}
+                faults.append({"row": row, "offset": 0, **lacking})
+        numbers, report = field.decode(alone, "report")
+        found = pc.coalesce(numbers, within)
+        return pa.StructArray.from_arrays([found], fields=list(kind)), faults + report.to_pylist()
 
-    return decode
+    return decode_bare

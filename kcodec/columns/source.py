@@ -14,7 +14,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
 
-__all__ = ["BYTES", "arrays", "payloads", "sound", "valid", "without_view"]
+__all__ = ["BYTES", "arrays", "column_of", "payloads", "sound", "valid", "without_view"]
 
 BYTES = pa.binary()
 #: What pyarrow raises for Python values that are not of a type.
@@ -112,6 +112,34 @@ def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.
             raise TypeError(f"the values of the list do not fit one type: {error}") from None
         row = _unfit(values, kind)
         raise TypeError(f"row {row} of the list does not fit {one_line(kind, 100)}: {error}") from None
+
+
+def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Make a column of a type of Python values; TypeError where one does not fit it whole."""
+    lost = _coarser(_used(values, kind, False), kind)
+    if lost:
+        raise TypeError(f"{lost[0] or 'the rows'}: a value is finer than {lost[1]}")
+    try:
+        return pa.array(values, kind)
+    except _UNFIT as error:
+        row = _unfit(values, kind)
+        raise TypeError(f"row {row} of the list does not fit {one_line(kind, 100)}: {error}") from None
+
+
+def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str, pa.DataType] | None:
+    """Return the first place where values need the finer type `used`, and the type that is too coarse."""
+    if pa.types.is_temporal(kind):
+        return None if used == kind else (path, kind)
+    if pa.types.is_struct(kind):
+        parts = [(field.type, kind.field(field.name).type, f"{path}.{field.name}") for field in used]
+    elif pa.types.is_map(kind):
+        parts = [(used.item_type, kind.item_type, f"{path}[].value")]
+    elif is_list(kind):
+        parts = [(used.value_type, kind.value_type, f"{path}[]")]
+    else:
+        return None
+    found = (_coarser(below, wanted, at.lstrip(".")) for below, wanted, at in parts)
+    return next((each for each in found if each), None)
 
 
 def _unfit(values: Any, kind: pa.DataType) -> int:

@@ -474,6 +474,13 @@ class SchemaFormat(ABC):
 
     # Comparison
 
+    def line_reader(self, schema: Any) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines that are what `printer` prints and nothing else, as columns.
+
+        Lines that are not, or may be plain JSON as well, are null. None if the format prints plain JSON.
+        """
+        return None
+
     @abstractmethod
     def same(self, left: Any, right: Any) -> bool:
         """Return whether two parsed schemas are the same, so that values of one need no conversion to the other."""
@@ -602,6 +609,10 @@ class SchemaFormat(ABC):
             return printer(array)[0] or "null"
         text = JsonCodec(array.type).encode(array)[0].as_py()
         return "null" if text is None else str(text, "utf-8")
+
+    def message_names(self, schema: Any) -> Sequence[str]:
+        """Return the full names of the messages that a schema declares, where schemas declare messages."""
+        return ()
 
     def members(self) -> Mapping[str, SchemaFormat]:
         """Return the formats of the messages, by name, whose structs columns are; empty where columns are of one."""

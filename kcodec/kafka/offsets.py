@@ -225,13 +225,14 @@ def plan_ranges(
 
     `start` and `end` are ``"earliest"``, ``"latest"``, a datetime, a negative number of offsets before the latest, or
     any of these and offsets by topic and partition; `end` may be None. `committed` are offsets of a group, which come
-    before `start`.
+    before `start`. Where `end` is by partition, those that neither it nor `start` names are left out.
 
     Raises
     ------
     KafkaError
         If offsets are gone and ``auto.offset.reset`` is not set, or a partition has not got so far.
     """
+    partitions = _asked_for(partitions, start, end)
     starts = _wanted(partitions, start, EARLIEST, "start")
     ends = None if end is None else _wanted(partitions, end, LATEST, "end")
     starts |= committed or {}
@@ -264,11 +265,27 @@ def plan_ranges(
     return found, lost
 
 
+def _asked_for(partitions: Sequence[TopicPartition], start: Any, end: Any) -> Sequence[TopicPartition]:
+    """Return the partitions that are read.
+
+    Ends by partition say which these are. Starts alone do not: they are where an earlier read stopped, and of a
+    partition that was added since then nothing may be lost.
+    """
+    if not _is_by_partition(end):
+        return partitions
+    named = [_by_partition(given) for given in (start, end) if _is_by_partition(given)]
+    return [each for each in partitions if any(each.partition in by.get(each.topic, {}) for by in named)]
+
+
+def _is_by_partition(given: Any) -> bool:
+    return isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{"))
+
+
 def _wanted(
     partitions: Iterable[TopicPartition], given: Any, default: int, name: str
 ) -> dict[TopicPartition, Any]:
     """Return what is asked for of each partition: an offset, -1, -2, a datetime, or a `_Before`."""
-    if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{")):
+    if _is_by_partition(given):
         positions = _by_partition(given)
         unknown = {(topic, each) for topic, by in positions.items() for each in by} - set(partitions)
         if unknown:

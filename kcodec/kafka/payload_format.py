@@ -1,6 +1,7 @@
 """How keys or values of topics become columns and back: by a codec, a serde, or a format given by its name."""
 
 import inspect
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
 
 __all__ = ["PayloadFormat", "format_name"]
+
+logger = logging.getLogger(__name__)
 
 #: Of codecs, and of serdes.
 _METHODS = ("decode", "encode", "deserialize", "serialize")
@@ -58,6 +61,7 @@ class PayloadFormat:
         self._fixed: Any = None
         self._named: dict[str, Any] | None = None
         self._serdes: dict[str, Serde] = {}
+        self._noted: set[str] = set()
         self._registry: SchemaRegistry | None = None
         if isinstance(given, (str, Mapping)):
             self._name(given)
@@ -151,10 +155,43 @@ class PayloadFormat:
         found = self._of(topic)
         if not hasattr(found, "serialize"):
             return _whole(found.encode(column)), None
+        self._check_topic(topic, getattr(found, "topic", None))
         if not found.writes_headers:
             return _whole(found.serialize(column)), None
         values, headers = found.serialize_with_headers(column)
         return _whole(values), (found.header, headers)
+
+    def line_reader(self, topic: str) -> Any:
+        """Return what reads lines of the format's own JSON: see `kcodec.Serde.line_reader`."""
+        found = None if self.is_bytes else self._of(topic)
+        return found.line_reader() if isinstance(found, Serde) else None
+
+    def encoded_type(self, topic: str) -> pa.DataType | None:
+        """Return the type of what `encode_reported` returns; None if it returns nothing."""
+        found = self._of(topic)
+        if not hasattr(found, "serialize"):
+            return found.encode(pa.nulls(0, found.arrow_type)).type
+        return None if found.writes_headers else found.serialize(pa.nulls(0, found.arrow_type)).type
+
+    def encode_reported(self, topic: str, column: Any) -> tuple[pa.Array, pa.Table]:
+        """Encode a column with a report of its bad rows, as ``errors="report"`` does; no ids are put into headers."""
+        found = self._of(topic)
+        encoded, report = (getattr(found, "serialize", None) or found.encode)(column, "report")
+        return _whole(encoded), report
+
+    def _check_topic(self, topic: str, named: str | None) -> None:
+        """Say once for each topic that its schemas are those of another: its readers look for them under its name."""
+        if named is None or named == topic or topic in self._noted:
+            return
+        self._noted.add(topic)
+        logger.warning(
+            "the %s of topic %s is written by a serde of topic %s: its schema is under that one's subject, where "
+            "readers of %s do not look",
+            self.name,
+            topic,
+            named,
+            topic,
+        )
 
     def _of(self, topic: str) -> Any:
         assert not self.is_bytes

@@ -119,7 +119,8 @@ def read(
         ``"earliest"``; ``"latest"`` (with ``read_committed`` up to the first open transaction); a datetime with a time
         zone: the first record of that time or later; a negative number: so many offsets before the latest, in each
         partition; or any of these and offsets, by topic and partition, as a mapping or as the JSON of Spark's Kafka
-        source (-2 earliest, -1 latest). A partition that is not named is read from the earliest, to the latest.
+        source (-2 earliest, -1 latest). An `end` by partition says which are read: those that it and `start` name. A
+        `start` alone does not: partitions that it does not name, such as those added since, are read from the earliest.
     key, value : Codec, Serde, str, mapping or None
         What the payloads are: a codec; a serde; a format's name in any case, such as ``"AVRO"``, with
         ``schema.registry.url`` in `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of

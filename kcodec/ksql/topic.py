@@ -37,6 +37,7 @@ def read(
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str = "decimal256",
+    row_time: str = "milliseconds",
     config: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read the topic of a stream or table, from a start to an end that are found out at the beginning.
@@ -58,6 +59,8 @@ def read(
         As for `kcodec.KsqlCodec`.
     timezone : str
         The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
+    row_time : {"milliseconds", "timestamp"}
+        What ROWTIME is: a BIGINT, as in ksqlDB, or a timestamp of UTC.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def read(
     >>> ksql.read(text, servers="broker:9092").read_all()                                       # doctest: +SKIP
     """
     settings = Settings.of(config, servers)
-    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals, "row_time": row_time}
     records = _records(statement, settings, registry, variables, **how)
     found = kafka.read(
         records.statement.topic,
@@ -110,13 +113,14 @@ def follow(
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str = "decimal256",
+    row_time: str = "milliseconds",
     config: Mapping[str, Any] | None = None,
 ) -> "RowFollower":
     """Read the topic of a stream or table as it grows.
 
     Parameters
     ----------
-    statement, registry, variables, errors, compat, timezone, wide_decimals
+    statement, registry, variables, errors, compat, timezone, wide_decimals, row_time
         As for `read`.
     servers, start, group, isolation, config
         As for `kcodec.kafka.follow`.
@@ -140,7 +144,7 @@ def follow(
     ...         print(batch.num_rows)
     """
     settings = Settings.of(config, servers, group=group)
-    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals, "row_time": row_time}
     records = _records(statement, settings, registry, variables, **how)
     isolation = check_isolation(isolation, settings)
     cluster = Cluster(settings)
@@ -219,7 +223,8 @@ def write(
         As for `read`.
     data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
         A row for each record. Columns are found by their names as they are, or else in upper case; those that are
-        missing are null. ROWTIME is the time of the record; without it, that is now.
+        missing are null. ROWTIME is the time of the record; without it, that is now. Rows as `read` returns them are
+        written without their ROWPARTITION and ROWOFFSET.
     servers, partition, codec, transactional_id, config
         As for `kcodec.kafka.write`. Keys choose the partitions as those of ksqlDB do.
 

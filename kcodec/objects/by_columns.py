@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
+from kcodec.objects.rows import rows
 
 __all__ = ["ColumnReader", "ColumnWriter", "fault_of"]
 
@@ -35,11 +36,11 @@ class ColumnReader:
             values = [_behind(data, start) for data, start in zip(values, starts, strict=True)]
         if stop:
             try:
-                return self._decode(values).to_pylist(), []
+                return rows(self._decode(values)), []
             except DecodeError as error:
                 return [], [fault_of(error)]
         column, report = self._decode(values, errors="report")
-        return column.to_pylist(), [Fault(*row.values()) for row in report.to_pylist()]
+        return rows(column), [Fault(*row.values()) for row in report.to_pylist()]
 
 
 class ColumnWriter:

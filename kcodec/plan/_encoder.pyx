@@ -136,7 +136,9 @@ cdef class Encoder:
                 raise ArrayError("offsets of the array are not in order")
             if answer == FOUL:
                 # From here on each text is checked where it is written.
-                self.use([type(each)(each.plan, each.limits, trusts_text=False) for each in self.compiled])
+                self.use(
+                    [each and type(each)(each.plan, each.limits, trusts_text=False) for each in self.compiled]
+                )
                 continue
             if answer == GROW:
                 self.builder.grow(

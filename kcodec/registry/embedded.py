@@ -1,37 +1,29 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
-import functools
-import re
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from kcodec.errors import RegistryError, SchemaError, check_booleans, check_kind
-from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.errors import RegistryError, check_booleans, check_kind
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
-    Reference,
     RegisteredSchema,
     Schema,
+    SubjectVersion,
     check_schema,
     check_subject,
     context_of,
-    context_prefix,
-    guid,
     invalid,
-    qualified,
 )
-from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
-from kcodec.registry.references import named_texts
-from kcodec.registry.settings import Config
-from kcodec.registry.stored import MAX_VERSION, StoredSchemas, check_version, dump, kept_texts
+from kcodec.registry.compatibility.levels import Compatibility, check_level
+from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_config, check_mode
+from kcodec.registry.store.admission import Admission, populated
+from kcodec.registry.store.database import Database
+from kcodec.registry.store.ids import Ids
+from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
+from kcodec.registry.store.versions import MAX_VERSION, Counts, Versions, check_version
 
 __all__ = ["EmbeddedRegistry", "Registration"]
-
-_texts = kept_texts()
-
-_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 
 
 class Registration(NamedTuple):
@@ -46,14 +38,38 @@ class Registration(NamedTuple):
     force: bool
 
 
-class EmbeddedRegistry(StoredSchemas):
+class EmbeddedRegistry:
     """A `SchemaRegistry` over an SQLite database.
 
     Every method is one transaction; those that write take the write lock before they read. What a registration goes
     through, in this order: the subject's name and its alias, the mode, the text is made canonical (normalized if asked
     or configured), references are resolved, the subject is searched for the same content, its compatibility level is
     checked, the new version is stored.
+
+    Parameters
+    ----------
+    database : Database
+        Where all of it is kept.
     """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._settings = Settings(database)
+        self._ids = Ids(database, self._settings)
+        self._versions = Versions(database, self._settings)
+        self._admission = Admission(self._versions)
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.database.url
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"
+
+    def close(self) -> None:
+        """Close the file, if it is in one; a handle that is used again opens it again."""
+        self.database.close()
 
     # Registration
 
@@ -79,7 +95,7 @@ class EmbeddedRegistry(StoredSchemas):
         schema_id: int | None = None,
         version: int | None = None,
         force: bool = False,
-    ) -> "RegisteredSchema | Registration":
+    ) -> RegisteredSchema | Registration:
         """Do the part of a registration that only reads; return what is registered already, or what `store` takes.
 
         Without metadata, rules or a text of its own a schema has those of the latest version. ``force`` leaves out the
@@ -93,14 +109,14 @@ class EmbeddedRegistry(StoredSchemas):
         given = check_schema(schema)
         if given.rules is not None:
             given.rules.check()
-        with self._transaction() as connection:
-            subject, config = self._meant(connection, subject)
-            importing = self._check_registration(connection, subject, schema_id is not None)
+        with self.database.transaction():
+            subject, config = self._settings.meant(subject)
+            importing = self._settings.check_registration(subject, schema_id is not None)
             normalize = normalize or bool(config.normalize)
             if not importing:
-                schema = self._populated(connection, subject, given, config)
+                schema = populated(given, self._latest(subject), config)
             # What a registry elsewhere has taken is taken as it is.
-            kept, parsed = self._canonical(
+            kept, parsed = self._admission.canonical(
                 schema,
                 context_of(subject),
                 config=config,
@@ -108,54 +124,38 @@ class EmbeddedRegistry(StoredSchemas):
                 new=not importing,
             )
             if not importing:
-                found = self._find(connection, subject, kept)
+                found = self._versions.find(subject, kept)
                 if found is None and normalize:
                     # What is registered in the same words keeps its id and version, normalized or not.
-                    plain, _ = self._canonical(schema, context_of(subject), config=config)
-                    found = self._find(connection, subject, plain)
+                    plain, _ = self._admission.canonical(schema, context_of(subject), config=config)
+                    found = self._versions.find(subject, plain)
                 if found is None and schema != given and given.text:
                     # What is registered without metadata and rules is still found so.
                     bare = replace(kept, metadata=given.metadata, rules=given.rules)
-                    found = self._find(connection, subject, bare)
-                if found is None and not kept.references:
-                    found = self._find_inlined(connection, subject, kept, deleted=False)
+                    found = self._versions.find(subject, bare)
+                if found is None:
+                    found = self._admission.find_inlined(subject, kept, deleted=False)
                 if found is not None and version in (None, found.version):
                     return found
         return Registration(subject, kept, parsed, importing, schema_id, version, force)
 
-    def _populated(
-        self, connection: sqlite3.Connection, subject: str, schema: Schema, config: Config
-    ) -> Schema:
-        """Return a schema with what it takes from the latest version and the configuration."""
-        latest = next(self._versions(connection, subject), None)
-        previous = None if latest is None else latest.schema
-        if not schema.text.strip():
-            if previous is None:
-                invalid("Empty schema")
-            schema = replace(schema, text=previous.text, type=previous.type, references=previous.references)
-        metadata, rules = schema.metadata, schema.rules
-        if previous is not None:
-            metadata, rules = metadata or previous.metadata, rules or previous.rules
-        metadata = config.default_metadata if metadata is None else metadata.over(config.default_metadata)
-        if config.override_metadata is not None:
-            metadata = config.override_metadata.over(metadata)
-        rules = config.default_rule_set if rules is None else rules.over(config.default_rule_set)
-        if config.override_rule_set is not None:
-            rules = config.override_rule_set.over(rules)
-        return replace(schema, metadata=metadata, rules=rules)
-
-    def store(self, registration: "Registration") -> RegisteredSchema:
+    def store(self, registration: Registration) -> RegisteredSchema:
         """Register what was prepared."""
         subject, kept, parsed, importing, schema_id, version, force = registration
-        with self._transaction(write=True) as connection:
+        with self.database.transaction(write=True):
             if importing:
-                return self._import(connection, subject, kept, schema_id, version)
-            found = self._find(connection, subject, kept)
+                if schema_id is None or not 1 <= schema_id <= MAX_VERSION:
+                    raise RegistryError(f"{schema_id} is not the id of a schema", 422, 42205)
+                if version is not None:
+                    check_version(version)
+                placed = self._ids.give(context_of(subject), kept, schema_id)
+                return self._versions.bring(subject, kept, *placed, version)
+            found = self._versions.find(subject, kept)
             if found is not None and version in (None, found.version):
                 return found
-            self._check_mode(connection, subject)
-            config = self._effective(connection, subject)
-            verdict = None if force else self._compatibility(connection, subject, kept, parsed, config)
+            self._settings.check_mode(subject)
+            config = self._settings.effective(subject)
+            verdict = None if force else self._admission.compatibility(subject, kept, parsed, config)
             if verdict is not None and not verdict.compatible:
                 raise RegistryError(
                     f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
@@ -163,10 +163,15 @@ class EmbeddedRegistry(StoredSchemas):
                     409,
                     40901,
                 )
-            if version not in (None, self._next_version(connection, subject)):
+            following = self._versions.next_number(subject)
+            if version not in (None, following):
                 invalid("Version is not one more than previous version")
-            key, number = self._store(connection, context_of(subject), kept, None)
-            return self._add_version(connection, subject, kept, key, number, None)
+            placed = self._ids.give(context_of(subject), kept, None)
+            return self._versions.add(subject, kept, *placed, following)
+
+    def _latest(self, subject: str) -> Schema | None:
+        latest = next(self._versions.each(subject), None)
+        return None if latest is None else latest.schema
 
     def lookup(
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
@@ -176,24 +181,24 @@ class EmbeddedRegistry(StoredSchemas):
         A schema sent with its references written out is also found where it is registered with references, if its
         language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
         """
-        with self._transaction() as connection:
-            subject, config = self._meant(connection, subject)
-            kept, _ = self._canonical(schema, context_of(subject), config=config, new=False)
+        with self.database.transaction():
+            subject, config = self._settings.meant(subject)
+            kept, _ = self._admission.canonical(schema, context_of(subject), config=config, new=False)
             found = None
             if normalize or config.normalize:
-                normal, _ = self._canonical(
+                normal, _ = self._admission.canonical(
                     schema, context_of(subject), config=config, normalize=True, new=False
                 )
-                found = self._find(connection, subject, normal, deleted=deleted)
+                found = self._versions.find(subject, normal, deleted=deleted)
             if found is None:
-                found = self._find(connection, subject, kept, deleted=deleted)
-            if found is None and not kept.references:
-                found = self._find_inlined(connection, subject, kept, deleted=deleted)
+                found = self._versions.find(subject, kept, deleted=deleted)
             if found is None:
-                full = self._populated(connection, subject, kept, config)
-                found = self._find(connection, subject, full, deleted=deleted)
+                found = self._admission.find_inlined(subject, kept, deleted=deleted)
             if found is None:
-                self._check_subject_exists(connection, subject, deleted=deleted)
+                full = populated(kept, self._latest(subject), config)
+                found = self._versions.find(subject, full, deleted=deleted)
+            if found is None:
+                self._versions.check_exists(subject, deleted=deleted)
                 raise RegistryError("Schema not found", 404, 40403)
             return found
 
@@ -208,16 +213,16 @@ class EmbeddedRegistry(StoredSchemas):
     ) -> Compatibility:
         """Check whether a schema may become the next version of a subject."""
         only = None if version in ("latest", -1, None) else check_version(version)
-        with self._transaction() as connection:
-            subject, config = self._meant(connection, subject)
+        with self.database.transaction():
+            subject, config = self._settings.meant(subject)
             if level is not None:
                 config = Config(check_level(level)).over(config)
             if only is not None:
-                self._row(connection, subject, only, deleted=False)
+                self._versions.row(subject, only, deleted=False)
             normalize = normalize or bool(config.normalize)
-            kept, parsed = self._compared(schema, context_of(subject), config, normalize)
-            return self._compatibility(
-                connection, subject, kept, parsed, config, only, all_versions=version is None
+            kept, parsed = self._admission.compared(schema, context_of(subject), config, normalize)
+            return self._admission.compatibility(
+                subject, kept, parsed, config, only, all_versions=version is None
             )
 
     # Deletion
@@ -225,12 +230,9 @@ class EmbeddedRegistry(StoredSchemas):
     def delete_context(self, name: str) -> None:
         """Delete a context that no subject is in; its ids begin at 1 again if it is used once more."""
         name = name.strip(":")
-        with self._transaction(write=True) as connection:
-            if connection.execute("SELECT 1 FROM schemas WHERE context = ?", (name,)).fetchone():
-                raise RegistryError(f"The specified context '{name}' is not empty.", 422, 42211)
-            if not connection.execute("DELETE FROM contexts WHERE name = ?", (name,)).rowcount:
-                raise RegistryError(f"Context '{name}' not found.", 404, 40401)
-            connection.execute("DELETE FROM settings WHERE subject = ?", (f":{name}:",))
+        with self.database.transaction(write=True):
+            self._ids.delete_context(name)
+            self._settings.drop(f":{name}:")
 
     def delete_version(
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
@@ -239,12 +241,10 @@ class EmbeddedRegistry(StoredSchemas):
         check_booleans(permanent=permanent)
         if version not in ("latest", -1):
             check_version(version)
-        with self._transaction(write=True) as connection:
-            subject = self._subject(connection, subject)
-            version = self.get_version(subject, version, deleted=True).version or 0
-            (deleted,) = connection.execute(
-                "SELECT deleted FROM versions WHERE subject = ? AND version = ?", (subject, version)
-            ).fetchone()
+        with self.database.transaction(write=True):
+            subject = self._settings.subject(subject)
+            version = self._versions.get_version(subject, version, deleted=True).version or 0
+            deleted = self._versions.states(subject)[version]
             if deleted and not permanent:
                 raise RegistryError(
                     f"Subject '{subject}' Version {version} was soft deleted. Set permanent=true to delete "
@@ -252,8 +252,8 @@ class EmbeddedRegistry(StoredSchemas):
                     404,
                     40406,
                 )
-            self._check_mode(connection, subject)
-            self._check_unused(connection, subject, version, deleted=permanent)
+            self._settings.check_mode(subject)
+            self._versions.check_unused(subject, version, deleted=permanent)
             if permanent and not deleted:
                 raise RegistryError(
                     f"Subject '{subject}' Version {version} was not deleted first before being permanently "
@@ -261,29 +261,27 @@ class EmbeddedRegistry(StoredSchemas):
                     404,
                     40407,
                 )
-            self._delete(connection, subject, version, permanent)
+            self._versions.delete(subject, version, permanent=permanent)
         return version
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject, or none."""
         check_booleans(permanent=permanent)
-        with self._transaction(write=True) as connection:
-            subject = self._subject(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=True)
-            rows = connection.execute(
-                "SELECT version, deleted FROM versions WHERE subject = ? ORDER BY version", (subject,)
-            ).fetchall()
-            gone = [version for version, deleted in rows if permanent or not deleted]
+        with self.database.transaction(write=True):
+            subject = self._settings.subject(subject)
+            self._versions.check_exists(subject, deleted=True)
+            states = self._versions.states(subject)
+            gone = [version for version, deleted in states.items() if permanent or not deleted]
             if not gone:
                 raise RegistryError(
                     f"Subject '{subject}' was soft deleted. Set permanent=true to delete permanently",
                     404,
                     40404,
                 )
-            self._check_mode(connection, subject)
-            for version, deleted in rows:
+            self._settings.check_mode(subject)
+            for version, deleted in states.items():
                 if permanent or not deleted:
-                    self._check_unused(connection, subject, version, deleted=permanent, besides=subject)
+                    self._versions.check_unused(subject, version, deleted=permanent, besides=subject)
                 if permanent and not deleted:
                     raise RegistryError(
                         f"Subject '{subject}' was not deleted first before being permanently deleted",
@@ -291,284 +289,268 @@ class EmbeddedRegistry(StoredSchemas):
                         40405,
                     )
             for version in gone:
-                self._delete(connection, subject, version, permanent)
+                self._versions.delete(subject, version, permanent=permanent)
         return gone
 
-    # Steps
+    # Schemas
 
-    def _canonical(
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id; `form` is the server's ``format`` of the text."""
+        with self.database.transaction():
+            return self._admission.in_form(*self._ids.by_id(schema_id, subject), form)
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its GUID."""
+        with self.database.transaction():
+            return self._admission.in_form(*self._ids.by_guid(str(guid)), form)
+
+    def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
+        """Return where the schema is that is meant by an id and a subject: there, or where it was registered first."""
+        with self.database.transaction():
+            return self._ids.place(schema_id, subject)
+
+    def schema_ids(self, guid: str) -> list[tuple[str, int]]:
+        """Return the contexts that have a schema, and its ids there."""
+        with self.database.transaction():
+            return self._ids.of_guid(str(guid))
+
+    def max_id(self, subject: str | None = None) -> int:
+        """Return the highest id that was given in the context of a subject."""
+        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
+        with self.database.transaction():
+            return self._ids.highest(context)
+
+    def get_version(
         self,
-        schema: Schema,
-        context: str,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
         *,
-        config: Config,
-        normalize: bool = False,
-        new: bool = True,
-    ) -> tuple[Schema, Any]:
-        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form."""
-        references = []
-        for each in check_schema(schema).references:
-            target = check_subject(qualified(each.subject, context))
-            try:
-                found = self.get_version(target, each.version, deleted=True)
-            except RegistryError as error:
-                invalid(f"No schema reference found for {each}: {error}")
-            # From another context the default one has to be named, for a name alone would be of that context.
-            outward = context != DEFAULT_CONTEXT and context_of(target) == DEFAULT_CONTEXT
-            subject = f":.:{target}" if outward else check_subject(each.subject)
-            references.append(Reference(each.name, subject, found.version or 0))
-        if normalize:
-            references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
-        known = schema_format(schema.type)
-        how = (normalize, new, new and bool(config.validate_fields))
-        try:
-            if references:
-                schema = replace(schema, references=tuple(references))
-                text, parsed = _text(known, schema.text, named_texts(self, schema, context), *how)
-            else:
-                given = schema.text
-                text, parsed = _texts.get((known, given, *how), lambda: _text(known, given, (), *how))
-        except SchemaError as error:
-            invalid(f"Invalid schema: {error}")
-        schema = replace(schema, text=text)
-        guid(schema)
-        return schema, parsed
+        deleted: bool = False,
+        form: str = "",
+    ) -> RegisteredSchema:
+        """Find a version of a subject."""
+        with self.database.transaction():
+            found = self._versions.get_version(subject, version, deleted=deleted)
+            return self._admission.in_form(found, context_of(found.subject or ""), form)
 
-    def _compared(self, schema: Schema, context: str, config: Config, normalize: bool) -> tuple[Schema, Any]:
-        """Do what `_canonical` does for a schema that is only compared: one that surely can be printed is not printed.
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
+        check_kind(Mapping, "a mapping of names to values", properties=properties)
+        wanted = set(properties.items())
+        with self.database.transaction():
+            subject = self._settings.subject(subject)
+            self._versions.check_exists(subject, deleted=deleted)
+            for found in self._versions.each(subject, deleted=deleted):
+                if found.schema.metadata is not None and wanted <= set(found.schema.metadata.properties):
+                    return found
+        raise RegistryError("Schema not found", 404, 40403)
 
-        Nothing of it is remembered: who checks a schema registers it next, or changes it.
+    def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
+        """Return nothing: associations are kept by servers."""
+        return []
+
+    # Lists
+
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """Return the subjects that have a version, sorted.
+
+        A prefix may name the default context (``:.:``), or stand for every context (``:*:``), as on servers.
         """
-        if not check_schema(schema).text.strip():
-            invalid("Empty schema")
-        if schema.references:
-            return self._canonical(schema, context, config=config, normalize=normalize)
-        known = schema_format(schema.type)
-        is_alone = not normalize and schema.metadata is None and schema.rules is None
-        try:
-            # What would not be registered is not compatible.
-            parsed = _parsed_new(known, schema.text, (), bool(config.validate_fields))
-            if is_alone and _is_unicode(schema.text) and known.is_printable(parsed):
-                return schema, parsed
-            text, parsed = _printed(known, parsed, (), normalize)
-        except SchemaError as error:
-            invalid(f"Invalid schema: {error}")
-        kept = replace(schema, text=text)
-        guid(kept)
-        return kept, parsed
+        check_kind(str, "text", prefix=prefix)
+        with self.database.transaction():
+            return self._versions.subjects(
+                prefix, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
+            )
 
-    def _compatibility(
+    def versions(
         self,
-        connection: sqlite3.Connection,
         subject: str,
-        kept: Schema,
-        parsed: Any,
-        config: Config,
-        only: int | None = None,
-        all_versions: bool = True,
-    ) -> Compatibility:
-        """Compare a schema with those versions of a subject that the level asks for, or with a given one."""
-        level = config.compatibility or "NONE"
-        known = schema_format(kept.type)
-        context = context_of(subject)
-        group = config.compatibility_group
-
-        def earlier() -> Iterator[Earlier]:
-            for found in self._versions(connection, subject):
-                if only is not None and found.version != only:
-                    continue
-                if group is not None and _property(found.schema, group) != _property(kept, group):
-                    continue
-                schema = found.schema
-                parse = functools.partial(self._parsed, known, schema, context)
-                yield Earlier(found.version or 0, schema.type, schema.text, parse)
-                if only is not None or not all_versions:
-                    return
-
-        try:
-            found = check(
-                known,
-                level,
-                parsed,
-                earlier(),
-                config.compatibility_policy or "STRICT",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return the numbers of a subject's versions."""
+        with self.database.transaction():
+            subject = self._settings.subject(subject)
+            self._versions.check_exists(subject, deleted=deleted or deleted_only)
+            return self._versions.numbers(
+                subject, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
             )
-        except SchemaError as error:
-            invalid(f"Invalid schema: {error}")
-        if config.validate_fields:
-            latest = next(
-                (each for each in self._versions(connection, subject) if only in (None, each.version)), None
-            )
-            messages = _reserved(known, parsed, kept, None if latest is None else latest.schema)
-            found = found._replace(
-                compatible=found.compatible and not messages, messages=(*messages, *found.messages)
-            )
-        if found.compatible:
-            return found
-        flag = str(bool(config.validate_fields)).lower()
-        last = f"{{validateFields: '{flag}', compatibility: '{level}'}}"
-        return found._replace(messages=(*found.messages, last))
 
-    def _store(
-        self, connection: sqlite3.Connection, context: str, kept: Schema, number: int | None
-    ) -> tuple[int, int]:
-        """Return the key and the id of a schema in a context, which may be new."""
-        content, identity = dump(kept), guid(kept)
-        for key, known, text in connection.execute(
-            # Not by the index that has the ids in their order: that is all of the context.
-            "SELECT key, id, content FROM schemas INDEXED BY schemas_guid WHERE context = ? AND guid = ? "
-            "ORDER BY id",
-            (context, identity),
-        ):
-            if text == content and number in (None, known):
-                return key, known
-        connection.execute("INSERT OR IGNORE INTO contexts VALUES (?, 0)", (context,))
-        if number is None:
-            (number,) = connection.execute(
-                "SELECT last_id + 1 FROM contexts WHERE name = ?", (context,)
-            ).fetchone()
-        elif connection.execute(
-            "SELECT 1 FROM schemas WHERE context = ? AND id = ?", (context, number)
-        ).fetchone():
+    def every_version(self) -> list[tuple[RegisteredSchema, bool]]:
+        """Return the versions of all subjects, and whether each is softly deleted; an alias has its own here."""
+        with self.database.transaction():
+            return self._versions.all()
+
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+        with self.database.transaction():
+            return self._ids.places(schema_id, subject, deleted=deleted)
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+        with self.database.transaction():
+            found = self._versions.get_version(subject, version, deleted=True)
+            return self._versions.referring(found.subject or "", found.version or 0, deleted=deleted)
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+        with self.database.transaction():
+            return self._ids.contexts()
+
+    def counts(self) -> Counts:
+        """Return how much there is.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> registry.counts()
+        Counts(subjects=1, versions=1, types={'AVRO': 1})
+        """
+        with self.database.transaction():
+            return self._versions.counts()
+
+    def newest(self, limit: int) -> list[RegisteredSchema]:
+        """Return the schemas that were registered last, each where it was registered first."""
+        with self.database.transaction():
+            return self._versions.newest(limit)
+
+    def meant(self, subject: str) -> str:
+        """Return the subject that is meant by a name: itself, or what it is an alias of.
+
+        Examples
+        --------
+        >>> from kcodec.registry import Config
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> config = registry.set_config(Config(alias=":.lab:b"), "a")
+        >>> registry.meant("a"), registry.meant(":.:c")
+        (':.lab:b', 'c')
+        """
+        with self.database.transaction():
+            return self._settings.subject(subject)
+
+    # Settings
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        with self.database.transaction():
+            place = place_of(subject)
+            if default_to_global:
+                return self._settings.effective(place)
+            found = self._settings.config(place)
+        if is_top(place):
+            return found.over(DEFAULTS)
+        if found == NOTHING:
             raise RegistryError(
-                f"Overwrite new schema with id {number} in context {context_prefix(context)} is not permitted.",
-                422,
-                42205,
+                f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
             )
-        connection.execute("UPDATE contexts SET last_id = max(last_id, ?) WHERE name = ?", (number, context))
-        cursor = connection.execute(
-            "INSERT INTO schemas (context, id, guid, content) VALUES (?, ?, ?, ?)",
-            (context, number, identity, content),
-        )
-        key = int(cursor.lastrowid or 0)
-        connection.executemany(
-            "INSERT INTO schema_references VALUES (?, ?, ?)",
-            [
-                (key, check_subject(qualified(each.subject, context)), each.version)
-                for each in kept.references
-            ],
-        )
-        return key, int(number or 0)
+        return found
 
-    def _add_version(
-        self,
-        connection: sqlite3.Connection,
-        subject: str,
-        kept: Schema,
-        key: int,
-        number: int,
-        version: int | None,
-    ) -> RegisteredSchema:
-        if version is None:
-            version = self._next_version(connection, subject)
-        connection.execute(
-            "INSERT INTO versions (subject, version, schema_key) VALUES (?, ?, ?)", (subject, version, key)
-        )
-        # The softly deleted versions of the same schema go, as in Confluent's server.
-        connection.execute(
-            "DELETE FROM versions WHERE subject = ? AND schema_key = ? AND version < ? AND deleted AND NOT EXISTS "
-            "(SELECT 1 FROM schema_references AS used WHERE used.subject = versions.subject "
-            "AND used.version = versions.version)",
-            (subject, key, version),
-        )
-        return RegisteredSchema(number, guid(kept), kept, subject, version)
+    def set_config(
+        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
+    ) -> Config:
+        """Change the given parts of a configuration, and leave the rest as it is; return the given parts.
 
-    def _next_version(self, connection: sqlite3.Connection, subject: str) -> int:
-        (version,) = connection.execute(
-            "SELECT coalesce(max(version), 0) + 1 FROM versions WHERE subject = ?", (subject,)
-        ).fetchone()
-        return int(version)
+        What stands under the ``cleared`` keys of the server is then no longer set.
+        """
+        check_config(config)
+        for rules in (config.default_rule_set, config.override_rule_set):
+            if rules is not None:
+                rules.check()
+        place = place_of(subject)
+        with self.database.transaction(write=True):
+            self._settings.check_mode(place)
+            self._settings.set_config(place, config.over(self._settings.config(place).without(cleared)))
+        return config
 
-    def _import(
-        self,
-        connection: sqlite3.Connection,
-        subject: str,
-        kept: Schema,
-        number: int | None,
-        version: int | None,
-    ) -> RegisteredSchema:
-        """Register a schema with the id, and under the version, that it has elsewhere."""
-        if number is None or not 1 <= number <= MAX_VERSION:
-            raise RegistryError(f"{number} is not the id of a schema", 422, 42205)
-        if version is not None:
-            check_version(version)
-        key, number = self._store(connection, context_of(subject), kept, number)
-        found = connection.execute(
-            "SELECT version, schema_key, deleted FROM versions WHERE subject = ? AND (version = ? OR schema_key = ?)",
-            (subject, version, key),
-        ).fetchall()
-        for known, known_key, deleted in found:
-            # Without a version what is softly deleted comes back under a new one, as in Confluent's server.
-            if known_key == key and (known == version or (version is None and not deleted)):
-                if deleted:
-                    connection.execute(
-                        "UPDATE versions SET deleted = 0 WHERE subject = ? AND version = ?", (subject, known)
-                    )
-                return RegisteredSchema(number, guid(kept), kept, subject, known)
-            if known == version:
-                raise RegistryError(
-                    f"Subject '{subject}' has another schema as version {version}.", 422, 42205
-                )
-        return self._add_version(connection, subject, kept, key, number, version)
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
+        with self.database.transaction(write=True):
+            place = place_of(subject)
+            found = self._settings.config(place)
+            if is_top(place):
+                found = found.over(DEFAULTS)
+            elif found == NOTHING:
+                raise _nothing_set(subject)
+            self._settings.check_mode(place)
+            self._settings.set_config(place, None)
+        return found
 
-    def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
-        if not permanent:
-            connection.execute(
-                "UPDATE versions SET deleted = 1 WHERE subject = ? AND version = ?", (subject, version)
+    def places(self) -> list[str]:
+        """Return the subjects and contexts that have settings of their own, with versions or without."""
+        with self.database.transaction():
+            return self._settings.places()
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        with self.database.transaction():
+            place = place_of(subject)
+            if default_to_global:
+                return self._settings.effective_mode(place)
+            found = self._settings.mode(place) or ("READWRITE" if is_top(place) else None)
+        if found is None:
+            raise RegistryError(
+                f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
             )
-            return
-        self._remove(connection, subject, version)
-        if connection.execute("SELECT 1 FROM versions WHERE subject = ?", (subject,)).fetchone() is None:
-            connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
+        return found
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole.
+
+        IMPORT takes subjects that have no versions, unless it is forced; what is softly deleted there goes for good.
+        """
+        check_booleans(force=force)
+        mode = check_mode(mode)
+        place = place_of(subject)
+        if mode == "FORWARD" and place != EVERYWHERE:
+            raise RegistryError("Forward mode only supported on global level", 422, 42204)
+        with self.database.transaction(write=True):
+            if mode == "IMPORT" and not force and self._settings.effective_mode(place) != "IMPORT":
+                self._versions.clear(place)
+            self._settings.set_mode(place, mode)
+        return mode
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Reset a subject to the mode that holds for all; return what was set."""
+        with self.database.transaction(write=True):
+            place = place_of(subject)
+            found = self._settings.mode(place) or ("READWRITE" if is_top(place) else None)
+            if found is None:
+                raise _nothing_set(subject)
+            self._settings.set_mode(place, None)
+        return found
+
+    def delete_modes(self, subject: str | None = None) -> str | None:
+        """Set a context, or the default one, and all its subjects back; returns the mode of the context itself.
+
+        A subject alone is set back if it has a mode.
+        """
+        with self.database.transaction(write=True):
+            place = place_of(subject)
+            modes = self._settings.modes(place)
+            for each in modes:
+                self._settings.set_mode(each, None)
+        return modes.get(place, "READWRITE" if subject is None else None)
 
 
-def _text(
-    known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool
-) -> tuple[str, Any]:
-    """Return the text that a registry keeps of a schema, and the parsed form of that."""
-    schema = _parsed_new(known, text, references, fields) if new else known.parse_known(text, references)
-    return _printed(known, schema, references, normalize)
-
-
-def _parsed_new(known: SchemaFormat, text: str, references: Any, fields: bool) -> Any:
-    """Return the parsed form of a text that is not registered yet; ``fields`` refuses reserved names of fields."""
-    schema = known.parse(text, references)
-    if fields:
-        known.check_fields(schema)
-    return schema
-
-
-def _printed(known: SchemaFormat, schema: Any, references: Any, normalize: bool) -> tuple[str, Any]:
-    """Return the text of a parsed schema, and the parsed form of that."""
-    if not normalize:
-        return known.canonical(schema), schema
-    normal = known.normalized(schema)
-    return normal, known.parse_known(normal, references)
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether JSON text has no half of a surrogate pair, escaped or not; pairs of escapes count as halves."""
-    return (text.isascii() and "\\u" not in text) or _HALF.search(text) is None
-
-
-def _reserved(known: SchemaFormat, parsed: Any, new: Schema, old: Schema | None) -> list[str]:
-    """Return what is wrong with the reserved names of fields in a schema's metadata."""
-    names = _reserved_names(new)
-    gone = set() if old is None else _reserved_names(old) - names
-    return [
-        f"The new schema has reserved field {name} removed from its metadata which is present in the old schema's "
-        "metadata."
-        for name in sorted(gone)
-    ] + [
-        f"The new schema has field that conflicts with the reserved field {name}."
-        for name in sorted(names.intersection(known.top_fields(parsed)))
-    ]
-
-
-def _reserved_names(schema: Schema) -> set[str]:
-    names = (_property(schema, "confluent:reserved") or "").split(",")
-    return {each.strip() for each in names} - {""}
-
-
-def _property(schema: Schema, name: str) -> str | None:
-    return None if schema.metadata is None else dict(schema.metadata.properties).get(name)
+def _nothing_set(subject: str | None) -> RegistryError:
+    return RegistryError(f"Subject '{subject}' not found.", 404, 40401)

@@ -7,6 +7,7 @@ from typing import Any
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.store.database import Database
 
 __all__ = ["MemoryRegistry"]
 
@@ -14,6 +15,20 @@ _TABLE_NAMES = ("contexts", "schemas", "versions", "schema_references", "setting
 
 _scopes: dict[str, "MemoryRegistry"] = {}
 _lock = fork_safe_lock()
+
+
+class _MemoryDatabase(Database):
+    """A database that is gone with its connection, which therefore is never closed, and which forks have a copy of."""
+
+    def close(self) -> None:
+        """Do nothing: the content is in the connection."""
+
+    def _forked(self, session: Any) -> Any:
+        # The child has a copy of the whole database; only the lock may have been held by a thread that is
+        # gone.
+        new = super()._forked(session)
+        new.connection = session.connection
+        return new
 
 
 class MemoryRegistry(EmbeddedRegistry):
@@ -34,7 +49,7 @@ class MemoryRegistry(EmbeddedRegistry):
     def __init__(self, scope: str = "") -> None:
         self._scope = scope
         self._origin = (os.getpid(), uuid.uuid4().hex)
-        super().__init__(":memory:")
+        super().__init__(_MemoryDatabase(":memory:", f"memory://{scope}"))
 
     @classmethod
     def shared(cls, scope: str) -> "MemoryRegistry":
@@ -45,24 +60,11 @@ class MemoryRegistry(EmbeddedRegistry):
                 found = _scopes[scope] = cls(scope)
             return found
 
-    @property
-    def url(self) -> str:
-        """``memory://`` and the scope."""
-        return f"memory://{self._scope}"
-
-    def close(self) -> None:
-        """Do nothing: the content is in the connection."""
-
-    def _forked(self, session: Any) -> Any:
-        # The child has a copy of the whole database; only the lock may have been held by a thread that is
-        # gone.
-        new = super()._forked(session)
-        new.connection = session.connection
-        return new
-
     def __reduce__(self) -> tuple[Any, ...]:
-        with self._transaction() as connection:
-            content = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLE_NAMES}
+        with self.database.transaction():
+            content = {
+                name: self.database.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLE_NAMES
+            }
         return _restore, (self._scope, self._origin, content)
 
 
@@ -74,8 +76,8 @@ def _restore(scope: str, origin: tuple[int, str], content: dict[str, list[Any]])
     if set(content) != set(_TABLE_NAMES):
         raise RegistryError("not the content of a registry", 500, 50001)
     copy = MemoryRegistry(scope)
-    with copy._transaction(write=True) as connection:
+    with copy.database.transaction(write=True):
         for name in _TABLE_NAMES:
             for row in content[name]:
-                connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+                copy.database.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
     return copy

@@ -5,8 +5,44 @@ import sqlite3
 
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.store.database import Database
 
 __all__ = ["SqliteRegistry"]
+
+
+class _FileDatabase(Database):
+    """A database in a file, which other processes may change, replace or delete."""
+
+    def check_file(self) -> None:
+        """Refuse to go on with a file that is no longer there, or has been replaced: changes to it would be lost.
+
+        Raises
+        ------
+        RegistryError
+            50001.
+        """
+        session = self._current()
+        if session.file is not None and _identity(self.path) != session.file:
+            raise RegistryError(f"{self.url}: the file has been deleted or replaced", 500, 50001)
+
+    def _open(self) -> sqlite3.Connection:
+        connection = super()._open()
+        self._session.file = _identity(self.path)
+        return connection
+
+    def state(self) -> object:
+        """Return what is not the same any more after any process has changed the file; None if it is locked."""
+        session = self._current()
+        try:
+            watching = session.watching
+            if watching is None:
+                watching = session.watching = sqlite3.connect(
+                    self.path, timeout=0, isolation_level=None, check_same_thread=False
+                )
+            # The number counts what this connection has seen, and says nothing of another one.
+            return watching, watching.execute("PRAGMA data_version").fetchall()
+        except sqlite3.Error:
+            return None
 
 
 class SqliteRegistry(EmbeddedRegistry):
@@ -29,41 +65,11 @@ class SqliteRegistry(EmbeddedRegistry):
     """
 
     def __init__(self, path: str) -> None:
-        super().__init__(os.path.abspath(path))
-
-    def check_file(self) -> None:
-        """Refuse to go on with a file that is no longer there, or has been replaced: changes to it would be lost.
-
-        Raises
-        ------
-        RegistryError
-            50001.
-        """
-        session = self._current()
-        if session.file is not None and _identity(self._database) != session.file:
-            raise RegistryError(f"{self.url}: the file has been deleted or replaced", 500, 50001)
-
-    def _open(self) -> sqlite3.Connection:
-        connection = super()._open()
-        self._session.file = _identity(self._database)
-        return connection
-
-    def state(self) -> object:
-        """Return what is not the same any more after any process has changed the file; None if it is locked."""
-        session = self._current()
-        try:
-            watching = session.watching
-            if watching is None:
-                watching = session.watching = sqlite3.connect(
-                    self._database, timeout=0, isolation_level=None, check_same_thread=False
-                )
-            # The number counts what this connection has seen, and says nothing of another one.
-            return watching, watching.execute("PRAGMA data_version").fetchall()
-        except sqlite3.Error:
-            return None
+        path = os.path.abspath(path)
+        super().__init__(_FileDatabase(path, f"sqlite:///{path}"))
 
     def __reduce__(self) -> tuple[type["SqliteRegistry"], tuple[str]]:
-        return SqliteRegistry, (self._database,)
+        return type(self), (self.database.path,)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

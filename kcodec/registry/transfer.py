@@ -22,8 +22,8 @@ from kcodec.registry.base import (
     own_name,
     qualified,
 )
+from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.settings import Config
-from kcodec.registry.stored import StoredSchemas
 
 __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
 
@@ -115,7 +115,7 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
         if check_subject(subject) != subject:
             raise RegistryError(f"{subject} cannot be asked for: its name means {check_subject(subject)}")
     places = {*subjects, *(f":{context_of(subject)}:" for subject in subjects)} - {":.:"}
-    if isinstance(registry, StoredSchemas):
+    if isinstance(registry, EmbeddedRegistry):
         # A server does not tell what is set before there are versions.
         places.update(registry.places())
     for place in sorted(places, key=lambda each: (own_name(each) != "", each)):
@@ -134,7 +134,7 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
 
 def _versions(registry: SchemaRegistry, subjects: list[str]) -> Iterator[tuple[RegisteredSchema, bool]]:
     """Yield the versions of subjects, and whether each is softly deleted."""
-    if isinstance(registry, StoredSchemas):
+    if isinstance(registry, EmbeddedRegistry):
         yield from registry.every_version()
         return
     for subject in subjects:

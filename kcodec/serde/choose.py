@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.serde.config import SerdeConfig
 from kcodec.serde.imports import with_references
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
@@ -30,10 +31,11 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     given = Given(Schema(text, schema.type, schema.references, schema.metadata), given.imports)
     if not topic.has_registry:
         return Target(None, "", topic.given_texts(given))
+    _check_one_choice(config, is_derived)
     subject = topic.subject(given.schema)
     if subject is None:
         raise ConfigError("the subject name strategy gives no subject")
-    if config.auto_register:
+    if config.registers:
         schema = with_references(topic, given)
         return _written(topic, schema, registry.register(subject, schema, normalize=config.normalize))
     compared = None if is_derived else given
@@ -53,6 +55,23 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
         return _target(topic, found, compared, config.latest_strict, "latest")
     schema = with_references(topic, given)
     return _written(topic, schema, registry.lookup(subject, schema, normalize=config.normalize))
+
+
+def _check_one_choice(config: SerdeConfig, is_derived: bool) -> None:
+    """Raise where a schema is to be registered and another one is to be used.
+
+    Java's serializer registers and passes over the other settings, which is how subjects get versions that nobody
+    asked for. confluent-kafka refuses it, and so does this; only where the data has no schema of its own, and nothing
+    is said of registering, is there but one choice.
+    """
+    if config.chooses is None or config.auto_register is False:
+        return
+    if config.auto_register is None and is_derived:
+        return
+    raise ConfigError(
+        f"cannot enable both auto.register.schemas (true unless it is set) and {config.chooses}: set "
+        "auto.register.schemas=false to write with the schema that is registered"
+    )
 
 
 def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Target:

@@ -16,7 +16,7 @@ __all__ = ["KEYS", "SerdeConfig"]
 
 #: Every key that is understood whatever the format, and what it does; a format may have further ones.
 KEYS: dict[str, str] = {
-    "auto.register.schemas": "register what is written (default true); use.* then only matter to reading",
+    "auto.register.schemas": "register what is written (default true); false where use.* alone says what is written",
     "use.schema.id": "write with the schema of this id; see ConfigSchemaIdDeserializer",
     "use.schema.guid": "the same by GUID",
     "use.latest.with.metadata": "write with, and read as, the latest version that has 'key=value,key=value'",
@@ -59,10 +59,11 @@ class SerdeConfig:
 
     `header_out` is whether the schema's GUID goes to a header; `framing` is where it is looked for: ``"dual"``,
     ``"prefix"``, ``"header"`` or ``"config"``, or ``"none"`` where the schema is given. Without `name_strategy`,
-    subjects are those associated with the topic, and without `fallback` there are no others.
+    subjects are those associated with the topic, and without `fallback` there are no others. `auto_register` is None
+    where nothing is said: see `registers`.
     """
 
-    auto_register: bool = True
+    auto_register: bool | None = None
     use_latest: bool = False
     id_strict: bool = True
     latest_strict: bool = True
@@ -122,7 +123,9 @@ class SerdeConfig:
             )
         guid = config.get("use.schema.guid")
         return cls(
-            auto_register=flag(config, "auto.register.schemas", True),
+            auto_register=flag(config, "auto.register.schemas", True)
+            if "auto.register.schemas" in config
+            else None,
             use_latest=flag(config, "use.latest.version", False),
             id_strict=flag(config, "id.compatibility.strict", True),
             latest_strict=flag(config, "latest.compatibility.strict", True),
@@ -160,6 +163,22 @@ class SerdeConfig:
         if frame.header:
             return replace(self, framing="header", header_out=True)
         return replace(self, framing="prefix", header_out=False)
+
+    @property
+    def chooses(self) -> str | None:
+        """The setting that chooses a schema that is registered already; None if there is none."""
+        by_setting = {
+            "use.schema.id": self.use_id is not None,
+            "use.schema.guid": self.use_guid is not None,
+            "use.latest.with.metadata": bool(self.use_metadata),
+            "use.latest.version": self.use_latest,
+        }
+        return next((name for name, is_set in by_setting.items() if is_set), None)
+
+    @property
+    def registers(self) -> bool:
+        """Whether what is written is registered: as ``auto.register.schemas`` says, else unless a schema is chosen."""
+        return self.chooses is None if self.auto_register is None else self.auto_register
 
     @property
     def guid(self) -> bytes | None:

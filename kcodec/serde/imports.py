@@ -36,9 +36,9 @@ def with_references(topic: TopicSchemas, given: Given) -> Schema:
 
 def _reference(topic: TopicSchemas, name: str, schema: Schema) -> Reference:
     config, registry, subject = topic.config, topic.registry, topic.format.reference_subject(name)
-    if config.auto_register and not config.lookup_references:
+    if config.registers and not config.lookup_references:
         found = registry.register(subject, schema, normalize=config.normalize)
-    elif config.use_latest and not config.auto_register:
+    elif config.use_latest and not config.registers:
         found = registry.get_version(subject)
     else:
         found = registry.lookup(subject, schema, normalize=config.normalize)

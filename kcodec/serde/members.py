@@ -80,8 +80,8 @@ def _check_subjects(writers: list[ColumnWriter], kind: pa.StructType) -> None:
             continue
         if subject in seen:
             raise ConfigError(
-                f"several messages of {subject} need a schema that has them all: schema=, or use.latest.version with "
-                "auto.register.schemas=false; what is derived of columns has one message"
+                f"several messages of {subject} need a schema that has them all: schema=, or use.latest.version; "
+                "what is derived of columns has one message"
             )
         seen.add(subject)
 

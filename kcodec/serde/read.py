@@ -1,7 +1,7 @@
 """Framed values to columns: how the payloads of each schema id are read."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -107,6 +107,18 @@ class ColumnReader:
             if self._decoder is None:
                 self._decoder = self._make_decoder(first, indexes)
             return self._decoder
+
+    def message_names(self) -> Sequence[str]:
+        """Return the messages of the schema that is read; none while that depends on the first value."""
+        with self._lock:
+            texts = self._texts or self._find(None, ())
+            return () if texts is None else self._topic.format.message_names(self._topic.parsed(texts))
+
+    def line_reader(self) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines of the format's own JSON as columns, if it has one and the schema is known."""
+        with self._lock:
+            texts = self._texts or self._find(None, ())
+            return None if texts is None else self._topic.format.line_reader(self._topic.parsed(texts))
 
     def _make_decoder(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaDecoder | None:
         texts, topic = self._texts or self._find(first, indexes), self._topic

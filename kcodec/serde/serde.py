@@ -1,7 +1,7 @@
 """Serdes: what a producer's serializer and a consumer's deserializer do, for whole columns."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.frames import CONFLUENT, Frame
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.registry.subjects import record_subject
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
@@ -168,6 +169,11 @@ class Serde:
         return self._topic.registry
 
     @property
+    def topic(self) -> str | None:
+        """The topic that subjects are named after; None if none was given, or they are named after records alone."""
+        return None if self._topic.config.name_strategy is record_subject else self._topic.topic
+
+    @property
     def header(self) -> str:
         """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
         return self._topic.header
@@ -204,6 +210,29 @@ class Serde:
         """Type of the columns that are read; None while it depends on the first value."""
         decoder = self._reader.decoder()
         return None if decoder is None else decoder.arrow_type
+
+    @property
+    def message_names(self) -> list[str]:
+        """Full names of the messages that the schema to read as declares, if it is known and its format has messages.
+
+        Raises
+        ------
+        RegistryError, SchemaError, ConfigError
+            If it is asked for now, and cannot be had.
+        """
+        return list(self._reader.message_names())
+
+    def line_reader(self) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines of the format's own JSON, such as Avro's JSON encoding, as columns of `arrow_type`.
+
+        Lines of plain JSON, or of neither, are null. None if the format has no JSON of its own, or no schema is known.
+
+        Raises
+        ------
+        RegistryError, SchemaError, ConfigError
+            If the schema is asked for now, and cannot be had.
+        """
+        return self._reader.line_reader()
 
     def select(self, fields: Sequence[str]) -> "Serde":
         """Return the serde that reads nothing but some fields, dotted for those of nested records.

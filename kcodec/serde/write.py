@@ -142,7 +142,7 @@ class ColumnWriter:
 
     def derived_subject(self, kind: pa.DataType) -> str | None:
         """Return the subject that a column's schema is registered under if it is derived; None if it is not."""
-        if self._schema is not None or not self._topic.config.auto_register:
+        if self._schema is not None or not self._topic.config.registers:
             return None
         return self._topic.subject(self._derive(kind).schema)
 

@@ -83,7 +83,7 @@ class RegistryApplication:
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
         # Whether a call that reads may have to wait for other processes, which write.
-        self._waits = isinstance(registry, SqliteRegistry) and not registry.write_ahead()
+        self._waits = isinstance(registry, SqliteRegistry) and not registry.database.write_ahead()
         # Who compares large schemas, on a page or not, and changes on their way to the disk keep nobody else waiting.
         self._paged, writing = _another(registry), _another(registry)
         self._of_thread = threading.local()
@@ -144,11 +144,11 @@ class RegistryApplication:
             threads.end(_GRACE)
         for registry in self._opened:
             # Of one that a thread still uses the process will let go.
-            if registry.lock.acquire(blocking=False):
+            if registry.database.lock.acquire(blocking=False):
                 try:
                     registry.close()
                 finally:
-                    registry.lock.release()
+                    registry.database.lock.release()
 
     async def _exchange(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Answer within the time-out of requests."""
@@ -239,7 +239,7 @@ class RegistryApplication:
 
     def _state(self) -> object:
         """Return what an answer depends on besides the request, such as the user; None if that is unknown now."""
-        state = self._registry.state()
+        state = self._registry.database.state()
         return state if state is None or self._access is None else (state, self._access.roles)
 
     def _allows(self, scope: Scope, action: Role, subject: str | None) -> bool:
@@ -306,7 +306,7 @@ class RegistryApplication:
             durations.begin(state)
         called = functools.partial(self._called, route, request)
         if not self._waits and _is_cheap(request) and durations.is_quick(asked, size):
-            lock = self._handle[0].lock
+            lock = self._handle[0].database.lock
             if lock.acquire(blocking=False):
                 try:
                     return durations.measured(asked, size, called)
@@ -381,7 +381,7 @@ class RegistryApplication:
         exchange.type = "application/json"
         try:
             await self._asked(self._registry.mode)
-            self._registry.check_file()
+            self._registry.database.check_file()
         except RegistryError:
             _log.exception("the registry does not answer")
             return 503, b'{"status":"DOWN"}'

@@ -14,7 +14,7 @@ from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, connect, protobuf
-from kcodec_spark.codecs import WRITTEN, Place, registry_place
+from kcodec_spark.codecs import WRITTEN, Place, known_type, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import PAYLOAD, Given
 from kcodec_spark.kafka.payload import Payload
@@ -34,7 +34,8 @@ class _Asked(NamedTuple):
     format: str
     place: Place | None
     schema: str | None
-    message: str | None
+    #: Several messages are fields of a struct.
+    message: str | list[str] | None
     fields: list[str] | None
     #: Options that only this format has.
     own: Mapping[str, str]
@@ -43,16 +44,16 @@ class _Asked(NamedTuple):
     def of(cls, given: Given, part: str, format: str, topics: Sequence[str]) -> "_Asked":
         """Read options; `topics` are those that are named."""
         known = _find(format)
-        message, fields = given.text(f"{part}.message"), given.text(f"{part}.fields")
-        if message is not None and not known.has_messages:
+        messages, fields = (_names(given.text(f"{part}.{name}")) for name in ("message", "fields"))
+        if messages is not None and not known.has_messages:
             raise ConfigError(f"{part}.message is an option of protobuf")
         return cls(
             part,
             format,
             _place(given, part, format, topics),
             given.text(f"{part}.schema"),
-            message,
-            None if fields is None else [name.strip() for name in fields.split(",") if name.strip()],
+            messages[0] if messages is not None and len(messages) == 1 else messages,
+            fields,
             {name: value for name, value in given.names(f"{part}.").items() if name in known.options},
         )
 
@@ -60,6 +61,15 @@ class _Asked(NamedTuple):
     def is_key(self) -> bool:
         """Whether these are keys."""
         return self.part == "key"
+
+    @property
+    def one_message(self) -> str | None:
+        """The message, where only one is possible."""
+        if isinstance(self.message, list):
+            raise ConfigError(
+                f"{self.part}.message: several messages are read with schemaRegistryAddress, and none written"
+            )
+        return self.message
 
     def needed(self) -> str:
         """Return the schema; raise if none is given."""
@@ -102,6 +112,11 @@ class _DerivedEncoder:
         return made(column) if callable(made) else made.encode(column)
 
 
+def _names(text: str | None) -> list[str] | None:
+    """Return names that commas stand between."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _fields(asked: _Asked) -> dict[str, Any]:
     return {} if asked.fields is None else {"fields": tuple(asked.fields)}
 
@@ -136,11 +151,12 @@ def _derived_avro(kind: pa.DataType) -> Any:
 
 
 def _read_protobuf(asked: _Asked) -> Any:
-    return protobuf.protobuf_codec(asked.schema, asked.message, asked.own, asked.place, asked.fields)
+    message = asked.message if asked.place is not None else asked.one_message
+    return protobuf.protobuf_codec(asked.schema, message, asked.own, asked.place, asked.fields)
 
 
 def _write_protobuf(asked: _Asked) -> Any:
-    return ProtobufCodec(asked.needed(), asked.message, **protobuf.SIGNED, **WRITTEN)
+    return ProtobufCodec(asked.needed(), asked.one_message, **protobuf.SIGNED, **WRITTEN)
 
 
 def _json_schema(asked: _Asked) -> Any:
@@ -251,8 +267,8 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
         asked.needed()
     with asked.named():
         codec = _find(format).read(asked)
-    kind = codec.arrow_type
-    if part == "key" and kind is not None and not pa.types.is_struct(kind):
+    kind = known_type(codec, f"{part}.message")
+    if part == "key" and not pa.types.is_struct(kind):
         # What is wrong with it has no place.
         rows = rows._replace(corrupt_column=None)
     try:
@@ -269,7 +285,7 @@ def encoder(given: Given, part: str, format: str, topics: Sequence[str]) -> Any:
     known = _find(format)
     with asked.named():
         if asked.place is not None:
-            return framed_writer(format, *asked.place, asked.schema, known.written, asked.message)
+            return framed_writer(format, *asked.place, asked.schema, known.written, asked.one_message)
         return known.write(asked)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
 from kcodec.frames import Frame
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.udf import corrupt_type, decode_permissive
@@ -16,12 +15,10 @@ __all__ = ["Payload"]
 class Payload:
     """Decodes keys or values as a codec or serde does, with what is wrong with a bad one beside it if so asked.
 
-    It is what `kcodec.kafka.read` takes.
+    It is what `kcodec.kafka.read` takes. The codec's type is known.
     """
 
     def __init__(self, codec: Any, rows: RowsOptions) -> None:
-        if codec.arrow_type is None:
-            raise ConfigError("the columns are not known before the first value: give a schema")
         self._codec = codec
         self._rows = rows
         kind = corrupt_type(codec.arrow_type, rows.corrupt_column, text_ids=self.frame.has_text_ids)

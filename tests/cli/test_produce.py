@@ -165,6 +165,52 @@ def test_properties_of_keys(run, cluster, registry, tmp_path):
     assert lacking[::2] == (2, "kcodec produce: a schema is for a --key such as avro\n")
 
 
+def test_lines_of_avros_json(run, cluster, tmp_path):
+    """What `consume -o text` prints is what `produce` reads."""
+    record = {"type": "record", "name": "shop.B", "fields": [{"name": "flag", "type": "boolean"}]}
+    money = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    times = [{"type": "long", "logicalType": "timestamp-micros"}, "null"]
+    fields = [
+        {"name": "one", "type": ["null", "string", record]},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "all", "type": {"type": "map", "values": ["null", money]}},
+        {"name": "at", "type": times},
+    ]
+    (tmp_path / "e.avsc").write_text(json.dumps({"type": "record", "name": "E", "fields": fields}))
+    format = ("--value", "avro", "--registry", f"sqlite:///{tmp_path}/e.db")
+    place = (*format, "--partition", "0")
+    plain = b'{"one":{"member1":{"flag":true}},"all":{"a":11.94},"at":"2024-02-29T00:00:00Z"}\n'
+    assert run("produce", "orders", *place, "--schema", tmp_path / "e.avsc", stdin=plain)[::2] == (0, "")
+    text = run("consume", "orders", *format, "-o", "text")[1]
+    assert text.startswith('{"one":{"shop.B":{"flag":true}},"note":null,"all":{"a":{"bytes":"\\u0004')
+    second = text.replace('"note":null', '"note":{"string":"x"}').encode()
+    assert run("produce", "orders", *place, stdin=text.encode() + b"\n" + plain + second)[::2] == (0, "")
+    assert run("consume", "orders", *format, "-o", "text")[1].splitlines() == [
+        *text.splitlines() * 3, second.decode().strip()
+    ]  # fmt: skip
+
+
+def test_all_lines_that_are_wrong(run, cluster, registry):
+    avro = ("produce", "orders", "--value", "avro", "--registry", registry, "--partition", "0")
+    lines = b'{"id":1}\n\n{"id":"x"}\n{\n{"id":4,"note":7}\n{"id":5}\n'
+    status, _, errors = run(*avro, stdin=lines)
+    told = errors.splitlines()
+    assert (status, len(told)) == (1, 4)
+    assert told[0].startswith("kcodec produce: json_type: line 3, byte 6, id: ")
+    assert told[0].endswith("(int64 is wanted)")
+    assert told[1].startswith("kcodec produce: truncated: line 4, byte 1")
+    assert told[2].startswith("kcodec produce: json_type: line 5, byte 15, note: ")
+    assert told[3] == "kcodec produce: 2 lines are written, 3 are not"
+    assert len(values(cluster)) == 2
+    # All or none.
+    status, _, errors = run(*avro, "--transactional-id", "t", stdin=lines)
+    assert (status, errors.splitlines()[-1]) == (
+        1,
+        "kcodec produce: nothing is written, since not all lines can be",
+    )
+    assert len(values(cluster)) == 2
+
+
 def test_lines_that_cannot_be_written(run, cluster, tmp_path):
     fields = [{"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}}]
     (tmp_path / "kind.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": fields}))

@@ -4,7 +4,15 @@ import pyarrow as pa
 import pytest
 from side_by_side import on_both
 
-from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
+from kcodec import (
+    AvroCodec,
+    ConnectJsonCodec,
+    JsonCodec,
+    JsonSchemaCodec,
+    KsqlCodec,
+    MessageCodec,
+    ProtobufCodec,
+)
 
 BAD = b"\xff\xfe"
 NULLS = pa.UnionArray.from_dense(
@@ -51,6 +59,42 @@ def test_text_that_is_not_utf_8_costs_its_row(name, kind, at):
     # The value of KAFKA is the payload as a whole.
     path = "" if name == "KSQL KAFKA" else "A"
     assert (fault["row"], fault["path"], fault["code"]) == (at, path, "invalid_utf8")
+
+
+MESSAGE = """{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [
+    {"name": "A", "type": "string", "versions": "0+", "ignorable": true},
+    {"name": "B", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true},
+    {"name": "L", "type": "[]string", "versions": "0+"},
+    {"name": "S", "type": "[]S", "versions": "0+", "fields": [{"name": "T", "type": "string", "versions": "0+"}]}]}"""
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("place", ["a", "b", "l[1]", "s[0].t"])
+def test_text_of_messages(place, version):
+    codec = MessageCodec(MESSAGE, version)
+
+    def texts(at):
+        rows = [b"", b"x", b"y", b"z"]
+        rows[1] = BAD if place == at else rows[1]
+        return foul(pa.string(), rows)
+
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 3, 3, 4], pa.int32()), texts("l[1]"))
+    structs = pa.StructArray.from_arrays([texts("s[0].t")], ["t"])
+    structs = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3, 4], pa.int32()), structs)
+    columns = {"a": texts("a"), "b": texts("b"), "l": lists, "s": structs}
+    if version == 0:
+        del columns["b"]
+    column = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+    def encode():
+        encoded, report = codec.encode(column, errors="report")
+        return encoded.to_pylist(), [(each["row"], each["path"], each["code"]) for each in report.to_pylist()]
+
+    encoded, faults = on_both(encode)
+    # The second text of `l` is of the first row.
+    row = 0 if place == "l[1]" else 1
+    assert faults == ([] if place not in (*columns, "l[1]", "s[0].t") else [(row, place, "invalid_utf8")])
+    assert [number for number, each in enumerate(encoded) if each is None] == [fault[0] for fault in faults]
 
 
 NESTED = {

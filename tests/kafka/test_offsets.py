@@ -97,6 +97,39 @@ def test_times_are_the_first_milliseconds_from_them_on(when, micros):
     assert found == 0 if when < EPOCH else when <= EPOCH + found * millisecond < when + millisecond
 
 
+def _planned(start, end):
+    def offsets(wanted, isolation):
+        return {place: ({-2: 2, -1: 100}[at], -1) for place, at in wanted.items()}
+
+    cluster = SimpleNamespace(offsets=offsets, settings=None)
+    places = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
+    return plan_ranges(cluster, places, start, end, "read_committed")[0]
+
+
+def test_ends_by_partition_say_what_is_read():
+    assert _planned("earliest", {"t": {0: 3}}) == [Range("t", 0, 2, 3)]
+    assert _planned("earliest", '{"u": {"0": 5}}') == [Range("u", 0, 2, 5)]
+    assert _planned({"t": {1: 7}}, {"t": {0: 3}}) == [Range("t", 0, 2, 3), Range("t", 1, 7, 100)]
+    assert _planned({"t": {0: 2, 1: 7}}, {"t": {0: 3}, "u": {0: -1}}) == [
+        Range("t", 0, 2, 3),
+        Range("t", 1, 7, 100),
+        Range("u", 0, 2, 100),
+    ]
+    assert _planned("earliest", {}) == []
+    for start, end in (("earliest", {"t": {2: 1}}), ({"t": {2: 1}}, {"t": {0: 3}})):
+        with pytest.raises(ConfigError, match="an offset of t-2, which is not read"):
+            _planned(start, end)
+
+
+def test_starts_alone_leave_no_partition_out():
+    # One that was added after the positions were kept.
+    assert _planned({"t": {0: 5, 1: 6}}, "latest") == [
+        Range("t", 0, 5, 100),
+        Range("t", 1, 6, 100),
+        Range("u", 0, 2, 100),
+    ]
+
+
 @pytest.mark.parametrize("number", [0.5, "0.5", None, "x"])
 def test_partitions_that_are_none(number):
     with pytest.raises(ConfigError, match="is not the number of a partition"):

@@ -170,6 +170,26 @@ def test_schema_ids_in_headers(fast):
         ]
 
 
+def test_a_serde_of_another_topic(fast, caplog):
+    data = pa.table({"value": [1], "topic": ["t"]})
+    other = {"registry": "memory://kafka-other-topic", "topic": "orders", "schema": '"int"'}
+    named = {"subject.name.strategy": "RecordName"}
+    record = {**other, "schema": '{"type":"record","name":"R","fields":[]}', "config": named}
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        for value in (
+            kcodec.Serde("AVRO", **{**other, "topic": "t"}),
+            {"format": "AVRO", **other, "topic": "t"},
+        ):
+            write(data, value=value, **place)
+        write(pa.table({"value": [{}]}), "t", value=kcodec.Serde("AVRO", **record), **place)
+        assert caplog.text == ""
+        serde = kcodec.Serde("AVRO", **other)
+        write(pa.concat_tables([data, data]), value=serde, **place)
+        assert caplog.text.count("the value of topic t is written by") == 1
+        assert "a serde of topic orders" in caplog.text
+
+
 def test_rows_that_cannot_be_encoded(fast):
     serde = kcodec.Serde("AVRO", "memory://kafka-bad-rows", topic="t", schema='"int"')
     with FakeCluster({"t": 1}) as cluster:

@@ -52,6 +52,19 @@ def test_read_and_write(place):
     ]
 
 
+def test_rows_are_written_as_they_were_read(place):
+    statement = "CREATE STREAM s (k INT KEY, v INT) WITH (kafka_topic='t', format='JSON');"
+    ksql.write(statement, pa.table({"k": [1, 2], "v": [10, None], "rowtime": [1000, 2000]}), **place)
+    for row_time in ("milliseconds", "timestamp"):
+        ksql.write(statement, ksql.read(statement, row_time=row_time, end={"t": {0: 2}}, **place), **place)
+    table = ksql.read(statement, row_time="timestamp", **place).read_all()
+    assert values_of(table) == [(1, 10), (2, None)] * 3
+    assert table["ROWTIME"].type == pa.timestamp("ms", "UTC")
+    assert table["ROWTIME"].cast(pa.int64()).to_pylist() == [1000, 2000] * 3
+    with pytest.raises(ConfigError, match="row_time='date' is not one of milliseconds, timestamp"):
+        ksql.read(statement, row_time="date", **place)
+
+
 BAD = [(b"1", b'{"V":1}', None), (b"x", b'{"V":2}', None), (b"3", b"{", None), (b"4", None, None)]
 
 

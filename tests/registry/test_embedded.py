@@ -54,7 +54,7 @@ class TestMemory:
             "from kcodec import registry\n"
             "handle = registry.open('memory://x')\n"
             "handle.register('s', registry.Schema('\"int\"'))\n"
-            "handle._session.lock.acquire()\n"
+            "handle.database._session.lock.acquire()\n"
             "child = os.fork()\n"
             "if not child:\n"
             "    os._exit(handle.register('s', registry.Schema('\"long\"')).id)\n"
@@ -215,9 +215,9 @@ def test_what_a_registration_costs_does_not_grow_with_the_registry():
     def cost(subject, name):
         nonlocal steps
         steps = 0
-        registry._session.connection.set_progress_handler(count, 10)
+        registry.database._session.connection.set_progress_handler(count, 10)
         registry.register(subject, Schema(f'{{"type":"fixed","name":"{name}","size":1}}'))
-        registry._session.connection.set_progress_handler(None, 0)
+        registry.database._session.connection.set_progress_handler(None, 0)
         return steps
 
     costs = [cost("first", "A"), cost("shared 0", "B")]

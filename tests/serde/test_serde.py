@@ -32,7 +32,7 @@ class TestConfig:
                 Serde("AVRO", "http://nowhere:8081", topic="t", config={name: "user:password"})
             assert "password" not in str(raised.value)
         with pytest.raises(
-            ConfigError, match="TopicRecordNameStrategy, AssociatedNameStrategy, or a function"
+            ConfigError, match=r"TopicRecordNameStrategy, .*AssociatedNameStrategy, or a function"
         ):
             Serde("AVRO", "memory://x", topic="t", config={"subject.name.strategy": "Foo"})
         with pytest.raises(ConfigError, match="known are"):

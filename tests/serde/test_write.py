@@ -8,7 +8,7 @@ from order_registry import V1, V2, frame
 
 from kcodec import Serde
 from kcodec.errors import ConfigError, EncodeError, RegistryError, SchemaError
-from kcodec.registry import Schema
+from kcodec.registry import Metadata, Schema
 
 pytestmark = pytest.mark.usefixtures("impl")
 
@@ -107,6 +107,34 @@ class TestWrite:
             # Without a schema, the column is written as the one chosen.
             free = Serde("AVRO", registry, topic="t", config=config)
             assert free.serialize(pa.array([{"id": 1}])).to_pylist() == [frame(1, b"\x02")]
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {"use.latest.version": True},
+            {"use.schema.id": 1},
+            {"use.latest.with.metadata": {"owner": "shop"}},
+        ],
+    )
+    def test_a_column_without_a_schema_is_written_as_the_one_that_is_used(self, registry, setting):
+        registry.register("t-value", Schema(V1, metadata=Metadata(properties={"owner": "shop"})))
+        serde = Serde("AVRO", registry, topic="t", config=setting)
+        assert serde.serialize(pa.array([{"id": 1}])).to_pylist() == [frame(1, b"\x02")]
+        assert registry.versions("t-value") == [1]
+
+    @pytest.mark.parametrize(
+        ("schema", "registers"),
+        [(V1, {}), (V1, {"auto.register.schemas": "true"}), (None, {"auto.register.schemas": True})],
+    )
+    @pytest.mark.parametrize("name", ["use.latest.version", "use.schema.id", "use.schema.guid"])
+    def test_to_register_and_to_use_another_are_not_both_possible(self, registry, schema, registers, name):
+        found = registry.register("t-value", Schema(V1))
+        value = {"use.latest.version": True, "use.schema.id": 1, "use.schema.guid": found.guid}[name]
+        serde = Serde("AVRO", registry, topic="t", schema=schema, config={name: value, **registers})
+        assert serde.deserialize([frame(1, b"\x02")]).to_pylist() == [{"id": 1}]
+        with pytest.raises(ConfigError, match=f"cannot enable both auto.register.schemas .* and {name}"):
+            serde.serialize(pa.array([{"id": 1}]))
+        assert registry.versions("t-value") == [1]
 
     def test_lookup_refuses_what_is_not_registered(self, orders):
         config = {"auto.register.schemas": False}

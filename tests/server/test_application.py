@@ -17,6 +17,7 @@ from kcodec.registry import Schema
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.sqlite import SqliteRegistry
+from kcodec.registry.store.database import Database
 from kcodec.server.access.guard import current_user
 from kcodec.server.access.roles import User
 from kcodec.server.access_log import logger
@@ -445,11 +446,8 @@ class Slow(SqliteRegistry):
 
     asked, going = threading.Event(), threading.Event()
 
-    def __reduce__(self):
-        return Slow, (self._database,)
-
     def check_compatibility(self, *given, **options):
-        with self._transaction():
+        with self.database.transaction():
             self.asked.set()
             assert self.going.wait(20)
         return super().check_compatibility(*given, **options)
@@ -476,9 +474,6 @@ class Placed(SqliteRegistry):
 
     at_once: ClassVar[list[bool]] = []
     longer = 0.0
-
-    def __reduce__(self):
-        return Placed, (self._database,)
 
     def check_compatibility(self, *given, **options):
         self.at_once.append(threading.current_thread() is threading.main_thread())
@@ -542,7 +537,7 @@ def test_memory_that_a_thread_uses_is_not_waited_for(monkeypatch):
     using, used = threading.Event(), threading.Event()
 
     def use():
-        with registry.lock:
+        with registry.database.lock:
             using.set()
             assert used.wait(20)
 
@@ -567,7 +562,7 @@ def test_memory_that_a_thread_uses_is_not_waited_for(monkeypatch):
 
 def test_no_file_that_others_wait_for_is_read_at_once(tmp_path, monkeypatch):
     """As on file systems without shared memory."""
-    monkeypatch.setattr(Placed, "write_ahead", lambda self: False)
+    monkeypatch.setattr(Database, "write_ahead", lambda self: False)
     monkeypatch.setattr(Placed, "at_once", [])
     ask = Asked(Placed(str(tmp_path / "schemas.db")))
     monkeypatch.setattr(ask.application, "_durations_of_bodies", Durations(1.0))

@@ -81,6 +81,15 @@ def health(server, times=9):
     return sorted(found)[times // 2]
 
 
+#: Patterns that take an engine without bounds for ever, or long to compile.
+PATTERNS = [
+    "(?!z)" + "(||||||||||)" * 12 + "!",
+    "(a*)*" * 30 + "!",
+    "(?i:[\\u0001-\\uffff])" * 1500,
+    "(x+x+)+y",
+]
+
+
 def choice(name, count):
     """Return a schema whose comparison with another one takes the square of its size."""
     members = [
@@ -95,6 +104,11 @@ def test_an_attack(server):
         f"{server.url}/subjects/s/versions", "POST", choice("a", 150), headers={"Authorization": WRITER}
     )
     assert registered[0] == 200
+    text = json.dumps({"type": "object", "properties": {"x" * 40 + "!": {"type": "string"}}})
+    plain = {"schemaType": "JSON", "schema": text}
+    assert (
+        asked(f"{server.url}/subjects/p/versions", "POST", plain, headers={"Authorization": WRITER})[0] == 200
+    )
     attack = Attack(server)
     megabyte = b" " * (1 << 20)
     for number in range(60):
@@ -109,9 +123,23 @@ def test_an_attack(server):
             # Work without end, behind the same path as what was quick.
             body = json.dumps(choice(f"b{number}", 150)).encode()
             attack.send("/compatibility/subjects/s/versions/latest?verbose=true", body)
+    for number, pattern in enumerate(PATTERNS):
+        text = json.dumps({"patternProperties": {pattern: {}}, "additionalProperties": False})
+        body = json.dumps({"schemaType": "JSON", "schema": text}).encode()
+        attack.send(f"/subjects/pattern-{number}/versions", body)
+        attack.send("/compatibility/subjects/p/versions/latest", body)
     assert health(server) < HEALTH
     assert peak(server) < MOST_BYTES
     start = time.monotonic()
     server.stop()
     assert time.monotonic() - start < END
     attack.end()
+
+
+def test_work_without_end_is_told(server):
+    """What takes more work than a comparison may is refused with a reason."""
+    header = {"Authorization": WRITER}
+    assert asked(f"{server.url}/subjects/s/versions", "POST", choice("a", 400), headers=header)[0] == 200
+    status, answer = asked(f"{server.url}/subjects/s/versions", "POST", choice("b", 400), headers=header)[:2]
+    assert (status, answer["error_code"]) == (422, 42201)
+    assert "takes more than" in answer["message"]

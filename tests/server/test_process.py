@@ -426,7 +426,7 @@ class TestConnections:
 
 def test_ten_thousand_subjects(tmp_path):
     registry = SqliteRegistry(str(tmp_path / "schemas.db"))
-    registry.together(
+    registry.database.together(
         [
             lambda n=n: registry.register(f"subject-{n:05}", Schema(f'"{["int", "long"][n % 2]}"'))
             for n in range(10_000)

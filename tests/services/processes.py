@@ -5,6 +5,7 @@ when the server closes their daemon's standard input.
 """
 
 import base64
+import importlib.util
 import os
 import shutil
 import socket
@@ -249,17 +250,17 @@ if sys.orig_argv[1:3] == ["-m", "pyspark.daemon"]:
 """
 
 
-def worker_path(folder: Path) -> str:
+def worker_path(folder: Path, pyspark: Path | None = None) -> str:
     """Make a folder for the path of Spark's workers: what all of them import is compiled once, and loaded once.
 
     Spark has them import pyspark from an archive of its sources, from which Python keeps nothing that it compiles, and
     after the fork, like all else that is large. The packages of this project each worker imports itself.
     """
-    import pyspark
-
+    if pyspark is None:
+        pyspark = Path(importlib.util.find_spec("pyspark").origin).parent
     packages = folder / "packages"
     packages.mkdir(parents=True)
-    (packages / "pyspark").symlink_to(Path(pyspark.__file__).parent)
+    (packages / "pyspark").symlink_to(pyspark)
     (folder / "sitecustomize.py").write_text(_START.format(str(packages)))
     return str(folder)
 

@@ -76,6 +76,19 @@ def test_columns_of_any_name(changes, name):
     assert [row[name] and row[name].id for row in rows.collect()] == [7, 7, None]
 
 
+def test_values_that_are_not_available(spark):
+    mark = "__debezium_unavailable_value"
+    kinds = "a: string, b: binary, c: array<string>, d: array<int>, e: map<string, string>, id: int"
+    row = (mark, bytearray(mark.encode()), [mark], list(mark.encode()), {mark: mark}, 1)
+    other = ("x", bytearray(b"x"), ["x"], [1], {"x": mark}, 2)
+    nulls = (None,) * 6
+    kind = f"value struct<before: struct<{kinds}>, after: struct<{kinds}>, op: string>"
+    events = spark.createDataFrame([((None, each, "u"),) for each in (row, other, nulls)], kind).coalesce(1)
+    assert [tuple(found) for (found,) in unwrap(events).collect()] == [row, other, nulls]
+    found = [tuple(found) for (found,) in unwrap(events, unavailable="list").collect()]
+    assert found == [(None,) * 5 + (1, list("abcde")), (*other, []), (*nulls, [])]
+
+
 def test_what_is_not_valid(changes):
     with pytest.raises(SchemaError, match="no one column nothing"):
         unwrap(changes, "nothing")

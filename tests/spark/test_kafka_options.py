@@ -12,7 +12,7 @@ import pytest
 from fake_broker import FAST, FakeCluster
 from pyspark.sql.types import StructType
 
-from kcodec import AvroCodec
+from kcodec import AvroCodec, Serde, registry
 from kcodec.errors import ConfigError, KafkaError, SchemaError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
@@ -264,6 +264,50 @@ def test_bad_values_have_their_place():
     some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
     assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
     assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
+
+
+SHOP = """syntax = "proto3"; package shop;
+message Payment { int64 id = 1; }
+message Refund { int64 id = 1; string why = 2; }
+"""
+
+
+def test_several_messages():
+    place = "memory://several-messages"
+    registry.open(place).register("orders-value", registry.Schema(SHOP, "PROTOBUF"))
+    formats = {"value.format": "protobuf", "schemaRegistryAddress": place, "columns": "value.*"}
+    with pytest.raises(
+        ConfigError, match=r"give value\.message, one message of shop\.Payment, shop\.Refund, or several"
+    ):
+        # No schema is registered yet: nothing says which message comes first.
+        columns(**formats, **{"value.schema": SHOP, "value.subject": "none"})
+    _, spark = columns(**formats, **{"value.message": "Refund"})
+    assert spark.simpleString() == "struct<id:bigint,why:string>"
+    _, spark = columns(**formats, **{"value.message": "Payment, Refund"})
+    assert (
+        spark.simpleString()
+        == "struct<shop.Payment:struct<id:bigint>,shop.Refund:struct<id:bigint,why:string>>"
+    )
+    serde = Serde("PROTOBUF", place, topic="orders", message=["Payment", "Refund"], schema=SHOP)
+    sent = serde.serialize([{"shop.Payment": {"id": 1}}, {"shop.Refund": {"id": 2}}])
+    scan, _ = columns(**formats, message="Payment,Refund")
+    _, value = pickle.loads(load(scan).payloads)
+    assert value.deserialize(sent, "raise").to_pylist() == [
+        {"shop.Payment": {"id": 1}, "shop.Refund": None},
+        {"shop.Payment": None, "shop.Refund": {"id": 2, "why": None}},
+    ]
+    options = {"value.format": "protobuf", "value.message": "Payment,Refund"}
+    with pytest.raises(
+        ConfigError, match=r"value\.message: several messages are read with schemaRegistryAddress"
+    ):
+        columns(**options, **{"value.schema": SHOP})
+    with pytest.raises(
+        ConfigError, match=r"value\.message: several messages are read with schemaRegistryAddress"
+    ):
+        sink.make(
+            {**SERVERS, "topic": "orders", "schemaRegistryAddress": place, **options},
+            StructType().add("value", StructType().add("id", "long")),
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import artifacts
 import pytest
-from processes import ENDS_WITH_US, SPARK
+from processes import ENDS_WITH_US, SPARK, worker_path
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -21,10 +21,12 @@ ROWS = [
 
 
 @pytest.mark.parametrize("name", ["spark-3.5", "spark-4.0"])
-def test_functions(name):
+def test_functions(name, tmp_path):
     python = artifacts.had(lambda: artifacts.python(name))
     artifacts.had(lambda: artifacts.java(artifacts.SPARK_JAVA))
-    environment = {**os.environ, "PYSPARK_PYTHON": python, "PYTHONPATH": str(HERE.parents[1])}
+    (pyspark,) = Path(python).parents[1].glob("lib/python*/site-packages/pyspark")
+    path = os.pathsep.join([worker_path(tmp_path / "path", pyspark), str(HERE.parents[1])])
+    environment = {**os.environ, "PYSPARK_PYTHON": python, "PYTHONPATH": path}
     # The archive of classes is that of the newest Spark.
     environment.pop("JDK_JAVA_OPTIONS", None)
     environment.pop("SPARK_CONNECT_MODE_ENABLED", None)

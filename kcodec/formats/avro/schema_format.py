@@ -194,6 +194,17 @@ class AvroFormat(SchemaFormat):
 
         return lambda array: json_lines(array, schema.root)
 
+    def line_reader(self, schema: ParsedSchema) -> Callable[[list[bytes]], pa.Array] | None:
+        """Return what reads lines of Avro's JSON encoding in which a union's value names its type."""
+        from kcodec.formats.avro.codec import AvroCodec
+        from kcodec.formats.avro.json_reader import tagged_lines
+
+        payloads = tagged_lines(schema.root)
+        if payloads is None:
+            return None
+        codec = AvroCodec(self.resolved(schema))
+        return lambda lines: codec.decode(payloads(lines))
+
     def json_text(
         self, schema: ParsedSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
     ) -> str:

@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays
 from kcodec.columns.types import is_text
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, check_choice
+from kcodec.formats.debezium.unavailable import MODES, UNAVAILABLE, Placeholder, is_unavailable
 
 __all__ = ["DELETED", "Extraction", "Reference", "Unwrapped", "unwrap"]
 
@@ -60,8 +62,13 @@ class Extraction:
     add_headers: str | Iterable[str] = ()
     add_headers_prefix: str = "__"
     route_by_field: str = ""
+    unavailable: str = "keep"
+    unavailable_value: str = "__debezium_unavailable_value"
 
     def __post_init__(self) -> None:
+        check_choice("unavailable", self.unavailable, MODES)
+        # It says what is wrong with it.
+        Placeholder(self.unavailable_value)
         mode = self.delete_tombstone_handling_mode
         if not isinstance(mode, str) or mode.strip().lower() not in _MODES:
             raise ConfigError(f"delete_tombstone_handling_mode={mode!r} is not one of {', '.join(_MODES)}")
@@ -78,6 +85,11 @@ class Extraction:
             if not all(isinstance(text, str) for text in texts):
                 raise ConfigError(f"{name}={given!r} is not a list of names")
             object.__setattr__(self, name, texts)
+
+    @property
+    def placeholder(self) -> Placeholder | None:
+        """What stands for values that are not known, if it is to be replaced."""
+        return None if self.unavailable == "keep" else Placeholder(self.unavailable_value)
 
     @property
     def rewrites(self) -> bool:
@@ -136,6 +148,8 @@ def unwrap(
     add_headers: str | Iterable[str] = (),
     add_headers_prefix: str = "__",
     route_by_field: str = "",
+    unavailable: str = "keep",
+    unavailable_value: str = "__debezium_unavailable_value",
 ) -> Unwrapped:
     """Take the rows out of Debezium's change events, as its transform ``ExtractNewRecordState`` does.
 
@@ -157,6 +171,12 @@ def unwrap(
         The same for headers.
     route_by_field : str
         The field of the row whose text is the topic.
+    unavailable : {"keep", "null", "list"}
+        What becomes of ``__debezium_unavailable_value``, which stands for a column of PostgreSQL's that is stored apart
+        (TOAST) and that an update left as it was: it stays, as in the transform; or it is null; or null, and rows have
+        a field ``__unavailable`` that lists the names of these columns.
+    unavailable_value : str
+        The connector's ``unavailable.value.placeholder``.
 
     Returns
     -------
@@ -187,6 +207,8 @@ def unwrap(
         add_headers,
         add_headers_prefix,
         route_by_field,
+        unavailable,
+        unavailable_value,
     )
     chunks, chunked = arrays(changes, None)
     kind = changes.type if isinstance(changes, pa.ChunkedArray) else None
@@ -225,6 +247,11 @@ def _unwrapped(changes: pa.Array, extraction: Extraction) -> Unwrapped:
         rows = pc.if_else(deleted, _as(before, after.type), after)
     names = [field.name for field in rows.type]
     columns = list(rows.flatten())
+    if extraction.placeholder is not None:
+        columns, lost = _without(columns, names, extraction.placeholder)
+        if extraction.unavailable == "list":
+            names.append(UNAVAILABLE)
+            columns.append(lost)
     if extraction.rewrites:
         names.append(DELETED)
         columns.append(pc.if_else(deleted, "true", "false"))
@@ -240,6 +267,30 @@ def _unwrapped(changes: pa.Array, extraction: Extraction) -> Unwrapped:
     if extraction.keeps_tombstones:
         kept = pc.or_(kept, changes.is_null())
     return Unwrapped(values, kept, _headers(changes, extraction), _topics(after, before, extraction))
+
+
+def _without(
+    columns: list[pa.Array], names: list[str], placeholder: Placeholder
+) -> tuple[list[pa.Array], pa.Array]:
+    """Return columns with nulls for placeholders, and for each row the names of the columns that have become null."""
+    made, lost = [], []
+    for column, name in zip(columns, names, strict=True):
+        unknown = is_unavailable(column, placeholder)
+        if unknown is None or not pc.any(unknown).as_py():
+            made.append(column)
+            continue
+        plain = unpack(column)
+        made.append(pc.if_else(unknown, pa.scalar(None, plain.type), plain))
+        lost.append((name, np.asarray(unknown)))
+    rows = len(columns[0]) if columns else 0
+    counts = sum((unknown.astype(np.int32) for _, unknown in lost), np.zeros(rows, np.int32))
+    offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts, dtype=np.int32)])
+    # In the order of rows, and within these of columns.
+    order = (
+        np.argwhere(np.stack([unknown for _, unknown in lost], axis=1))[:, 1] if lost else np.zeros(0, int)
+    )
+    listed = pa.array([name for name, _ in lost], pa.string()).take(pa.array(order))
+    return made, pa.ListArray.from_arrays(pa.array(offsets), listed)
 
 
 def _member(array: pa.Array, name: str) -> pa.Array | None:

@@ -269,13 +269,13 @@ class _Planner(ABC):
 
 class _Decoding(_Planner):
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
-        if field.nullable:
-            return Form.NULL | Form.ABSENT, b""
-        # What is required is there, or was added to the schema with a default.
-        default = ABSENT if below is None else below.default
+        # What is required is there, or was added to the schema with a default. A null that is there is one.
+        forms = Form.NULL | Form.ABSENT if field.nullable else Form.PLAIN
+        is_required = not field.nullable or (shape is not None and field.name in shape.required)
+        default = below.default if is_required and below is not None else ABSENT
         if default is ABSENT or default is None:
-            return Form.PLAIN, b""
-        return Form.ABSENT, write_document(default).encode("utf-8", "surrogatepass")
+            return forms, b""
+        return forms | Form.ABSENT, write_document(default).encode("utf-8", "surrogatepass")
 
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
         scale = None if shape is None else decimal_scale(shape)

@@ -321,6 +321,10 @@ class ProtobufFormat(SchemaFormat):
                 *fault._replace(offset=None if fault.offset is None else start + fault.offset)
             ) from None
 
+    def message_names(self, schema: ProtobufSchema) -> Sequence[str]:
+        """Return the full names of the messages that the main file declares."""
+        return schema.declared()
+
     def members(self) -> Mapping[str, SchemaFormat]:
         """Return the format for each of several messages."""
         if not self.is_struct:

@@ -9,17 +9,21 @@ import pyarrow as pa
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
-from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, near
+from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, check_choice, near
 from kcodec.ksql.codec.codec import KsqlCodec
 from kcodec.ksql.codec.windows import COLUMNS as WINDOWS
-from kcodec.ksql.records.row_time import milliseconds_of, row_time
+from kcodec.ksql.records.row_time import milliseconds_of
+from kcodec.ksql.records.row_time import row_time as time_column
 from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
 from kcodec.ksql.types import HEADERS, SqlColumn, arrow_type
 
-__all__ = ["RecordRows", "Records", "written_names"]
+__all__ = ["ROW_TIMES", "RecordRows", "Records", "is_as_read", "written_names"]
 
 _TIME, _PARTITION, _OFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
+
+#: What ROWTIME may be: a BIGINT, as in ksqlDB, or a timestamp.
+ROW_TIMES = {"milliseconds": pa.int64(), "timestamp": pa.timestamp("ms", "UTC")}
 
 
 class RecordRows(NamedTuple):
@@ -52,6 +56,8 @@ class Records:
         As for `kcodec.KsqlCodec`.
     timezone : str
         The zone of texts that TIMESTAMP_FORMAT finds none in: that of ksqlDB's server.
+    row_time : {"milliseconds", "timestamp"}
+        What ROWTIME is.
 
     Attributes
     ----------
@@ -80,8 +86,10 @@ class Records:
         compat: str | None = None,
         timezone: str = "UTC",
         wide_decimals: str = "decimal256",
+        row_time: str = "milliseconds",
         config: Mapping[str, Any] | None = None,
     ) -> None:
+        check_choice("row_time", row_time, ROW_TIMES)
         found = parse_one(statement, variables)
         if isinstance(registry, str):
             registry = registries.open(registry)
@@ -91,7 +99,7 @@ class Records:
         self.statement = found.inferred(registry, config)
         self._key = self.statement.key_codec(**options)
         self._value = self.statement.value_codec(**options)
-        self._time = row_time(self.statement, timezone)
+        self._time = time_column(self.statement, timezone)
         self._headers = self.statement.header_columns
         types = {
             field.name: field.type
@@ -104,7 +112,7 @@ class Records:
         rest = [column.name for column in self.statement.columns if column.kind != "key"]
         self.schema = pa.schema(
             [(name, types[name]) for name in (*keys, *rest)]
-            + [(_TIME, pa.int64()), (_PARTITION, pa.int32()), (_OFFSET, pa.int64())]
+            + [(_TIME, ROW_TIMES[row_time]), (_PARTITION, pa.int32()), (_OFFSET, pa.int64())]
         )
 
     @property
@@ -142,6 +150,7 @@ class Records:
         else:
             found[_TIME], lost = self._time.read(found[self._time.column])
             faults += [("timestamp", fault) for fault in lost]
+        found[_TIME] = found[_TIME].cast(self.schema.field(_TIME).type)
         found[_PARTITION] = records.column("partition").cast(pa.int32())
         found[_OFFSET] = records.column("offset").cast(pa.int64())
         arrays = [found[field.name] for field in self.schema]
@@ -166,7 +175,8 @@ class Records:
         ----------
         rows : pyarrow.Table or RecordBatch
             Columns are found by their names as they are, or else in upper case; those that are missing are null.
-            ROWTIME is the time of the record, in milliseconds or as a timestamp.
+            ROWTIME is the time of the record, in milliseconds or as a timestamp. Where all three are there, as
+            they were read, ROWPARTITION and ROWOFFSET are left out.
 
         Returns
         -------
@@ -218,8 +228,18 @@ class Records:
         return {known: table.column(name).combine_chunks() for known, name in names.items()}
 
 
+def is_as_read(given: Sequence[str]) -> bool:
+    """Return whether rows have all columns that say where they were read."""
+    return {_TIME, _PARTITION, _OFFSET} <= set(given)
+
+
 def written_names(statement: Statement, given: Sequence[str], writable: Sequence[str]) -> dict[str, str]:
-    """Return the given columns by the names that they are written under: as they are, or else in upper case."""
+    """Return the given columns by the names that they are written under: as they are, or else in upper case.
+
+    Where rows were read is left out, if they come as they were read; ksqlDB refuses these columns.
+    """
+    if is_as_read(given):
+        given = [name for name in given if name not in (_PARTITION, _OFFSET)]
     refused = {column.name for column in statement.header_columns}
     found: dict[str, str] = {}
     for name in given:

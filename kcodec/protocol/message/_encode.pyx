@@ -18,8 +18,9 @@ from kcodec.protocol.message._program cimport (
 )
 from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely, write_varint
 from kcodec.wire.status cimport (
-    OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
+    INVALID_UTF8, OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
+from kcodec.wire.utf8 cimport utf8_valid
 
 cdef enum:
     BLOCK_ROWS = 256
@@ -137,6 +138,8 @@ cdef uint8_t *put(
                 if op.code == PUT_COMPACT_STRING or op.code == PUT_SHORT_STRING:
                     if unlikely(length > MAX_STRING):
                         return refuse_item(context, STRING_LENGTH, op, item - index)
+                    if unlikely(op.checked) and not utf8_valid(source, length):
+                        return refuse_item(context, INVALID_UTF8, op, item - index)
                 elif unlikely(length >= INT32_MAX):
                     return refuse_item(context, OUT_OF_RANGE, op, item - index)
                 if op.code == PUT_SHORT_STRING:
@@ -375,6 +378,7 @@ cdef class MessageEncoder(Encoder):
         Encoder.__init__(self, array, programs, selector, large)
         self.slop = SLOP
         self.block_rows = BLOCK_ROWS
+        self.trusting = True
         self.context.columns = self.inputs.columns
 
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:

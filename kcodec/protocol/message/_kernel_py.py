@@ -9,7 +9,9 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.casts import cast_bytes
 from kcodec.columns.layout import item_bytes, layout
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
@@ -349,7 +351,7 @@ def encode(
     selected = None if selector is None else memoryview(selector).cast("B").cast("i")
     messages: list[bytes | None] = []
     faults: list[Fault] = []
-    for number, value in enumerate(array.to_pylist()):
+    for number, value in enumerate(_objects(array)):
         index = 0 if selected is None else selected[number]
         program = programs[index] if 0 <= index < len(programs) else None
         data = None
@@ -362,6 +364,27 @@ def encode(
                     break
         messages.append(data)
     return pa.array(messages, pa.large_binary() if large else pa.binary()), faults
+
+
+def _objects(array: pa.Array) -> list[Any]:
+    """Return the values of an array; what is not UTF-8 is text that cannot be encoded, so that only its row fails."""
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        kind = array.type
+        if is_text(kind):
+            data = cast_bytes(array, pa.large_binary()).to_pylist()
+            return [None if each is None else each.decode(errors="surrogateescape") for each in data]
+        valid = array.is_valid().to_pylist()
+        if pa.types.is_struct(kind):
+            columns = {kind[at].name: _objects(array.field(at)) for at in range(kind.num_fields)}
+            return [
+                {name: values[row] for name, values in columns.items()} if there else None
+                for row, there in enumerate(valid)
+            ]
+        items = _objects(array.values)
+        ends = array.offsets.to_pylist()
+        return [items[ends[row] : ends[row + 1]] if there else None for row, there in enumerate(valid)]
 
 
 def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None]:

@@ -92,6 +92,7 @@ cdef struct Op:
     int32_t status           # FAIL, PUT_UNSET
     bint nullable
     bint records             # arrays: the items are records, whose fields follow
+    bint checked             # writing text: it may be anything but UTF-8
     const uint8_t *data      # the constant; when writing, what stands for a key that is not there
     int64_t data_size
 

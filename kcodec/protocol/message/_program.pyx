@@ -70,8 +70,8 @@ def content(data):
 cdef class MessageProgram(Program):
     """A plan of a message made ready to run; if lenient, it reads all that Kafka's own reader accepts."""
 
-    def __init__(self, plan, limits=Limits(), lenient=False):
-        Program.__init__(self, plan, limits, sizeof(Op))
+    def __init__(self, plan, limits=Limits(), lenient=False, *, trusts_text=True):
+        Program.__init__(self, plan, limits, sizeof(Op), trusts_text)
         self.ops = <Op *>self.table
         self.lenient = lenient
         self.names = []
@@ -280,6 +280,7 @@ cdef class MessageProgram(Program):
             at = self.add(_SIZED[op][1], named, path, node.column)
             self.cost(node.column, 5)
             self.ops[at].nullable = nullable
+            self.ops[at].checked = not self.trusts_text
         else:
             code, size = _FIXED[op][1], _FIXED[op][2]
             kind = self.layout[node.column].type

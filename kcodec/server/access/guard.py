@@ -1,8 +1,8 @@
 """A registry that lets each user do what the user's roles allow."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Literal
+from typing import Any, Literal
 
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
@@ -15,7 +15,6 @@ from kcodec.registry.base import (
     context_prefix,
     qualified,
 )
-from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.embedded import EmbeddedRegistry, Registration
 from kcodec.registry.references import needed_subjects
 from kcodec.registry.settings import Config
@@ -31,7 +30,9 @@ class GuardedRegistry:
     """A registry whose methods refuse (403, 40301) what the roles of the `current_user` do not allow.
 
     Lists leave out what the user may not read. A schema asked for by id or GUID may be read by those who may read a
-    subject that has it, or once had it. It has the methods that the server needs; what it has not, nobody may do.
+    subject that has it, or once had it. Methods whose answer depends on the user are written out here; of the others
+    `_RIGHTS` has what is checked before the registry is asked. It has the methods that the server needs; what it has
+    not, nobody may do.
 
     Parameters
     ----------
@@ -45,10 +46,18 @@ class GuardedRegistry:
         self._registry = registry
         self._roles = roles
 
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return self._registry.url
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a method of the registry that first asks whether the user may do what it does."""
+        check = _RIGHTS.get(name)
+        if check is None:
+            raise AttributeError(f"a guarded registry has no {name}")
+        method = getattr(self._registry, name)
+
+        def checked(*arguments: Any, **named: Any) -> Any:
+            check(self, *arguments, **named)
+            return method(*arguments, **named)
+
+        return checked
 
     def _check(self, role: Role, subject: str | None) -> None:
         """Refuse an action that the user may not do with a subject, a context or (None) all of the registry."""
@@ -82,46 +91,6 @@ class GuardedRegistry:
         if not self._reads_all:
             for each in needed_subjects(self._registry, schema, context):
                 self._check("read", each)
-
-    def prepare(
-        self,
-        subject: str,
-        schema: Schema,
-        *,
-        normalize: bool = False,
-        schema_id: int | None = None,
-        version: int | None = None,
-        force: bool = False,
-    ) -> RegisteredSchema | Registration:
-        """Prepare a registration: for writers; without a check of compatibility for administrators."""
-        self._check_schema("admin" if force else "write", subject, schema)
-        return self._registry.prepare(
-            subject, schema, normalize=normalize, schema_id=schema_id, version=version, force=force
-        )
-
-    def store(self, registration: Registration) -> RegisteredSchema:
-        """Register what a writer has prepared."""
-        return self._registry.store(registration)
-
-    def lookup(
-        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
-    ) -> RegisteredSchema:
-        """Find a schema under a subject: for readers."""
-        self._check_schema("read", subject, schema)
-        return self._registry.lookup(subject, schema, normalize=normalize, deleted=deleted)
-
-    def check_compatibility(
-        self,
-        subject: str,
-        schema: Schema,
-        level: str | None = None,
-        version: int | Literal["latest"] | None = "latest",
-        *,
-        normalize: bool = False,
-    ) -> Compatibility:
-        """Check a schema: for readers."""
-        self._check_schema("read", subject, schema)
-        return self._registry.check_compatibility(subject, schema, level, version, normalize=normalize)
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id: for readers of a subject that has it."""
@@ -178,11 +147,6 @@ class GuardedRegistry:
         found = self._registry.schema_ids(guid)
         return found if self._reads_all else [each for each in found if self._places(each[1], each[0])]
 
-    def max_id(self, subject: str | None = None) -> int:
-        """Return the highest id: for those who may read anything."""
-        self._check_some()
-        return self._registry.max_id(subject)
-
     def get_version(
         self,
         subject: str,
@@ -198,13 +162,6 @@ class GuardedRegistry:
             return found
         self._check_needed(found.schema, context_of(found.subject or subject))
         return self._registry.get_version(subject, version, deleted=deleted, form=form)
-
-    def get_latest_with_metadata(
-        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
-    ) -> RegisteredSchema:
-        """Find the latest version with some metadata: for readers."""
-        self._check("read", subject)
-        return self._registry.get_latest_with_metadata(subject, properties, deleted=deleted)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
         """Return the subjects that are associated with a topic, of those that the user may read."""
@@ -226,21 +183,6 @@ class GuardedRegistry:
         found = found if self._reads_all else [each for each in found if self._may_read(each)]
         return found[offset : offset + limit if limit >= 0 else None]
 
-    def versions(
-        self,
-        subject: str,
-        *,
-        deleted: bool = False,
-        deleted_only: bool = False,
-        offset: int = 0,
-        limit: int = -1,
-    ) -> list[int]:
-        """Return the versions of a subject: for readers."""
-        self._check("read", subject)
-        return self._registry.versions(
-            subject, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
-        )
-
     def schema_versions(
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False
     ) -> list[SubjectVersion]:
@@ -250,13 +192,6 @@ class GuardedRegistry:
         self._check_places(schema_id, subject)
         return [each for each in found if self._may_read(each.subject)]
 
-    def referenced_by(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
-    ) -> list[int]:
-        """Return the ids of the schemas that refer to a version: for readers."""
-        self._check("read", subject)
-        return self._registry.referenced_by(subject, version, deleted=deleted)
-
     def contexts(self) -> list[str]:
         """Return the contexts of the subjects that the user may read."""
         self._check_some()
@@ -264,63 +199,82 @@ class GuardedRegistry:
             return self._registry.contexts()
         return sorted({DEFAULT_CONTEXT, *map(context_of, self.subjects(deleted=True))})
 
-    def delete_context(self, name: str) -> None:
-        """Delete a context: for its administrators."""
-        self._check("admin", f":{name.strip(':')}:")
-        self._registry.delete_context(name)
 
-    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
-        """Return a configuration: for readers of the subject; that of all for all who have a role."""
-        self._check_some() if subject is None else self._check("read", subject)
-        return self._registry.config(subject, default_to_global=default_to_global)
+def _of_schema(guard: GuardedRegistry, subject: str, schema: Schema, *rest: Any, **named: Any) -> None:
+    guard._check_schema("read", subject, schema)
 
-    def set_config(
-        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
-    ) -> Config:
-        """Change a configuration: for administrators, of what an alias stands for too."""
-        self._check("admin", subject)
-        if config.alias:
-            context = DEFAULT_CONTEXT if subject is None else context_of(subject)
-            self._check("admin", qualified(config.alias, context))
-        return self._registry.set_config(config, subject, cleared=cleared)
 
-    def delete_config(self, subject: str | None = None) -> Config:
-        """Drop a configuration: for administrators."""
-        self._check("admin", subject)
-        return self._registry.delete_config(subject)
+def _of_registration(
+    guard: GuardedRegistry, subject: str, schema: Schema, *, force: bool = False, **named: Any
+) -> None:
+    # Without a check of compatibility it is for administrators.
+    guard._check_schema("admin" if force else "write", subject, schema)
 
-    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
-        """Return a mode: for readers of the subject; that of all for everybody."""
-        self._check_some() if subject is None else self._check("read", subject)
-        return self._registry.mode(subject, default_to_global=default_to_global)
 
-    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
-        """Change a mode: for administrators."""
-        self._check("admin", subject)
-        return self._registry.set_mode(mode, subject, force=force)
+def _of_some(guard: GuardedRegistry, *given: Any, **named: Any) -> None:
+    guard._check_some()
 
-    def delete_mode(self, subject: str | None = None) -> str:
-        """Drop a mode: for administrators."""
-        self._check("admin", subject)
-        return self._registry.delete_mode(subject)
 
-    def delete_modes(self, subject: str | None = None) -> str | None:
-        """Drop the modes of a context and its subjects: for administrators."""
-        self._check("admin", subject)
-        return self._registry.delete_modes(subject)
+def _of_readers(guard: GuardedRegistry, subject: str, *rest: Any, **named: Any) -> None:
+    guard._check("read", subject)
 
-    def delete_version(
-        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
-    ) -> int:
-        """Delete a version: for writers, permanently for administrators."""
-        self._check("admin" if permanent else "write", subject)
-        return self._registry.delete_version(subject, version, permanent=permanent)
 
-    def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """Delete a subject: for writers, permanently for administrators."""
-        self._check("admin" if permanent else "write", subject)
-        return self._registry.delete_subject(subject, permanent=permanent)
+def _of_readers_or_all(guard: GuardedRegistry, subject: str | None = None, **named: Any) -> None:
+    # What all of it is set to holds for everybody who has a role.
+    guard._check_some() if subject is None else guard._check("read", subject)
 
+
+def _of_deletion(
+    guard: GuardedRegistry, subject: str, *rest: Any, permanent: bool = False, **named: Any
+) -> None:
+    guard._check("admin" if permanent else "write", subject)
+
+
+def _of_administrators(guard: GuardedRegistry, subject: str | None = None) -> None:
+    guard._check("admin", subject)
+
+
+def _of_mode(guard: GuardedRegistry, mode: str, subject: str | None = None, **named: Any) -> None:
+    guard._check("admin", subject)
+
+
+def _of_config(guard: GuardedRegistry, config: Config, subject: str | None = None, **named: Any) -> None:
+    guard._check("admin", subject)
+    if config.alias:
+        # What is written under this name goes there from then on.
+        context = DEFAULT_CONTEXT if subject is None else context_of(subject)
+        guard._check("admin", qualified(config.alias, context))
+
+
+def _of_context(guard: GuardedRegistry, name: str) -> None:
+    guard._check("admin", f":{name.strip(':')}:")
+
+
+def _of_prepared(guard: GuardedRegistry, registration: Registration) -> None:
+    """Check nothing: who has a registration was let prepare it."""
+
+
+#: What is checked before a method of the registry is called, with the arguments that it is called with.
+_RIGHTS: dict[str, Callable[..., None]] = {
+    "prepare": _of_registration,
+    "store": _of_prepared,
+    "lookup": _of_schema,
+    "check_compatibility": _of_schema,
+    "max_id": _of_some,
+    "get_latest_with_metadata": _of_readers,
+    "versions": _of_readers,
+    "referenced_by": _of_readers,
+    "delete_version": _of_deletion,
+    "delete_subject": _of_deletion,
+    "delete_context": _of_context,
+    "config": _of_readers_or_all,
+    "set_config": _of_config,
+    "delete_config": _of_administrators,
+    "mode": _of_readers_or_all,
+    "set_mode": _of_mode,
+    "delete_mode": _of_administrators,
+    "delete_modes": _of_administrators,
+}
 
 #: What the calls of the server ask.
 ServedRegistry = EmbeddedRegistry | GuardedRegistry

@@ -65,7 +65,7 @@ class Writer:
             try:
                 changes = [change for change, _ in batch]
                 results: list[Any] = await loop.run_in_executor(
-                    self._thread, self._registry.together, changes
+                    self._thread, self._registry.database.together, changes
                 )
             except Exception as error:
                 results = [error] * len(batch)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import fastavro
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 
 import kcodec
 from kcodec.formats.avro.json_encoding import json_lines
+from kcodec.formats.avro.json_reader import payload_of
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.schema_format import AvroFormat
 from kcodec.java.jackson import quote
@@ -95,6 +97,47 @@ def test_every_type_as_fastavro_has_it():
         assert json.loads(line) == json.loads(out.getvalue())
         (again,) = fastavro.json_reader(io.StringIO(line), SCHEMA)
         assert again == row
+
+
+def test_payloads_of_lines():
+    root = parse(SCHEMA)
+    for row, line in zip(ROWS, lines(SCHEMA, ROWS), strict=True):
+        assert payload_of(line.encode(), root) == encoded(SCHEMA, row)
+        # Members come in any order.
+        turned = json.dumps(dict(reversed(json.loads(line).items()))).encode()
+        assert payload_of(turned, root) == encoded(SCHEMA, row)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "reason"),
+    [
+        (SCHEMA, "{}", "the value: an object with the members i, l, d"),
+        ({"type": "array", "items": "int"}, "[1, 2147483648]", "[1]: a value of int is wanted"),
+        ("int", "true", "a value of int"),
+        ("long", "1.5", "a value of long"),
+        ("boolean", "1", "a value of boolean"),
+        ("double", '"nan"', "a value of double"),
+        ("bytes", '"Ā"', "characters up to"),
+        ({"type": "fixed", "name": "F", "size": 2}, '"a"', "text of 2 characters"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, '"B"', "one of A is wanted"),
+        (["null", "string", INNER], '"x"', "null or an object with the member string or In is wanted"),
+        (["null", "string"], '{"string": "x", "null": 1}', "null or an object"),
+        ({"type": "map", "values": "int"}, "[]", "an object is wanted"),
+        ("string", "{", "Expecting"),
+        ("string", "[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_lines_that_are_not_in_the_encoding(schema, text, reason):
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        payload_of(text.encode(), parse(schema))
+
+
+@pytest.mark.parametrize("text", ['"NaN"', '"-Infinity"', "1e400", "5", "-0.0"])
+def test_numbers_as_java_reads_them(text):
+    payload = payload_of(text.encode(), parse("double"))
+    assert json_lines(kcodec.AvroCodec("double").decode([payload]), parse("double")) == [
+        {"1e400": '"Infinity"', "5": "5.0"}.get(text, text)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,67 @@ def test_envelopes_of_every_format(impl, name):
             (NEW, "true", "d", 4),
         )
     ]
+
+
+MARK = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize(
+    ("kind", "mark", "others"),
+    [
+        (pa.string(), MARK, ["a", "", MARK + "x"]),
+        (pa.large_string(), MARK, ["a"]),
+        (pa.string(), f'{{"{MARK}":"{MARK}"}}', [f'{{"{MARK}":"a"}}']),
+        (pa.binary(), MARK.encode(), [b"a"]),
+        (pa.list_(pa.string()), [MARK], [[], ["a"], [MARK, MARK], [None]]),
+        # What Java's UUID.nameUUIDFromBytes makes of it.
+        (pa.list_(pa.string()), ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], []),
+        (pa.list_(pa.binary()), [MARK.encode()], [[b"a"]]),
+        (pa.list_(pa.int32()), list(MARK.encode()), [[1], [0] * len(MARK), [None] * len(MARK), []]),
+        (pa.large_list(pa.int64()), list(MARK.encode()), [[1]]),
+        (
+            pa.map_(pa.string(), pa.string()),
+            [(MARK, MARK)],
+            [[], [("a", MARK)], [(MARK, "a")], [("a", "b")] * 2],
+        ),
+    ],
+)
+def test_values_that_are_not_available(kind, mark, others):
+    row = pa.struct([("id", pa.int64()), ("x", kind)])
+    values = [mark, None, *others, mark]
+    events = [
+        {"before": None, "after": {"id": number, "x": value}, "op": "u"}
+        for number, value in enumerate(values)
+    ]
+    changes = pa.array([*events, None], pa.struct([("before", row), ("after", row), ("op", pa.string())]))
+    for part in (changes, changes.slice(1)):
+        asked = part.to_pylist()[:-1]
+        assert [each["x"] for each in kept(unwrap(part))] == [each["after"]["x"] for each in asked]
+        wanted = [None if each["after"]["x"] == mark else each["after"]["x"] for each in asked]
+        assert [each["x"] for each in kept(unwrap(part, unavailable="null"))] == wanted
+        rows = kept(unwrap(part, unavailable="list"))
+        assert [each["x"] for each in rows] == wanted
+        assert [each["__unavailable"] for each in rows] == [
+            ["x"] if each["after"]["x"] == mark else [] for each in asked
+        ]
+        assert kept(unwrap(part, unavailable="null", unavailable_value="other")) == kept(unwrap(part))
+
+
+def test_names_of_columns_that_are_not_available():
+    row = pa.struct([("a", pa.string()), ("id", pa.int64()), ("b", pa.binary())])
+    rows = [
+        {"a": MARK, "id": 1, "b": MARK.encode()},
+        {"a": "x", "id": 2, "b": MARK.encode()},
+        {"a": MARK, "id": 3, "b": None},
+    ]
+    events = [{"before": each, "after": each if each["id"] < 3 else None, "op": "u"} for each in rows]
+    changes = pa.array(events, pa.struct([("before", row), ("after", row), ("op", pa.string())]))
+    found = kept(unwrap(changes, delete_tombstone_handling_mode="rewrite", unavailable="list"))
+    assert [(each["a"], each["b"], each["__unavailable"]) for each in found] == [
+        (None, None, ["a", "b"]),
+        ("x", None, ["b"]),
+        (None, None, ["a"]),
+    ]
+    for wrong in ({"unavailable": "drop"}, {"unavailable_value": ""}, {"unavailable_value": 5}):
+        with pytest.raises(ConfigError, match="unavailable"):
+            unwrap(changes, **wrong)

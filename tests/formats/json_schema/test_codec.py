@@ -370,6 +370,18 @@ class TestReading:
         with pytest.raises(DecodeError, match="null_value"):
             codec(schema).decode([b'{"a":null}'])
 
+    @pytest.mark.parametrize(
+        "kind",
+        [{"type": ["null", "string"]}, {"oneOf": [{"type": "null"}, STRING]}],
+    )
+    def test_defaults_stand_for_what_is_required_and_may_be_null(self, impl, kind):
+        schema = {"properties": {"a": {**kind, "default": "d"}, "b": STRING}, "required": ["a"]}
+        documents = ["{}", '{"a":null}', '{"b":"x"}', '{"a":"y","b":null}', '{"b":"x","a":null}'] * 200
+        found = decoded(schema, *documents)
+        assert [row["a"] for row in found] == ["d", None, "d", "y", None] * 200
+        schema["required"] = []
+        assert decoded(schema, "{}") == [{"a": None, "b": None}]
+
     def test_defaults_stand_for_values_of_maps(self, impl):
         entry = {"properties": {"key": INTEGER, "value": {"type": "boolean", "default": False}}}
         schema = {"type": "array", "connect.type": "map", "items": entry}

@@ -230,23 +230,23 @@ class TestChanges:
 
     def test_a_file_that_is_locked(self, tmp_path):
         registry = SqliteRegistry(str(tmp_path / "schemas.db"))
-        assert registry.state() is not None
+        assert registry.database.state() is not None
         locking = SqliteRegistry(str(tmp_path / "schemas.db"))
-        with locking._transaction() as connection:
+        with locking.database.transaction() as connection:
             connection.execute("COMMIT")
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
-            assert registry.state() is None
+            assert registry.database.state() is None
         locking.close()
-        assert registry.state() is not None
+        assert registry.database.state() is not None
 
     def test_a_handle_that_is_opened_again(self, tmp_path):
         registry, other = (SqliteRegistry(str(tmp_path / "schemas.db")) for _ in range(2))
-        before = registry.state()
-        assert registry.state() == before
+        before = registry.database.state()
+        assert registry.database.state() == before
         registry.close()
         other.register("s", Schema('"int"'))
-        assert registry.state() != before
+        assert registry.database.state() != before
         other.close()
         registry.close()
 

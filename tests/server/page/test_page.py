@@ -81,7 +81,7 @@ def test_find_a_guid(browser, registry):
 
 
 def test_lists_come_in_parts(registry, browser):
-    with registry._transaction(write=True):
+    with registry.database.transaction(write=True):
         for number in range(10_000):
             registry.register(f"topic-{number:05d}", Schema(INT))
     page = browser.get("subjects?q=topic")

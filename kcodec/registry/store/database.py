@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -114,21 +114,29 @@ class Database:
 
     A transaction that writes takes the write lock before it reads. A process may be killed at any moment and leaves all
     of a transaction or nothing; what it has answered is on the disk.
+
+    Parameters
+    ----------
+    path : str
+        The file, as SQLite takes it.
+    url : str
+        What errors call it.
+
+    Examples
+    --------
+    >>> database = Database(":memory:", "memory://")
+    >>> with database.transaction(write=True):
+    ...     inserted = database.execute("INSERT INTO contexts VALUES ('.lab', 7)")
+    >>> with database.transaction():
+    ...     database.execute("SELECT name, last_id FROM contexts").fetchall()
+    [('.lab', 7)]
     """
 
-    def __init__(self, database: str) -> None:
-        self._database = database
+    def __init__(self, path: str, url: str) -> None:
+        self.path, self.url = path, url
         self._session = _Session()
-        with self._transaction():
+        with self.transaction():
             pass
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"sqlite:///{self._database}"
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.url}>"
 
     @property
     def lock(self) -> Any:
@@ -151,7 +159,7 @@ class Database:
         Then none that reads waits for one that writes, and a change is on the disk sooner. Some file systems do not
         allow it.
         """
-        with self._transaction():
+        with self.transaction():
             pass
         with self._session.lock:
             assert self._session.connection is not None
@@ -178,7 +186,7 @@ class Database:
         A call that fails leaves nothing behind; its error stands for its result.
         """
         results: list[_Result | RegistryError] = []
-        with self._transaction(write=True) as connection:
+        with self.transaction(write=True) as connection:
             for call in calls:
                 # One transaction waits for the disk once for all calls; the savepoint takes back a single call that
                 # fails.
@@ -194,18 +202,25 @@ class Database:
                 connection.execute("RELEASE one")
         return results
 
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+        """Run a statement of the transaction that is under way in this thread."""
+        connection = self._current().connection
+        if connection is None:
+            raise _closed()
+        return connection.execute(statement, values)
+
     def _failed(self, error: Exception) -> RegistryError:
         return RegistryError(f"{self.url}: {error}", 500, 50001)
 
     @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
         """Run a block as one transaction; a block within another of the same thread belongs to that."""
         session = self._current()
         with session.lock:
             # The lock is reentrant: a method that calls another one takes part in the same transaction.
             if session.depth:
                 if session.connection is None:
-                    raise RegistryError("the registry was closed while in use", 500, 50001)
+                    raise _closed()
                 yield session.connection
                 return
             try:
@@ -243,7 +258,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._database, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+            self.path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
         )
         try:
             if self._format(connection) != _FORMAT:
@@ -264,6 +279,10 @@ class Database:
         if version not in (*_STEPS, _FORMAT):
             raise RegistryError(f"{self.url}: the file has format {version}, not {_FORMAT}", 500, 50001)
         return int(version)
+
+
+def _closed() -> RegistryError:
+    return RegistryError("the registry was closed while in use", 500, 50001)
 
 
 #: Sessions of parent processes, kept so that the garbage collector does not close their connections here.

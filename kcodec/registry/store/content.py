@@ -1,0 +1,58 @@
+"""Schemas as the database keeps them: JSON texts, equal for equal schemas."""
+
+import json
+from typing import Any
+
+from kcodec._kept import Kept
+from kcodec.registry.base import Reference, Schema
+from kcodec.registry.metadata import Metadata
+from kcodec.registry.rules import RuleSet
+
+__all__ = ["dump", "kept_texts", "load"]
+
+#: Texts whose parsed forms are kept, and the characters of all of them.
+_MAX_KEPT = 100_000
+_MAX_REMEMBERED = 2_000_000
+
+
+def kept_texts() -> Kept[tuple[Any, ...], Any]:
+    """Return room for what is made of texts, the second of what a key has."""
+    return Kept(_MAX_KEPT, lambda key: len(key[1]), _MAX_REMEMBERED)
+
+
+#: Schemas by what the database keeps of them.
+_loaded: Kept[str, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
+
+
+def dump(schema: Schema) -> str:
+    r"""Return the JSON text that the database keeps of a schema; equal schemas have equal texts.
+
+    Examples
+    --------
+    >>> dump(Schema('"int"'))
+    '["AVRO", "\\"int\\"", [], null]'
+    >>> load(dump(Schema('"int"'))) == Schema('"int"')
+    True
+    """
+    metadata, rules = schema.metadata, schema.rules
+    parts = [
+        schema.type,
+        schema.text,
+        [[each.name, each.subject, each.version] for each in schema.references],
+        None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
+    ]
+    return json.dumps(parts if rules is None else [*parts, rules.json])
+
+
+def load(content: str) -> Schema:
+    """Return the schema that `dump` made a text of."""
+    return _loaded.get(content, lambda: _undumped(content))
+
+
+def _undumped(content: str) -> Schema:
+    kind, text, references, metadata, *rules = json.loads(content)
+    kept = None
+    if metadata is not None:
+        kept = Metadata.of(dict(metadata[0]), dict(metadata[1]), metadata[2])
+    found = RuleSet.of(rules[0]) if rules else None
+    return Schema(text, kind, tuple(Reference(*each) for each in references), kept, found)

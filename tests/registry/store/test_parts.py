@@ -1,0 +1,227 @@
+"""The parts of an embedded registry, each without the registry."""
+
+import pytest
+
+from kcodec.errors import RegistryError
+from kcodec.registry import Config, Reference, Schema
+from kcodec.registry.metadata import Metadata
+from kcodec.registry.store.admission import Admission, populated
+from kcodec.registry.store.content import dump, load
+from kcodec.registry.store.database import Database
+from kcodec.registry.store.ids import Ids
+from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
+from kcodec.registry.store.versions import Versions
+
+INT, LONG = Schema('"int"'), Schema('"long"')
+
+
+@pytest.fixture
+def database():
+    database = Database(":memory:", "memory://parts")
+    with database.transaction(write=True):
+        yield database
+
+
+@pytest.fixture
+def settings(database):
+    return Settings(database)
+
+
+@pytest.fixture
+def ids(database, settings):
+    return Ids(database, settings)
+
+
+@pytest.fixture
+def versions(database, settings):
+    return Versions(database, settings)
+
+
+@pytest.fixture
+def add(ids, versions):
+    """A function that registers a schema without any rule."""
+
+    def add(subject, schema, context="."):
+        return versions.add(subject, schema, *ids.give(context, schema, None), versions.next_number(subject))
+
+    return add
+
+
+def refused(code, ask, *arguments, **named):
+    with pytest.raises(RegistryError) as caught:
+        ask(*arguments, **named)
+    assert caught.value.error_code == code
+    return str(caught.value)
+
+
+class TestDatabase:
+    def test_a_call_that_fails_leaves_nothing_of_the_transaction(self):
+        database = Database(":memory:", "memory://x")
+
+        def insert(name, fails=False):
+            database.execute("INSERT INTO contexts VALUES (?, 1)", (name,))
+            if fails:
+                raise RegistryError("refused", 409, 40901)
+            return name
+
+        found = database.together(
+            [lambda: insert("a"), lambda: insert("b", fails=True), lambda: insert("a"), lambda: insert("c")]
+        )
+        assert (found[0], found[1].error_code, found[3]) == ("a", 40901, "c")
+        assert "UNIQUE" in str(found[2])
+        with database.transaction():
+            assert database.execute("SELECT name FROM contexts").fetchall() == [("a",), ("c",)]
+
+    def test_no_statement_runs_once_it_is_closed(self):
+        database = Database(":memory:", "memory://x")
+        database.close()
+        assert refused(50001, database.execute, "SELECT 1") == "the registry was closed while in use"
+
+    def test_its_errors_name_it(self):
+        database = Database(":memory:", "memory://x")
+        with pytest.raises(RegistryError, match=r"^memory://x: no such table: none"), database.transaction():
+            database.execute("SELECT 1 FROM none")
+
+
+class TestSettings:
+    def test_the_nearest_holds(self, settings):
+        for place, level in ((EVERYWHERE, "FULL"), (":.lab:", "NONE"), (":.lab:a", "FORWARD")):
+            settings.set_config(place, Config(level))
+            settings.set_mode(place, "READONLY" if level == "NONE" else "IMPORT")
+        levels = [settings.effective(place).compatibility for place in (":.lab:a", ":.lab:b", "c")]
+        assert levels == ["FORWARD", "NONE", "FULL"]
+        modes = [settings.effective_mode(place) for place in (":.lab:a", ":.lab:b", "c")]
+        assert modes == ["IMPORT", "READONLY", "IMPORT"]
+        assert settings.modes(":.lab:") == {":.lab:": "READONLY", ":.lab:a": "IMPORT"}
+        assert settings.modes(":.lab:a") == {":.lab:a": "IMPORT"}
+        settings.drop(":.lab:a")
+        assert settings.effective(":.lab:a").compatibility == "NONE"
+        assert settings.places() == [":.__GLOBAL:", ":.lab:"]
+
+    def test_aliases(self, settings):
+        settings.set_config("a", Config(alias=":.lab:b"))
+        settings.set_config(":.lab:b", Config("FULL"))
+        assert settings.subject("a") == ":.lab:b"
+        name, config = settings.meant("a")
+        assert (name, config.compatibility) == (":.lab:b", "FULL")
+        assert settings.meant("c")[0] == settings.subject("c") == "c"
+
+    def test_what_a_mode_allows(self, settings):
+        settings.set_mode("imported", "IMPORT")
+        settings.set_mode("shown", "READONLY")
+        assert settings.check_registration("imported", True)
+        assert not settings.check_registration("other", False)
+        assert "not in read-write" in refused(42205, settings.check_registration, "imported", False)
+        assert "not in import" in refused(42205, settings.check_registration, "other", True)
+        assert "in read-only" in refused(42205, settings.check_mode, "shown")
+
+    def test_places(self):
+        assert [place_of(each) for each in (None, "a", ":.:a", ":.lab:")] == ["", "a", "a", ":.lab:"]
+        assert [is_top(each) for each in ("", EVERYWHERE, "a", ":.lab:")] == [True, True, False, False]
+
+
+class TestIds:
+    def test_each_context_gives_its_own(self, ids):
+        numbers = [ids.give(*each)[1] for each in ((".", INT, None), (".lab", LONG, None), (".", INT, None))]
+        assert numbers == [1, 1, 1]
+        assert ids.give(".lab", INT, 40)[1] == ids.highest(".lab") == 40
+        assert ids.give(".lab", Schema('"string"'), None)[1] == 41
+        assert ids.of_guid(ids.by_id(1, None)[0].guid) == [(".", 1), (".lab", 40)]
+        assert ids.contexts() == [".", ".lab"]
+        refused(42205, ids.give, ".", LONG, 1)
+        refused(42211, ids.delete_context, ".lab")
+        refused(40401, ids.delete_context, ".none")
+
+    def test_where_a_schema_is(self, ids, add):
+        add("a", INT)
+        add("b", INT)
+        assert ids.place(1, "b") == ("b", 1)
+        assert ids.place(1, "none") == ("a", 1)
+        assert ids.places(1, None, deleted=False) == [("a", 1), ("b", 1)]
+        assert ids.by_guid(ids.by_id(1, "a")[0].guid)[1] == "."
+        refused(40403, ids.by_id, 2, None)
+        refused(40403, ids.place, 1, ":.lab:a")
+
+
+class TestVersions:
+    def test_what_is_softly_deleted_is_found_if_that_is_asked(self, versions, add):
+        add("a", INT)
+        add("a", LONG)
+        versions.delete("a", 2, permanent=False)
+        assert versions.states("a") == {1: False, 2: True}
+        assert versions.get_version("a", "latest").schema == INT
+        assert versions.get_version("a", 2, deleted=True).schema == LONG
+        assert versions.find("a", LONG) is None
+        assert versions.find("a", LONG, deleted=True).version == 2
+        assert versions.numbers("a", deleted_only=True) == [2]
+        refused(40402, versions.get_version, "a", 2)
+        refused(40401, versions.check_exists, "none", deleted=True)
+        assert versions.next_number("a") == 3
+
+    def test_the_last_version_takes_the_settings_along(self, versions, settings, add):
+        add("a", INT)
+        settings.set_config("a", Config("NONE"))
+        versions.delete("a", 1, permanent=True)
+        assert (versions.all(), settings.places()) == ([], [])
+
+    def test_what_is_referred_to_stays(self, versions, add):
+        add("a", INT)
+        add("b", Schema('"long"', references=(Reference("x", "a", 1),)))
+        assert versions.referring("a", 1, deleted=False) == [2]
+        refused(42206, versions.check_unused, "a", 1, deleted=False)
+        versions.check_unused("a", 1, deleted=False, besides="b")
+        versions.delete("b", 1, permanent=False)
+        versions.check_unused("a", 1, deleted=False)
+        refused(42206, versions.check_unused, "a", 1, deleted=True)
+
+    def test_what_is_brought_keeps_its_number(self, versions, ids):
+        placed = ids.give(".", INT, 7)
+        assert versions.bring("a", INT, *placed, 5).version == 5
+        assert versions.bring("a", INT, *placed, None).version == 5
+        refused(42205, versions.bring, "a", LONG, *ids.give(".", LONG, 8), 5)
+        versions.delete("a", 5, permanent=False)
+        assert versions.bring("a", INT, *placed, 5).version == 5
+        assert versions.states("a") == {5: False}
+
+    def test_only_softly_deleted_versions_are_cleared(self, versions, add):
+        add("a", INT)
+        add(":.lab:b", LONG, ".lab")
+        refused(42205, versions.clear, "")
+        versions.delete(":.lab:b", 1, permanent=False)
+        versions.clear(":.lab:")
+        assert versions.subjects("", deleted=True, deleted_only=False, offset=0, limit=-1) == ["a"]
+
+
+class TestAdmission:
+    def test_the_text_that_is_kept(self, versions, add):
+        admission = Admission(versions)
+        add("item", Schema('{"type":"record","name":"Item","fields":[]}'))
+        given = Schema('["null", "Item"]', references=(Reference("Item", "item", -1),))
+        kept, _ = admission.canonical(given, ".", config=Config())
+        assert (kept.text, kept.references[0].version) == ('["null","Item"]', 1)
+        refused(42201, admission.canonical, Schema("{"), ".", config=Config())
+        refused(42201, admission.canonical, given, ".lab", config=Config())
+
+    def test_compatibility(self, versions, add):
+        admission = Admission(versions)
+        add("a", LONG)
+        kept, parsed = admission.compared(INT, ".", Config(), False)
+        verdicts = [
+            admission.compatibility("a", kept, parsed, Config(level)).compatible
+            for level in ("BACKWARD", "FORWARD", "NONE")
+        ]
+        assert verdicts == [False, True, True]
+
+    def test_what_a_schema_takes_from_others(self):
+        owner = Metadata.of({"owner": "shop"})
+        config = Config(override_metadata=owner)
+        assert populated(Schema(""), LONG, config) == Schema('"long"', metadata=owner)
+        refused(42201, populated, Schema(""), None, config)
+
+
+def test_equal_schemas_have_equal_contents():
+    schema = Schema('"int"', references=(Reference("x", "a", 1),), metadata=Metadata.of({"b": "1", "a": "2"}))
+    assert load(dump(schema)) == schema
+    assert dump(schema) == dump(
+        Schema(schema.text, "AVRO", schema.references, Metadata.of({"a": "2", "b": "1"}))
+    )
