@@ -14,7 +14,8 @@ from libc.string cimport memcmp, memcpy
 
 from kcodec.wire.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
 from kcodec.wire.status cimport (
-    COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
+    COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED,
+    Status,
 )
 
 
