@@ -59,7 +59,7 @@ class _Lookup:
     def schema(self, schema_id: SchemaId) -> Schema | str | None:
         return self._look_up(schema_id)
 
-    def register(self, subject: str, schema: Schema) -> NoReturn:
+    def register(self, subject: str, schema: Schema) -> SchemaId:
         raise RegistryError(
             "this registry only has schemas by their ids: nothing can be registered", 422, 42205
         )
@@ -116,7 +116,10 @@ class _Given(_Lookup):
 
     def __init__(self, schemas: Iterable[Any]) -> None:
         self._schemas = {_fingerprint(each): each for each in map(_given_schema, schemas)}
-        super().__init__(self._schemas.get)
+        super().__init__(self._schema_of)
+
+    def _schema_of(self, schema_id: SchemaId) -> Schema | None:
+        return self._schemas.get(str(schema_id))
 
     def register(self, subject: str, schema: Schema) -> SchemaId:
         name = _fingerprint(schema)

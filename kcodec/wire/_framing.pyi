@@ -1,5 +1,7 @@
 from typing import Any
 
+from kcodec.frames import Layout
+
 def split(
     data: Any,
     offsets: Any,
@@ -27,6 +29,30 @@ def join(
     levels: Any,
     level_ends: Any,
     level_rows: int,
+    out: Any,
+    out_offsets: Any,
+) -> None: ...
+def split_heads(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    valid: Any,
+    layout: Layout,
+    keys: Any,
+    starts: Any,
+) -> None: ...
+def join_heads(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    valid: Any,
+    heads: Any,
+    head_size: int,
+    one_head: bool,
     out: Any,
     out_offsets: Any,
 ) -> None: ...

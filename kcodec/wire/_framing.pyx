@@ -10,17 +10,18 @@ from kcodec.wire.column cimport (
 )
 from kcodec.wire.cursor cimport copy32, load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
-    BYTES, GUID_SIZE, ID_SIZE, LEVELS, NUMBER, PREFIX, ZIGZAG, read_frame, read_head, read_indexes, read_named,
+    BYTES, GUID_SIZE, ID_SIZE, LEVELS, NUMBER, PREFIX, ZIGZAG, Layout, read_frame, read_head, read_indexes, read_named,
     write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 
-__all__ = ["join", "split"]
+__all__ = ["join", "join_heads", "split", "split_heads"]
 
 cdef enum:
     AHEAD = 24        # rows after which one is asked for, where they are alike
+    SEEN = 16         # frames at hand that are not Confluent's
 
 
 cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
@@ -55,17 +56,24 @@ cdef inline Status read_key(
     return status
 
 
+cdef int read_layout(Layout *layout, given) except -1:
+    """Take over a `kcodec.frames.Layout`."""
+    prefix, layout.packs, layout.id_size, _ = given
+    layout.prefix_size = len(prefix)
+    if layout.prefix_size > PREFIX or layout.id_size not in (4, 8, 16):
+        raise ValueError("not a layout of frames")
+    memcpy(layout.prefix, <const uint8_t *>prefix, layout.prefix_size)
+    return 0
+
+
 cdef class FrameKeys:
     """The distinct keys of a column, found by open addressing; see ``_framing.pxd``."""
 
     def __cinit__(self, int indexes, layout=None):
         self.indexes = indexes
         if layout is not None:
-            prefix, self.layout.packs, self.layout.id_size, self.is_number = layout
-            self.layout.prefix_size = len(prefix)
-            if self.layout.prefix_size > PREFIX or self.layout.id_size not in (4, 8, 16):
-                raise ValueError("not a layout of frames")
-            memcpy(self.layout.prefix, <const uint8_t *>prefix, self.layout.prefix_size)
+            read_layout(&self.layout, layout)
+            self.is_number = layout[3]
         self.last = -1
         memset(self.recent, -1, sizeof(self.recent))
         self.resize(64, 2 * LEVELS if indexes else 0)
@@ -205,13 +213,19 @@ cdef class FrameKeys:
     ) noexcept nogil:
         """Read frames that are not Confluent's, as `scan` does; one with the bytes of the last one is not read."""
         cdef const FrameValue *value
-        cdef const uint8_t *known = NULL
+        # Frames of these rows, by some bits of their ids: what begins with the same bytes need not be read.
+        cdef const uint8_t *known[SEEN]
+        cdef int32_t[SEEN] sizes
+        cdef int32_t[SEEN] numbers
         cdef Key key
         cdef int32_t[LEVELS] levels
-        cdef int32_t number = -1
         cdef int32_t size = 0
         cdef int32_t head = 0
+        cdef int32_t whole = self.layout.prefix_size + self.layout.packs + self.layout.id_size
+        cdef int32_t number
+        cdef uint32_t place
         cdef int64_t row
+        memset(<void *>known, 0, sizeof(known))
         for row in range(count):
             prefetch(values[row].start)
         for row in range(count):
@@ -219,15 +233,25 @@ cdef class FrameKeys:
             if value.start == NULL:
                 selector[row] = NULL_ROW
                 continue
-            if known == NULL or value.end - value.start < size or memcmp(value.start, known, <size_t>size) != 0:
-                known = NULL
-                if self.read_any(value, &key, levels, &size, &head) != OK:
-                    selector[row] = BAD_FRAME
+            place = 0
+            if value.end - value.start >= whole:
+                place = (load_be32(value.start + whole - 4) * 0x9E3779B1U) >> 28
+                if (
+                    known[place] != NULL and value.end - value.start >= sizes[place]
+                    and memcmp(value.start, known[place], <size_t>sizes[place]) == 0
+                ):
+                    selector[row] = numbers[place]
+                    starts[row] = sizes[place]
                     continue
-                number = self.number(&key, levels)
-                if number < 0:
-                    return row
-                known = value.start
+            if self.read_any(value, &key, levels, &size, &head) != OK:
+                selector[row] = BAD_FRAME
+                continue
+            number = self.number(&key, levels)
+            if number < 0:
+                return row
+            known[place] = value.start
+            sizes[place] = size
+            numbers[place] = number
             selector[row] = number
             starts[row] = size
         return count
@@ -405,6 +429,120 @@ cdef const uint8_t *flags(const Py_buffer *view, Py_ssize_t rows) except? NULL:
     if view.len < rows:
         raise ValueError("valid must have an element for each row")
     return <const uint8_t *>view.buf
+
+
+cdef int split_heads_loop(
+    const Column *column, Py_ssize_t *row, const uint8_t *valid, const Layout *layout, uint8_t *keys, int64_t *starts
+) noexcept nogil:
+    cdef const uint8_t *start = NULL
+    cdef int64_t size = 0
+    cdef int32_t head
+    cdef Status status
+    while row[0] < column.rows:
+        if not slice_at(column, row[0], &start, &size):
+            return BAD_SLICE
+        head = 0
+        if valid == NULL or valid[row[0]]:
+            status = read_head(layout, start, start + size, &head)
+            if status != OK:
+                return status
+            memcpy(keys + row[0] * layout.id_size, start + head - layout.id_size, <size_t>layout.id_size)
+        starts[row[0]] = start + head - column.data
+        row[0] += 1
+    return OK
+
+
+cdef int join_heads_loop(
+    const Column *column, Py_ssize_t *row, const uint8_t *valid, const uint8_t *heads, Py_ssize_t head_size,
+    bint one_head, uint8_t *out, int64_t room, int64_t *out_offsets
+) noexcept nogil:
+    cdef const uint8_t *source = NULL
+    cdef int64_t size = 0
+    cdef int64_t at = 0
+    out_offsets[0] = 0
+    while row[0] < column.rows:
+        if not slice_at(column, row[0], &source, &size):
+            return BAD_SLICE
+        if valid == NULL or valid[row[0]]:
+            if at + head_size + size > room:
+                return NEED_ROOM
+            memcpy(out + at, heads if one_head else heads + row[0] * head_size, <size_t>head_size)
+            memcpy(out + at + head_size, source, <size_t>size)
+            at += head_size + size
+        row[0] += 1
+        out_offsets[row[0]] = at
+    return OK
+
+
+def split_heads(data, offsets, width: int, stride: int, rows: int, valid, layout, keys, starts) -> None:
+    """Read frames that are not Confluent's: the bytes of their ids."""
+    cdef Py_buffer views[5]
+    cdef Column column
+    cdef Layout c_layout
+    cdef Py_ssize_t row = 0
+    cdef const uint8_t *c_valid
+    cdef int status
+    memset(&c_layout, 0, sizeof(c_layout))
+    read_layout(&c_layout, layout)
+    no_buffers(views, sizeof(views))
+    try:
+        read_buffer(data, &views[0])
+        read_buffer(offsets, &views[1])
+        read_buffer(valid, &views[2])
+        write_buffer(keys, &views[3])
+        write_buffer(starts, &views[4])
+        make_column(&column, &views[0], &views[1], width, stride, rows)
+        c_valid = flags(&views[2], column.rows)
+        if views[3].len // c_layout.id_size < column.rows or views[4].len // 8 < column.rows:
+            raise ValueError("no room for the ids")
+        with nogil:
+            status = split_heads_loop(
+                &column, &row, c_valid, &c_layout, <uint8_t *>views[3].buf, <int64_t *>views[4].buf
+            )
+        if status == BAD_SLICE:
+            raise bad_slice(row)
+        if status != OK:
+            raise decode_error(status, row, offset_at(&column, row))
+    finally:
+        release_buffers(views, sizeof(views))
+
+
+def join_heads(
+    data, offsets, width: int, stride: int, rows: int, valid, heads, head_size: int, one_head: bool, out, out_offsets,
+) -> None:
+    """Write every row behind its head, or the one that all have."""
+    cdef Py_buffer views[6]
+    cdef Column column
+    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t c_head_size = head_size
+    cdef const uint8_t *c_valid
+    cdef bint c_one_head = one_head
+    cdef int status
+    no_buffers(views, sizeof(views))
+    try:
+        read_buffer(data, &views[0])
+        read_buffer(offsets, &views[1])
+        read_buffer(valid, &views[2])
+        read_buffer(heads, &views[3])
+        write_buffer(out, &views[4])
+        write_buffer(out_offsets, &views[5])
+        make_column(&column, &views[0], &views[1], width, stride, rows)
+        c_valid = flags(&views[2], column.rows)
+        if c_head_size < 0 or c_head_size > 32 or views[3].len < c_head_size * (1 if c_one_head else column.rows):
+            raise ValueError("too few heads")
+        if views[5].len // 8 < column.rows + 1:
+            raise ValueError("no room for the offsets")
+        with nogil:
+            status = join_heads_loop(
+                &column, &row, c_valid, <const uint8_t *>views[3].buf, c_head_size, c_one_head,
+                <uint8_t *>views[4].buf, views[4].len, <int64_t *>views[5].buf
+            )
+        if status == NEED_ROOM:
+            raise ValueError("no room for the framed values")
+        if status == BAD_SLICE:
+            raise bad_slice(row)
+    finally:
+        release_buffers(views, sizeof(views))
 
 
 def split(

@@ -108,6 +108,66 @@ def join(
         ends[row + 1] = at
 
 
+def split_heads(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    valid: Any,
+    layout: Layout,
+    keys: Any,
+    starts: Any,
+) -> None:
+    """Read frames that are not Confluent's; see ``_framing.pyx``."""
+    valid = _flags(valid, rows)
+    keys, starts = memoryview(keys).cast("B"), memoryview(starts).cast("B").cast("q")
+    size = layout.id_size
+    if len(keys) // size < rows or len(starts) < rows:
+        raise ValueError("no room for the ids")
+    for row, start, value in elements(data, offsets, width, stride, rows, 0):
+        head = 0
+        if not valid or valid[row]:
+            code, head, _, _ = read_head(layout, value)
+            if code:
+                raise decode_error(code, row, start)
+            keys[size * row : size * (row + 1)] = value[head - size : head]
+        starts[row] = start + head
+
+
+def join_heads(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    valid: Any,
+    heads: Any,
+    head_size: int,
+    one_head: bool,
+    out: Any,
+    out_offsets: Any,
+) -> None:
+    """Write every row behind its head; see ``_framing.pyx``."""
+    valid = _flags(valid, rows)
+    out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
+    heads = memoryview(heads).cast("B")
+    if not 0 <= head_size <= 32 or len(heads) < head_size * (1 if one_head else rows):
+        raise ValueError("too few heads")
+    if len(ends) < rows + 1:
+        raise ValueError("no room for the offsets")
+    at = ends[0] = 0
+    for row, _, value in elements(data, offsets, width, stride, rows):
+        if not valid or valid[row]:
+            head = heads[:head_size] if one_head else heads[head_size * row : head_size * (row + 1)]
+            framed = bytes(head) + value
+            if at + len(framed) > len(out):
+                raise ValueError("no room for the framed values")
+            out[at : at + len(framed)] = framed
+            at += len(framed)
+        ends[row + 1] = at
+
+
 def read_frame(value: bytes) -> tuple[str, int]:
     """Return the code of an error or ``""``, and the bytes of the frame's prefix."""
     size = {0: 5, 1: 17}.get(value[0]) if value else 5

@@ -14,7 +14,8 @@ from libc.string cimport memcmp, memcpy
 
 from kcodec.wire.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
 from kcodec.wire.status cimport (
-    COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
+    COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED,
+    Status,
 )
 
 
@@ -37,7 +38,9 @@ cdef struct Layout:
     int32_t id_size       # 4, 8 or 16
 
 
-cdef inline Status read_head(const Layout *layout, const uint8_t *at, const uint8_t *end, int32_t *size) noexcept nogil:
+cdef inline Status read_head(
+    const Layout *layout, const uint8_t *at, const uint8_t *end, int32_t *size
+) noexcept nogil:
     """Find out how many bytes a frame has that is not Confluent's."""
     cdef int64_t left = end - at
     if memcmp(at, layout.prefix, <size_t>(left if left < layout.prefix_size else layout.prefix_size)) != 0:

@@ -18,6 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcodec._impl import kernel
+from kcodec.errors import ConfigError
+from kcodec.frames import CONFLUENT, Frame, Layout
 from kcodec.wire._faults import decode_error
 from kcodec.wire._framing_py import MAX_LEVELS, read_indexes, written_indexes
 from kcodec.wire.slices import Growing, Slices, column, empty, narrow
@@ -84,13 +86,15 @@ class Frames(NamedTuple):
     ([7], [5])
     """
 
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32] | NDArray[np.int64]
     starts: NDArray[np.int64]
     guids: NDArray[np.uint8] | None
     indexes: MessageIndexes | None
 
 
-def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = False) -> Frames:
+def split_frames(
+    data: Any, offsets: Any, *, valid: Any = None, indexes: bool = False, frame: Frame = CONFLUENT
+) -> Frames:
     """Read the frame of every value of a column; payloads stay where they are.
 
     Parameters
@@ -102,7 +106,10 @@ def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = 
     valid : array of bool, optional
         False for null rows, which have no frame. By default none is null.
     indexes : bool, default False
-        Whether message indexes follow the frame, as Protobuf has them.
+        Whether message indexes follow the frame, as Protobuf has them; only of Confluent's.
+    frame : kcodec.frames.Frame
+        Which frame. Of others than Confluent's, ids of 8 bytes make ``ids`` a column of int64, and those that are bytes
+        are the ``guids``, of 8 or 16; payloads stay compressed where the byte before the id is not 0.
 
     Returns
     -------
@@ -112,10 +119,12 @@ def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = 
     Raises
     ------
     DecodeError
-        ``frame_truncated``: shorter than its frame. ``frame_magic``: another first byte. Of message indexes
-        ``varint_overlong``, ``varint_overflow``, ``negative_length`` (their count), ``size_limit`` (more
-        than 1024), ``out_of_range`` (one is negative). ``row`` is the index of the first bad value,
-        ``offset`` its first byte.
+        ``frame_truncated``: shorter than its frame. ``frame_magic``: another first byte. ``compression``: a byte of
+        compression that is not known. Of message indexes ``varint_overlong``, ``varint_overflow``, ``negative_length``
+        (their count), ``size_limit`` (more than 1024), ``out_of_range`` (one is negative). ``row`` is the index of the
+        first bad value, ``offset`` its first byte.
+    ConfigError
+        The frame has no id in bytes, or message indexes are asked for where it has none.
     ValueError
         The offsets do not ascend within the data.
 
@@ -127,9 +136,14 @@ def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = 
     >>> frames = split_frames(bytes.fromhex("0000000007 040200 ff"), [0, 9], indexes=True)
     >>> frames.starts.tolist(), frames.indexes.to_list()
     ([8], [[1, 0]])
+    >>> from kcodec.frames import APICURIO
+    >>> split_frames(bytes.fromhex("0000000000000000 07 6869"), [0, 11], frame=APICURIO).ids.tolist()
+    [7]
     """
     import numpy as np
 
+    if frame.layout is not None:
+        return _split_heads(data, offsets, valid, indexes, frame)
     source = column(data, offsets)
     flags = _flags(valid)
     split = kernel("wire._framing").split
@@ -162,6 +176,7 @@ def join_frames(
     valid: Any = None,
     indexes: MessageIndexes | Sequence[int] | None = None,
     large: bool = False,
+    frame: Frame = CONFLUENT,
 ) -> Slices:
     """Write every payload of a column behind its frame.
 
@@ -181,6 +196,9 @@ def join_frames(
         Message indexes of each row, or one list for all.
     large : bool, default False
         Give 64-bit offsets.
+    frame : kcodec.frames.Frame
+        Which frame: of another than Confluent's, ids have its width, or ``guids`` 8 or 16 bytes each. Payloads are not
+        compressed here: a frame that says so takes them as they are to stand there.
 
     Returns
     -------
@@ -205,9 +223,11 @@ def join_frames(
     import numpy as np
 
     keys: Any
-    source = column(data, offsets)
     if (ids is None) == (guids is None):
         raise TypeError("give either ids or guids")
+    if frame.layout is not None:
+        return _join_heads(data, offsets, ids, guids, valid, indexes, large, frame)
+    source = column(data, offsets)
     if ids is not None:
         size, keys, one = 4, np.atleast_1d(_ids(ids)), np.ndim(ids) == 0
         count = len(keys)
@@ -298,6 +318,67 @@ def decode_message_indexes(data: Any, start: int = 0) -> tuple[tuple[int, ...], 
     if code:
         raise decode_error(code, 0, 0)
     return tuple(levels or ()), start + size
+
+
+def _plain_layout(indexes: Any, frame: Frame) -> Layout:
+    layout = frame.layout
+    if layout is None or not layout.id_size or frame.id_type == "hex":
+        raise ConfigError(f"{frame!r} has no id in bytes")
+    if indexes:
+        raise ConfigError(f"message indexes are Confluent's, and frame is {frame!r}")
+    return layout
+
+
+def _split_heads(data: Any, offsets: Any, valid: Any, indexes: bool, frame: Frame) -> Frames:
+    import numpy as np
+
+    layout = _plain_layout(indexes, frame)
+    source = column(data, offsets)
+    flags = _flags(valid)
+    keys = np.zeros((source.rows, layout.id_size), np.uint8)
+    starts = empty(source.rows, np.int64)
+    kernel("wire._framing").split_heads(*source, flags, layout, keys, starts)
+    ids: Any = np.full(source.rows, -1, np.int32)
+    if layout.is_number:
+        wide = np.dtype(f"i{layout.id_size}")
+        ids = keys.view(wide.newbyteorder(">"))[:, 0].astype(wide)
+        if valid is not None:
+            ids[~np.asarray(valid, np.bool_)] = -1
+    return Frames(ids, starts, None if layout.is_number else keys, None)
+
+
+def _join_heads(
+    data: Any, offsets: Any, ids: Any, guids: Any, valid: Any, indexes: Any, large: bool, frame: Frame
+) -> Slices:
+    import numpy as np
+
+    layout = _plain_layout(indexes is not None, frame)
+    if layout.is_number != (guids is None):
+        raise ConfigError(f"{frame!r} has {'ids' if layout.is_number else 'guids'}")
+    source = column(data, offsets)
+    size = layout.id_size
+    if layout.is_number:
+        given = np.atleast_1d(_ids(ids) if size == 4 else np.asarray(ids, np.int64))
+        raw = given.astype(np.dtype(f">i{size}")).view(np.uint8)
+        one = np.ndim(ids) == 0
+    else:
+        raw = np.frombuffer(memoryview(guids).cast("B"), np.uint8)
+        if len(raw) % size:
+            raise ValueError(f"guids must have {size} bytes each")
+        one = len(raw) == size and source.rows != 1
+    keys = raw.reshape(-1, size)
+    if not one and len(keys) != source.rows:
+        raise ValueError(f"{len(keys)} ids or GUIDs for {source.rows} rows")
+    before = np.frombuffer(
+        frame.written(0 if layout.is_number else bytes(size))[: frame.size - size], np.uint8
+    )
+    heads = np.hstack([np.broadcast_to(before, (len(keys), len(before))), keys])
+    out = Growing(memoryview(data).nbytes + source.rows * frame.size)
+    ends = empty(source.rows + 1, np.int64)
+    kernel("wire._framing").join_heads(
+        *source, _flags(valid), np.ascontiguousarray(heads), frame.size, one, out.buffer, ends
+    )
+    return narrow(out.finish(int(ends[-1])), ends, large)
 
 
 def _lists(indexes: MessageIndexes | Sequence[int]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vector_files import read_vectors
 from wire_columns import column, same
 
-from kcodec import DecodeError, EncodeError
+from kcodec import ConfigError, DecodeError, EncodeError, frames
 from kcodec.wire import (
     MessageIndexes,
     decode_message_indexes,
@@ -220,3 +220,77 @@ def test_any_offsets(data, offsets):
     for kind in (np.int32, np.int64):
         same(split_frames, data, np.array(offsets, kind))
         same(join_frames, data, np.array(offsets, kind), 1)
+
+
+HEADS = [frames.GLUE, frames.GLUE_ZLIB, frames.APICURIO, frames.APICURIO_LEGACY, frames.SINGLE_OBJECT]
+
+
+@pytest.mark.usefixtures("impl")
+@pytest.mark.parametrize("frame", HEADS, ids=repr)
+@pytest.mark.parametrize("one", [False, True])
+def test_frames_that_are_not_confluents(frame, one):
+    payloads, ends, valid = b"abcd", [0, 1, 1, 3, 4], [True, False, True, True]
+    layout = frame.layout
+    if layout.is_number:
+        ids = 7 if one else np.array([7, 8, -2, 2**31 - 1])
+        keys = {"ids": ids}
+        heads = [
+            frame.written(int(each) % 2**32 if layout.id_size == 4 else int(each))
+            for each in np.broadcast_to(ids, 4)
+        ]
+    else:
+        raw = [bytes([at]) * layout.id_size for at in range(1 if one else 4)]
+        keys = {"guids": b"".join(raw)}
+        heads = [frame.written(each) for each in raw * (4 if one else 1)]
+    joined = join_frames(payloads, ends, **keys, valid=valid, frame=frame)
+    expected = [heads[0] + b"a", b"", heads[2] + b"bc", heads[3] + b"d"]
+    assert joined.to_list() == expected
+    found = split_frames(joined.data, joined.offsets, valid=valid, frame=frame)
+    edges = joined.offsets.tolist()
+    assert found.starts.tolist() == [
+        edges[0] + frame.size,
+        edges[1],
+        *(edges[at] + frame.size for at in (2, 3)),
+    ]
+    if layout.is_number:
+        assert (found.ids[[0, 2, 3]] == np.broadcast_to(keys["ids"], 4)[[0, 2, 3]]).all()
+        assert (found.ids[1], found.guids) == (-1, None)
+    else:
+        assert [bytes(each) for each in found.guids[[0, 2]]] == [
+            heads[0][-layout.id_size :],
+            heads[2][-layout.id_size :],
+        ]
+
+
+@pytest.mark.usefixtures("impl")
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (b"", "frame_truncated"),
+        (b"\x03\x00" + bytes(15), "frame_truncated"),
+        (b"\x00\x00" + bytes(16), "frame_magic"),
+        (b"\x03\x01" + bytes(16), "compression"),
+    ],
+)
+def test_bytes_that_are_no_frame_of_glue(value, code):
+    good = frames.GLUE.written(bytes(16))
+    with pytest.raises(DecodeError) as caught:
+        split_frames(good + value, [0, len(good), len(good) + len(value)], frame=frames.GLUE)
+    assert (caught.value.row, caught.value.offset, caught.value.code) == (1, len(good), code)
+
+
+@pytest.mark.usefixtures("impl")
+def test_arguments_that_do_not_fit_a_frame():
+    for call in (
+        lambda: split_frames(b"", [0], frame=frames.NONE),
+        lambda: split_frames(b"", [0], frame=frames.AZURE),
+        lambda: split_frames(b"", [0], indexes=True, frame=frames.GLUE),
+        lambda: join_frames(b"", [0], 7, frame=frames.GLUE),
+        lambda: join_frames(b"", [0], guids=bytes(16), frame=frames.APICURIO),
+    ):
+        with pytest.raises(ConfigError):
+            call()
+    with pytest.raises(ValueError, match="16 bytes each"):
+        join_frames(b"a", [0, 1], guids=bytes(8), frame=frames.GLUE)
+    with pytest.raises(ValueError, match="2 ids or GUIDs for 1 rows"):
+        join_frames(b"a", [0, 1], guids=bytes(32), frame=frames.GLUE)
