@@ -21,11 +21,7 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from kcodec import frames, kafka, ksql, plan, protocol, registry, wire
-=======
-    from kcodec import confluent, kafka, ksql, plan, protocol, registry, wire
->>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
+    from kcodec import confluent, frames, kafka, ksql, plan, protocol, registry, wire
     from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
@@ -69,11 +65,8 @@ __all__ = [
     "Serde",
     "TypeOptions",
     "column",
-<<<<<<< HEAD
-    "frames",
-=======
     "confluent",
->>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
+    "frames",
     "kafka",
     "ksql",
     "plan",
@@ -107,11 +100,8 @@ __getattr__, __dir__ = lazy_names(
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",
         "unwrap": ".formats.debezium.unwrap",
-<<<<<<< HEAD
-        "frames": ".",
-=======
         "confluent": ".",
->>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
+        "frames": ".",
         "kafka": ".",
         "ksql": ".",
         "plan": ".",

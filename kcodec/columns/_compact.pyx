@@ -42,10 +42,11 @@ cdef void move_items(
         elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
             begin = offset_at(column, start, wide)
             place = offset_at(column, to, wide)
-            if column.kind == TEXT or column.kind == BLOB:
-                memmove(column.data + place, column.data + begin, offset_at(column, end, wide) - begin)
-            else:
-                move_items(columns, at, begin, offset_at(column, end, wide), place, wide)
+            stop = offset_at(column, end, wide)
+            if column.kind == LIST or column.kind == MAP:
+                move_items(columns, at, begin, stop, place, wide)
+            elif stop > begin:    # a column that grows as it is read may have no memory yet
+                memmove(column.data + place, column.data + begin, stop - begin)
             for item in range(count):
                 stop = offset_at(column, start + item + 1, wide)
                 place += stop - begin
@@ -74,10 +75,10 @@ cdef void empty_values(
         begin = offsets[dropped[turn] + 1]
         stop = offsets[last]
         if begin != place:
-            if column.kind == TEXT or column.kind == BLOB:
-                memmove(column.data + place, column.data + begin, stop - begin)
-            else:
+            if column.kind == LIST or column.kind == MAP:
                 move_items(columns, at, begin, stop, place, wide)
+            elif stop > begin:
+                memmove(column.data + place, column.data + begin, stop - begin)
             for value in range(dropped[turn] + 1, last + 1):
                 offsets[value] -= begin - place
         place += stop - begin

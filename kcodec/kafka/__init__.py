@@ -38,12 +38,9 @@ __all__ = [
     "positions_json",
     "read",
     "read_positions",
-<<<<<<< HEAD
+    "records",
     "reset_offsets",
     "set_topic_settings",
-=======
-    "records",
->>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
     "split_ranges",
     "topic_settings",
     "write",
@@ -70,12 +67,9 @@ __getattr__, __dir__ = lazy_names(
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",
-<<<<<<< HEAD
+        "records": ".one_by_one",
         "reset_offsets": ".group_list",
         "set_topic_settings": ".topic_admin",
-=======
-        "records": ".one_by_one",
->>>>>>> 8680fbb53b3cf7cdc96e81d4f38194d2ae91a5b5
         "split_ranges": ".offsets",
         "topic_settings": ".topic_admin",
         "write": ".topic_writer",
