@@ -288,7 +288,7 @@ def _lines_of_json(
         """Return the values of lines, and what is wrong with those that are none."""
         tagged = None if own is None else own(texts)
         if tagged is None or tagged.null_count == len(tagged):
-            return decode(texts)
+            return decode(list(texts))
         rest = [None if found.is_valid else text for found, text in zip(tagged, texts, strict=True)]
         plain, faults = decode(rest)
         return pc.coalesce(tagged, plain), faults
