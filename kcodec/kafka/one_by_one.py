@@ -17,8 +17,7 @@ _ROWS = 1024
 
 @functools.lru_cache(64)
 def _kind(names: tuple[str, ...]) -> Any:
-    # Mypy wants names that it can read.
-    return namedtuple("Record", names, rename=True)  # type: ignore[misc]  # noqa: PYI024
+    return namedtuple("Record", names, rename=True)  # noqa: PYI024
 
 
 def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:

@@ -97,12 +97,13 @@ def test_a_record_that_cannot_be_read(impl, fast):
             assert found in ([0], [])
             assert follower.positions == {"t": {0: len(found)}}
 
+
+def test_records_end_when_the_follower_is_closed(impl, fast):
+    with cluster_of([b'{"id":1}', b'{"id":2}']) as cluster:
+        follower = follow("t", servers=cluster.address, config=fast, start="earliest", **OPTIONS)
         given = []
         for record in follower.records():
             given.append(record.offset)
-    with cluster_of([b'{"id":1}', b'{"id":2}']) as cluster:
-        follower = follow("t", servers=cluster.address, config=fast, start="earliest", **OPTIONS)
-        for record in follower.records():
             follower.close()
         assert given == [0, 1]
         assert list(follower.records()) == []
