@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.formats.avro.schema import Schema
-from kcodec.wire._varint_py import write as varint
+from kcodec.wire.single import write as varint
 
 __all__ = ["payload_of", "tagged_lines"]
 
