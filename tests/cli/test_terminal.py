@@ -19,7 +19,7 @@ from fake_broker import FAST
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcodec.cli import consume
+from kcodec.cli import progress
 from kcodec.cli.main import main
 from kcodec.cli.terminal import Terminal, plain_text
 from kcodec.kafka import write
@@ -214,7 +214,7 @@ def test_progress(cluster, shown_by, monkeypatch):
         table = pa.table({"key": [key], "value": [b"v"]})
         write(table, "orders", partition=0, servers=cluster.address, config=FAST)
     # Each look at the clock is a second later.
-    monkeypatch.setattr(consume, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=itertools.count().__next__))
     more = ("-X", "max.partition.fetch.bytes=1", "-o", "text", "--property", "print.key=true")
     shown = shown_by("consume", "orders", "-b", cluster.address, *SETTINGS, *more, errors=True)
     clear = re.escape("\r\x1b[K")
