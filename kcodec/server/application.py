@@ -103,7 +103,8 @@ class RegistryApplication:
                 return 307, b""
             if not is_page:
                 exchange.type = answer_type(exchange.header(b"accept"))
-            await self._gate.enter(exchange)
+            if not self._gate.is_open:
+                await self._gate.enter(exchange)
             if is_page:
                 await self._page.show(exchange, receive, send)
                 return exchange.status, b""

@@ -204,7 +204,8 @@ class Database:
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run a statement of the transaction that is under way in this thread."""
-        connection = self._current().connection
+        # The transaction began in this process: its session is the current one.
+        connection = self._session.connection
         if connection is None:
             raise _closed()
         return connection.execute(statement, values)

@@ -58,7 +58,8 @@ class Api:
         RegistryError
             If that is the answer.
         """
-        method, path, query = (exchange.scope[name] for name in ("method", "raw_path", "query_string"))
+        scope = exchange.scope
+        method, path, query = scope["method"], scope["raw_path"], scope["query_string"]
         route, names, context = _ROUTER.find(method, path)
         exchange.route = route.template
         if route.method != "GET":
@@ -94,7 +95,7 @@ class Api:
     def _state(self) -> object:
         """Return what an answer depends on besides the request, such as the user; None if that is unknown now."""
         state = self._registry.database.state()
-        return None if state is None else (state, self._gate.state)
+        return state if state is None or self._gate.is_open else (state, self._gate.state)
 
     async def _body(self, exchange: Exchange, receive: Receive, *, must_have_type: bool) -> bytes:
         content_type = exchange.header(b"content-type")

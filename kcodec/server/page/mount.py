@@ -31,6 +31,7 @@ class MountedPage:
 
     def __init__(self, registry: EmbeddedRegistry, root: str, settings: ServerSettings, gate: Gate) -> None:
         self._root, self._gate = root, gate
+        self._path, self._below = root.encode(), f"{root}/".encode()
         self._page = RegistryPage(
             registry,
             root_path=root,
@@ -42,7 +43,7 @@ class MountedPage:
 
     def has(self, path: bytes) -> bool:
         """Return whether a path is that of a page."""
-        return path == self._root.encode() or path.startswith(f"{self._root}/".encode())
+        return path == self._path or path.startswith(self._below)
 
     async def show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
         """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
