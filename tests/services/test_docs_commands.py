@@ -126,7 +126,7 @@ def of_topics(shell: Shell, steps: list[Step]) -> Story:
     lines = [json.dumps({"id": number, "note": None}) for number in (10, 11)]
     (shell.folder / "rows.jsonl").write_text("\n".join(lines))
     yield
-    table, followed, _, topics = steps
+    table, followed, _, topics, *_ = steps
     assert table.output.split("\n")[0].split()[:2] == ["topic", "partition"]
     # Those beyond 5.
     assert sum(line.startswith(topic) for line in table.output.splitlines()) == 4
@@ -137,6 +137,11 @@ def of_topics(shell: Shell, steps: list[Step]) -> Story:
     assert all(re.fullmatch(r"schema id \d+", line["values"]) for line in sampled)
     read = kcodec.kafka.read(topic, value=serde, servers=kafka.address)
     assert {row["id"] for row in read.read_all()["value"].to_pylist()} == set(range(12))
+    settings = kcodec.kafka.topic_settings(topic, servers=kafka.address).to_pylist()
+    assert {"name": "retention.ms", "value": "86400000"}.items() <= next(
+        each for each in settings if each["name"] == "retention.ms"
+    ).items()
+    assert "customers" not in kcodec.kafka.list_topics(servers=kafka.address)["topic"].to_pylist()
 
 
 def of_registries(shell: Shell, steps: list[Step]) -> Story:
