@@ -291,7 +291,8 @@ def test_commands_within_the_text(page):
 def test_options_within_the_text():
     """Of kcodec's commands; those of others are named."""
     paths = [["protocol", "generate"], ["registry", "serve"], ["registry", "copy"]]
-    every = "".join(map(helped, [["demo"], ["dump-log"], ["consume"], ["produce"], ["topics"], *paths]))
+    alone = ["demo", "dump-log", "consume", "produce", "topics", "groups"]
+    every = "".join(map(helped, [*([name] for name in alone), *paths]))
     others = {"--packages"}
     for page in ALL_PAGES[:1] + PAGES:
         for option in re.findall(r"`(--[a-z][a-z-]+)", page.read_text(encoding="utf-8")):

@@ -178,7 +178,8 @@ def test_starts_and_ends(kafka, wide):
     assert offsets(start=-(10**9)) == everything
     start, end = {wide: {0: 5, 1: 7, 2: -1}}, {wide: {"0": 20, "3": 9}}
     low, high = {0: 5, 1: 7, 2: ends[2]}, {**ends, 0: 20, 3: 9}
-    inside = [(p, o) for p, o in everything if low.get(p, 0) <= o < high[p]]
+    # Partitions that neither names are left out.
+    inside = [(p, o) for p, o in everything if p in {0, 1, 2, 3} and low.get(p, 0) <= o < high[p]]
     assert offsets(start=start, end=end) == inside
     assert offsets(start=positions_json(start), end=positions_json(end)) == inside
     middle = datetime.fromtimestamp(1_700_000_001, timezone.utc)
