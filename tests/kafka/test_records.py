@@ -54,11 +54,11 @@ def test_positions_are_behind_the_record_in_hand(impl, fast):
             with pytest.raises(ConfigError, match="left within a batch"):
                 follower.poll(1)
             # What is left of the batch comes first.
-            assert [each.value["id"] for each in follower.records(timeout=0.2)] == [3, 4]
+            assert [each.value["id"] for each in follower.records(timeout=2)] == [3, 4]
             assert follower.poll(0) is None
             assert follower.positions == {"t": {0: 4}}
         with follow("t", group="g", **options) as follower:
-            assert [each.offset for each in follower.records(timeout=0.2)] == [2, 3]
+            assert [each.offset for each in follower.records(timeout=2)] == [2, 3]
 
 
 @pytest.mark.parametrize("columns", [["value"], {"o": "value.id", "value": "value"}])
@@ -69,7 +69,7 @@ def test_positions_without_offsets_are_those_of_batches(impl, fast, columns):
             "t", servers=cluster.address, config=fast, start="earliest", columns=columns, **OPTIONS
         ) as follower,
     ):
-        for number, record in enumerate(follower.records(timeout=0.2)):
+        for number, record in enumerate(follower.records(timeout=2)):
             assert record.value["id"] == number + 1
             assert follower.positions == {"t": {0: 0}}
         assert follower.positions == {"t": {0: 2}}

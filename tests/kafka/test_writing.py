@@ -580,7 +580,9 @@ def test_transactions_are_aborted_behind_what_is_under_way(fast):
 
         broker.hooks.update(Produce=slow, EndTxn=ends)
         serde = kcodec.Serde("AVRO", "memory://kafka-aborted", topic="t", schema='"int"')
-        place = {"servers": cluster.address, "config": {**fast, **SMALL}, "transactional_id": "me"}
+        # A busy machine may take its time: nothing is to be sent again.
+        patient = {"request.timeout.ms": 20_000, "default.api.timeout.ms": 40_000}
+        place = {"servers": cluster.address, "config": {**fast, **SMALL, **patient}, "transactional_id": "me"}
         with pytest.raises(EncodeError):
             write(pa.table({"value": [*range(70_000), 1 << 40]}), "t", value=serde, **place)
         time.sleep(0.5)
