@@ -99,7 +99,7 @@ def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversi
     made = _MEANINGS.get(read, _Meaning(read))
     column = _COLUMN_NANOS.get(read, made.nanos)
     plain = Conversion(factor=made.nanos // column if column else 1)
-    if options.compat == "avro":
+    if writer is reader or options.compat == "avro":
         return plain
     written = _name(writer, options)
     meant = _MEANINGS.get(written, _Meaning(written))
