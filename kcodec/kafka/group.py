@@ -11,10 +11,10 @@ __all__ = ["commit_offsets", "fetch_offsets"]
 
 
 def _ask(
-    cluster: Cluster, group: str, name: str, body: dict[str, Any], places: Iterable[TopicPartition]
+    cluster: Cluster, group: str, name: str, body: dict[str, Any], places: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, dict[str, Any]]:
-    """Ask the coordinator of a group, as long as an error may pass; return its answers for partitions."""
-    wanted = set(places)
+    """Ask the coordinator of a group, as long as an error may pass; return its answers for partitions, None for all."""
+    wanted = None if places is None else set(places)
 
     def attempt(end: float) -> dict[TopicPartition, dict[str, Any]]:
         broker = cluster.coordinator(group, end)
@@ -33,7 +33,7 @@ def _ask(
                 raise broker_error(
                     each["errorCode"], f"group {group!r}, {place}", why if is_foreign else None
                 )
-        if wanted != set(found):
+        if wanted is not None and wanted != set(found):
             raise KafkaError(f"broker {broker} answers for other partitions than it was asked for")
         return found
 
@@ -60,11 +60,15 @@ def commit_offsets(cluster: Cluster, group: str, positions: Mapping[str, Mapping
 
 
 def fetch_offsets(
-    cluster: Cluster, group: str, partitions: Sequence[TopicPartition]
+    cluster: Cluster, group: str, partitions: Sequence[TopicPartition] | None = None
 ) -> dict[TopicPartition, int]:
-    """Return the committed offsets of those partitions that have one."""
-    topics = [{"name": name, "partitionIndexes": numbers} for name, numbers in by_topic(partitions).items()]
-    if not topics:
-        return {}
+    """Return the committed offsets of those partitions that have one, by default of all."""
+    topics = None
+    if partitions is not None:
+        topics = [
+            {"name": name, "partitionIndexes": numbers} for name, numbers in by_topic(partitions).items()
+        ]
+        if not topics:
+            return {}
     found = _ask(cluster, group, "OffsetFetchRequest", {"topics": topics}, partitions)
     return {place: each["committedOffset"] for place, each in found.items() if each["committedOffset"] >= 0}

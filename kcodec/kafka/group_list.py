@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names
-from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.error_codes import broker_error
-from kcodec.kafka.group import commit_offsets
-from kcodec.kafka.offsets import is_by_partition, plan_ranges, topics_of
+from kcodec.kafka.group import commit_offsets, fetch_offsets
+from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
 from kcodec.kafka.settings import Settings
 
 __all__ = ["group_lag", "group_members", "list_groups", "reset_offsets"]
@@ -125,10 +125,11 @@ def group_lag(group: str, *, servers: Any = None, config: Mapping[str, Any] | No
     """
     check_names(group=group)
     with Cluster(Settings.of(config, servers)) as cluster:
-        committed = _committed(cluster, group)
+        committed = fetch_offsets(cluster, group)
         known = cluster.partitions(None) if committed else {}
         there = [place for place in committed if place.partition in known.get(place.topic, ())]
-        starts, ends = _bounds(cluster, there)
+        led = [place for place in there if cluster.leader(place).broker >= 0]
+        starts, ends = bounds(cluster, led, "read_uncommitted")
         rows = [
             {
                 "topic": place.topic,
@@ -195,7 +196,7 @@ def reset_offsets(
         # Ends by partition say which are read: so are those here.
         end = start if is_by_partition(start) else "latest"
         ranges, _ = plan_ranges(cluster, places, start, end, "read_uncommitted")
-        committed = _committed(cluster, group)
+        committed = fetch_offsets(cluster, group)
         rows = [
             {
                 "topic": each.topic,
@@ -206,10 +207,7 @@ def reset_offsets(
             for each in ranges
         ]
         if not dry_run:
-            positions: dict[str, dict[int, int]] = {}
-            for each in ranges:
-                positions.setdefault(each.topic, {})[each.partition] = each.start
-            commit_offsets(cluster, group, positions)
+            commit_offsets(cluster, group, positions_of(ranges))
     return pa.Table.from_pylist(rows, _RESET)
 
 
@@ -244,38 +242,3 @@ def _described(cluster: Cluster, group: str) -> dict[str, Any]:
         return dict(found[0])
 
     return cluster.retry(attempt)
-
-
-def _committed(cluster: Cluster, group: str) -> dict[TopicPartition, int]:
-    """Return all offsets that a group has committed."""
-
-    def attempt(end: float) -> dict[TopicPartition, int]:
-        channel = cluster.channel(cluster.coordinator(group, end), "group", end)
-        answer = channel.request("OffsetFetchRequest", {"groupId": group, "topics": None}, end)
-        if answer["errorCode"]:
-            raise broker_error(answer["errorCode"], f"group {group!r}")
-        found = {}
-        for topic in answer["topics"]:
-            for each in topic["partitions"]:
-                if each["errorCode"]:
-                    place = TopicPartition(topic["name"], each["partitionIndex"])
-                    raise broker_error(each["errorCode"], f"group {group!r}, {place}")
-                if each["committedOffset"] >= 0:
-                    found[TopicPartition(topic["name"], each["partitionIndex"])] = each["committedOffset"]
-        return found
-
-    return cluster.retry(attempt)
-
-
-def _bounds(
-    cluster: Cluster, places: list[TopicPartition]
-) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    led = [place for place in places if cluster.leader(place).broker >= 0]
-    starts, ends = (
-        {
-            place: offset
-            for place, (offset, _) in cluster.offsets(dict.fromkeys(led, time), "read_uncommitted").items()
-        }
-        for time in (EARLIEST, LATEST)
-    )
-    return starts, ends

@@ -15,6 +15,7 @@ from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTI
 __all__ = [
     "Lost",
     "Range",
+    "bounds",
     "is_by_partition",
     "is_pattern",
     "limit_ranges",
@@ -237,10 +238,7 @@ def plan_ranges(
     starts = _wanted(partitions, start, EARLIEST, "start")
     ends = None if end is None else _wanted(partitions, end, LATEST, "end")
     starts |= committed or {}
-    earliest, latest = (
-        {key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, time), isolation).items()}
-        for time in (EARLIEST, LATEST)
-    )
+    earliest, latest = bounds(cluster, partitions, isolation)
     found, lost = [], []
     resolved = _resolved(cluster, starts, earliest, latest, isolation)
     resolved_ends = None if ends is None else _resolved(cluster, ends, earliest, latest, isolation)
@@ -276,6 +274,21 @@ def _asked_for(partitions: Sequence[TopicPartition], start: Any, end: Any) -> Se
         return partitions
     named = [_by_partition(given) for given in (start, end) if is_by_partition(given)]
     return [each for each in partitions if any(each.partition in by.get(each.topic, {}) for by in named)]
+
+
+def bounds(
+    cluster: Cluster, partitions: Iterable[TopicPartition], isolation: str
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Return the first offset of each partition, and the one behind the last."""
+    asked = list(partitions)
+    starts, ends = (
+        {
+            place: offset
+            for place, (offset, _) in cluster.offsets(dict.fromkeys(asked, time), isolation).items()
+        }
+        for time in (EARLIEST, LATEST)
+    )
+    return starts, ends
 
 
 def is_by_partition(given: Any) -> bool:

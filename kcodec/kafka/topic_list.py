@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import KafkaError
-from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition, by_topic
-from kcodec.kafka.offsets import topics_of
+from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.offsets import bounds, topics_of
 from kcodec.kafka.settings import Settings
 
 __all__ = ["list_topics"]
@@ -55,15 +55,7 @@ def list_topics(
     with Cluster(Settings.of(config, servers)) as cluster:
         partitions = topics_of(cluster.partitions, topics)
         led = [place for place in partitions if cluster.leader(place).broker >= 0]
-        starts, ends = (
-            {
-                place: offset
-                for place, (offset, _) in cluster.offsets(
-                    dict.fromkeys(led, time), "read_uncommitted"
-                ).items()
-            }
-            for time in (EARLIEST, LATEST)
-        )
+        starts, ends = bounds(cluster, led, "read_uncommitted")
         sizes = _sizes(cluster, led)
         rows = [
             {
