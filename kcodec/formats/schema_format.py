@@ -23,14 +23,6 @@ __all__ = ["GROUP", "SchemaFormat", "find_schema_format", "schema_format", "sche
 #: Entry points of this group are schema formats: their name is a schema type or a serde's format.
 GROUP = "kcodec.schema_formats"
 
-#: The package's own, by schema type and by the serde's format; a package shipped as a zip has no entry points.
-_BUILT_IN = {
-    key: each.language
-    for each in FORMATS.values()
-    if each.language is not None and each.type is not None
-    for key in (each.type, each.name)
-}
-
 
 class SchemaFormat(SchemaPrinting):
     """A schema language: what registries (`SchemaLanguage`), serdes (`SchemaPayloads`) and consoles ask of it.
@@ -48,8 +40,9 @@ def find_schema_format(key: str) -> SchemaFormat | None:
     ConfigError
         If it is a plugin's that cannot be loaded, or that is not a `SchemaFormat` of this name.
     """
-    if key in _BUILT_IN:
-        return _built_in(key)
+    place = _own().get(key)
+    if place is not None:
+        return _made(place)
     entry = _plugins().get(key)
     if entry is None:
         return None
@@ -65,9 +58,19 @@ def find_schema_format(key: str) -> SchemaFormat | None:
     return found
 
 
+def _own() -> dict[str, str]:
+    """Return where the table's languages are, by schema type and by format; a package in a zip has no entry points."""
+    return {
+        key: each.language
+        for each in FORMATS.values()
+        if each.language is not None and each.type is not None
+        for key in (each.type, each.name)
+    }
+
+
 @functools.cache
-def _built_in(key: str) -> SchemaFormat:
-    made: SchemaFormat = load(_BUILT_IN[key])()
+def _made(place: str) -> SchemaFormat:
+    made: SchemaFormat = load(place)()
     return made
 
 
@@ -91,7 +94,7 @@ def schema_format(key: str) -> SchemaFormat:
     """
     found = find_schema_format(key) if isinstance(key, str) else None
     if found is None:
-        raise _unknown(key, {*_BUILT_IN, *_plugins()})
+        raise _unknown(key, {*_own(), *_plugins()})
     return found
 
 
@@ -112,7 +115,7 @@ def serde_format(key: str) -> SchemaFormat:
     found = find_schema_format(key) if isinstance(key, str) else None
     if found is None:
         raise _unknown(
-            key, {each for each, language in _loaded(*_BUILT_IN, *_plugins()) if language.name == each}
+            key, {each for each, language in _loaded(*_own(), *_plugins()) if language.name == each}
         )
     if found.name != key:
         raise ConfigError(f"{key!r} is a schema type: {_instead(key) or f'its format is {found.name!r}'}")
@@ -139,9 +142,8 @@ def schema_types() -> list[str]:
     >>> schema_types()
     ['JSON', 'PROTOBUF', 'AVRO']
     """
-    found = [known.type for _, known in _loaded(*_plugins())]
-    # In the order in which Confluent's server lists them.
-    return ["JSON", "PROTOBUF", "AVRO", *dict.fromkeys(found)]
+    own = [each.type for each in FORMATS.values() if each.type is not None]
+    return list(dict.fromkeys([*own, *(known.type for _, known in _loaded(*_plugins()))]))
 
 
 def _loaded(*keys: str) -> Iterator[tuple[str, SchemaFormat]]:
