@@ -31,6 +31,7 @@ from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
+from kcodec.typing import Columns, Payloads
 
 __all__ = [
     "ERRORS",
@@ -256,7 +257,7 @@ class Codec:
     _readers: Mapping[Any, Reader] = MappingProxyType({})
     _writers: Mapping[Any, Writer] = MappingProxyType({})
 
-    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
+    def decode(self, values: Payloads, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
 
         Parameters
@@ -295,7 +296,7 @@ class Codec:
         return run.result(step, parts, chunked, self.arrow_type, DecodeError)
 
     def encode(
-        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+        self, array: Columns, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
     ) -> Any:
         """Encode a column, or the columns of a table as one struct.
 
@@ -389,7 +390,7 @@ class Codec:
 
     def decode_list(
         self,
-        values: Any,
+        values: Payloads,
         errors: str = "raise",
         *,
         maps: str = "pairs",
@@ -425,14 +426,15 @@ class Codec:
         """
         check_errors(errors)
         reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        given: Any = values
         if not isinstance(values, list) and not isinstance(reader, ColumnReader):
-            values = _listed([_binary(chunk) for chunk in payloads(values)[0]])
-        made, faults = reader.decode_list(values, None, errors == "raise")
+            given = _listed([_binary(chunk) for chunk in payloads(values)[0]])
+        made, faults = reader.decode_list(given, None, errors == "raise")
         if not faults:
             return (made, report([])) if errors == "report" else made
         if errors == "null":
             return made
-        faults = self._told_of_objects(reader, faults, values)
+        faults = self._told_of_objects(reader, faults, given)
         if errors == "raise":
             raise DecodeError(*faults[0])
         return made, report(faults)

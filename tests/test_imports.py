@@ -1,5 +1,6 @@
 """Importing is light, and a codec that is built runs where only pyarrow is installed."""
 
+import importlib
 import os
 import pickle
 import re
@@ -209,3 +210,11 @@ def test_first_calls_load_no_functions_of_arrow(codec):
 def test_one_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__
+
+
+@pytest.mark.parametrize("name", ["kcodec", "kcodec.kafka", "kcodec.ksql", "kcodec.protocol", "kcodec_spark"])
+def test_a_package_shows_what_is_public(name):
+    """Also once modules within it are imported."""
+    package = importlib.import_module(name)
+    importlib.import_module("kcodec.kafka.cluster")
+    assert {each for each in dir(package) if not each.startswith("__")} == set(package.__all__)

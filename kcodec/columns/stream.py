@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import KcodecError
+from kcodec.typing import Tables
 
 __all__ = ["Lasting", "reader_of", "stream"]
 
@@ -74,7 +74,7 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
     return pa.RecordBatchReader.from_batches(schema, Lasting(batches))
 
 
-def reader_of(data: Any) -> pa.RecordBatchReader:
+def reader_of(data: Tables) -> pa.RecordBatchReader:
     """Return the batches of a table, a batch, a reader, or of what else has Arrow's C interface for one.
 
     Raises

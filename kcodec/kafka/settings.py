@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, near
 from kcodec.protocol.batch.compression import CODECS
+from kcodec.typing import Servers
 
 __all__ = ["Settings"]
 
@@ -322,7 +323,9 @@ class Settings:
     registry_config: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any] | None = None, servers: Any = None, **given: Any) -> "Settings":
+    def of(
+        cls, config: Mapping[str, Any] | None = None, servers: "Servers | None" = None, **given: Any
+    ) -> "Settings":
         """Check settings; `servers` are addresses beside them, `given` further fields, None for those that are not.
 
         Raise `ConfigError` for an unknown name, with the nearest known one, and for an invalid value. Settings of a

@@ -17,8 +17,9 @@ from kcodec.kafka.fetcher import Fetcher
 from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
+from kcodec.typing import FormatLike, Position, Selection, Servers, Topics
 
-__all__ = ["ISOLATION", "check_isolation", "note_lost", "plan", "read"]
+__all__ = ["ISOLATION", "check_isolation", "find_ranges", "note_lost", "read"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +37,12 @@ def check_isolation(isolation: str | None, settings: Settings) -> str:
     return isolation
 
 
-def plan(
-    topics: Any,
+def find_ranges(
+    topics: Topics,
     *,
-    servers: Any = None,
-    start: Any = "earliest",
-    end: Any = "latest",
+    servers: "Servers | None" = None,
+    start: Position = "earliest",
+    end: Position = "latest",
     isolation: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> list[Range]:
@@ -66,7 +67,7 @@ def plan(
     Examples
     --------
     >>> from kcodec import kafka
-    >>> kafka.plan("orders", servers="broker:9092", start="earliest")                           # doctest: +SKIP
+    >>> kafka.find_ranges("orders", servers="broker:9092", start="earliest")                           # doctest: +SKIP
     [Range(topic='orders', partition=0, start=0, end=1000)]
     """
     settings = Settings.of(config, servers)
@@ -75,7 +76,7 @@ def plan(
 
 
 def _plan(
-    cluster: Cluster, topics: Any, start: Any, end: Any, isolation: str
+    cluster: Cluster, topics: Topics, start: Position, end: Position, isolation: str
 ) -> tuple[list[Range], list[Lost]]:
     if isinstance(topics, Range):
         topics = [topics]
@@ -91,14 +92,14 @@ def _plan(
 
 
 def read(
-    topics: Any,
+    topics: Topics,
     *,
-    servers: Any = None,
-    start: Any = "earliest",
-    end: Any = "latest",
-    key: Any = None,
-    value: Any = None,
-    columns: Any = None,
+    servers: "Servers | None" = None,
+    start: Position = "earliest",
+    end: Position = "latest",
+    key: "FormatLike | None" = None,
+    value: "FormatLike | None" = None,
+    columns: "Selection | None" = None,
     isolation: str | None = None,
     errors: str = "raise",
     config: Mapping[str, Any] | None = None,
@@ -112,7 +113,7 @@ def read(
     ----------
     topics : str, list of str, re.Pattern, mapping, or list of Range
         A topic, several, a pattern (compiled, or text that starts with ``^``), an assignment ``{topic: [partition,
-        ...]}``; or the ranges that `plan` has found. One without an end is read up to the latest offset.
+        ...]}``; or the ranges that `find_ranges` has found. One without an end is read up to the latest offset.
     servers : str or list of str, optional
         ``host:port`` of some brokers; by default ``bootstrap.servers`` of `config`.
     start, end : str, datetime, int or mapping

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-    from kcodec.formats.avro.types import TypeOptions
+    from kcodec.formats.avro.types import AvroOptions
     from kcodec.plan import Limits
 
 __all__ = ["AvroFormat", "ParsedSchema"]
@@ -75,7 +75,7 @@ class AvroFormat(SchemaFormat):
 
     type: ClassVar[str] = "AVRO"
     name: ClassVar[str] = "AVRO"
-    options_name: ClassVar[str] = "kcodec.TypeOptions"
+    options_name: ClassVar[str] = "kcodec.AvroOptions"
     settings: ClassVar[Mapping[str, str]] = {
         "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
         "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
@@ -97,10 +97,10 @@ class AvroFormat(SchemaFormat):
         )
 
     def options_type(self) -> Any:
-        """Return `TypeOptions`."""
-        from kcodec.formats.avro.types import TypeOptions
+        """Return `AvroOptions`."""
+        from kcodec.formats.avro.types import AvroOptions
 
-        return TypeOptions
+        return AvroOptions
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
         """Parse a schema; references are known by the names in their texts."""
@@ -241,7 +241,7 @@ class AvroFormat(SchemaFormat):
         kind, path, message = difference
         return _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
 
-    def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+    def decoder(self, schema: ParsedSchema, options: AvroOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""
         from kcodec.formats.avro.payloads import AvroDecoder
 
@@ -251,7 +251,7 @@ class AvroFormat(SchemaFormat):
         return AvroDecoder(schema.text, schema.root, options, limits, trailing=trailing)
 
     def encoder(
-        self, schema: ParsedSchema, given: ParsedSchema | None, options: TypeOptions, limits: Limits
+        self, schema: ParsedSchema, given: ParsedSchema | None, options: AvroOptions, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes columns as a schema; values of another are resolved as Avro has it."""
         from kcodec.formats.avro.payloads import AvroEncoder, BytesEncoder

@@ -69,7 +69,7 @@ class ConnectJsonCodec(Codec):
         The settings under Connect's names: ``decimal.format``, ``schemas.enable``, ``schemas.cache.size``,
         ``replace.null.with.default``, ``schema.content``; also as a worker has them, ``value.converter.`` or
         ``key.converter.`` before the name. Values are compared without regard to case.
-    key : bool
+    is_key : bool
         Whether this is the converter of keys: of a worker's settings those of ``key.converter.`` count.
     tombstones : bool, optional
         What a null row is written as: a null, or what the converter writes for a null with a schema (the default
@@ -145,7 +145,7 @@ class ConnectJsonCodec(Codec):
         replace_null_with_default: bool = True,
         schemas_cache_size: int = 1000,
         config: Mapping[str, Any] | None = None,
-        key: bool = False,
+        is_key: bool = False,
         tombstones: bool | None = None,
         precision: int = 38,
         wide_decimals: str = "decimal256",
@@ -162,13 +162,13 @@ class ConnectJsonCodec(Codec):
         check_choice("round", round, _ROUND)
         derived = {"tombstones": tombstones, "debezium": debezium}
         given = {name: flag for name, flag in derived.items() if flag is not None}
-        check_booleans(key=key, nonfinite=nonfinite, large=large, **given)
+        check_booleans(is_key=is_key, nonfinite=nonfinite, large=large, **given)
         if debezium and compat is not None:
             raise ConfigError(f"debezium=True is not for compat={compat!r}")
         check_widths(precision, wide_decimals)
         self._config = converter_config(
             config,
-            key=key,
+            is_key=is_key,
             decimal_format=decimal_format,
             schemas_enable=schemas_enable,
             replace_null_with_default=replace_null_with_default,
@@ -260,7 +260,7 @@ class ConnectJsonCodec(Codec):
         return self._schema
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The plan by which payloads of `schema` are read; ``str`` of it is a readable tree.
 
         Raises

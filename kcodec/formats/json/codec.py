@@ -174,7 +174,7 @@ class JsonCodec(Codec):
         return JsonCodec(infer(values, decimals=decimals, times=times, sample=sample), **options)
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._plan
 

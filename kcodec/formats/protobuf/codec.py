@@ -134,7 +134,7 @@ class ProtobufCodec(Codec):
     message : str or sequence of int, optional
         Which message: its name, with or without the package, or its indexes as Confluent's frames count. By default
         that of a generated class, or the first of the main file.
-    reader : str, bytes, mapping or object, optional
+    reader_schema : str, bytes, mapping or object, optional
         What payloads are read as, if that is another schema: its message of the same name, or else the first. Fields
         are matched by number; what Protobuf itself allows to change is read. By default `schema`.
     large : bool
@@ -207,7 +207,7 @@ class ProtobufCodec(Codec):
         self,
         schema: object,
         message: str | Sequence[int] | None = None,
-        reader: object | None = None,
+        reader_schema: object | None = None,
         *,
         large: bool = False,
         fields: Sequence[str] | None = None,
@@ -227,7 +227,7 @@ class ProtobufCodec(Codec):
     ) -> None:
         self._schema = ProtobufSchema.of(schema)
         self._message = self._schema.message(message_of(schema) if message is None else message)
-        reading = self._schema if reader is None else ProtobufSchema.of(reader)
+        reading = self._schema if reader_schema is None else ProtobufSchema.of(reader_schema)
         options = ProtobufOptions(
             large=large,
             fields=fields,
@@ -247,14 +247,14 @@ class ProtobufCodec(Codec):
         self._arguments: dict[str, Any] = {
             "schema": self._schema,
             "message": self._message.name,
-            "reader": None if reader is None else reading,
+            "reader_schema": None if reader_schema is None else reading,
             **dataclasses.asdict(options),
             "limits": Limits.of(limits),
         }
         wanted = self._message
-        if reader is not None:
+        if reader_schema is not None:
             known = self._message.name in reading.messages
-            wanted = reading.message(self._message.name if known else message_of(reader))
+            wanted = reading.message(self._message.name if known else message_of(reader_schema))
             differences = message_differences(wanted, self._message)
             if differences:
                 raise SchemaError("; ".join(f"{each.path}: {each.message}" for each in differences[:3]))
@@ -266,7 +266,7 @@ class ProtobufCodec(Codec):
         self._encoded_type = pa.large_binary() if large else pa.binary()
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._reader.program.plan
 

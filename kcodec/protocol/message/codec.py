@@ -225,7 +225,7 @@ class MessageCodec(Codec):
         return self._options.header
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan of the highest version; ``str`` of it is a readable tree."""
         return self._plans[self.versions[-1]]
 

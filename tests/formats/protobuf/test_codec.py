@@ -115,12 +115,12 @@ def test_a_reader_takes_what_protobuf_allows(impl):
     new = (
         'syntax = "proto3"; message M { int64 a = 1; bytes b = 2; repeated int64 one = 4; string added = 5; }'
     )
-    codec = ProtobufCodec(old, reader=new)
+    codec = ProtobufCodec(old, reader_schema=new)
     assert row(codec, "08ffffffffffffffffff01" + "12026162" + "1801" + "2009") == [
         {"a": -1, "b": b"ab", "one": [9], "added": ""}
     ]
     with pytest.raises(SchemaError, match="double"):
-        ProtobufCodec(old, reader='syntax = "proto3"; message M { double a = 1; }')
+        ProtobufCodec(old, reader_schema='syntax = "proto3"; message M { double a = 1; }')
 
 
 # Types and options
