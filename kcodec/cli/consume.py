@@ -17,6 +17,7 @@ from kcodec.cli.kafka_options import (
     add_message,
     add_options,
     read_where,
+    registered,
     with_frame,
     with_message,
 )
@@ -54,7 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             f"--{name}",
             metavar="FORMAT",
             default="bytes",
-            help="avro, protobuf, json_sr or a plugin's, with a registry; connect_json, string, bytes, int, bigint, "
+            help=f"{registered()} or a plugin's, with a registry; connect_json, string, bytes, int, bigint, "
             "double (default %(default)s)",
         )
     add_message(consume, "that of the first value")

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from kcodec import registry as registries
 from kcodec.columns.frames import Indexes
 from kcodec.errors import ConfigError, RegistryError, SchemaError
-from kcodec.formats.schema_format import NamedText, SchemaFormat
+from kcodec.formats.language import NamedText
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,

@@ -11,7 +11,7 @@ from kcodec.columns.frames import frame_prefix
 from kcodec.columns.packed import packed
 from kcodec.columns.source import arrays, sound, valid
 from kcodec.errors import EncodeError, Fault
-from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.formats.payloads import SchemaEncoder
 from kcodec.frames import key_of, key_text
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases, unreadable
-from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import TypeOptions, logical_type
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 
 __all__ = ["MAX_SHIFT", "Conversion", "conversion", "conversions"]
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, Run, check_errors, name_frames, report
+from kcodec.codec import Codec, Run, check_errors, report
 from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.fields import chosen, field_names
+from kcodec.columns.frame_hints import name_frames
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type

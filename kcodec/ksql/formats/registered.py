@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec.columns.source import without_view
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.json.kernel import JsonKernel
-from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.formats.payloads import SchemaDecoder
 from kcodec.ksql.formats.coercion import coerced
 from kcodec.ksql.formats.source import Reading, Source, reading
 from kcodec.ksql.types import RowOptions, arrow_type

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.formats.avro.schema import Field, Schema
+from kcodec.formats.avro.model import Field, Schema
 from kcodec.formats.connect.values import PACKAGE, PRECISION
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import narrow_integer
