@@ -33,6 +33,7 @@ RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 FORMAT_RANKS = (
     ("json", "table", "time_types"),
     ("schema_format",),
+    ("derived",),
     ("avro", "protobuf"),
     # Connect's model: its schemas, its values, and both as JSON.
     ("connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
@@ -190,6 +191,7 @@ def test_only_packages_stand_at_the_top():
     assert {path.stem for path in (ROOT / "kcodec" / "formats").glob("*.py*")} == {
         "__init__",
         "decimals",
+        "derived",
         "schema_format",
         "table",
         "time_types",

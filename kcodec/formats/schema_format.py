@@ -465,6 +465,18 @@ class SchemaFormat(ABC):
         """
         raise SchemaError(f"schemas of type {self.type} are not derived from columns")
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return what `derived_text` returns, with these names at its root; either may be empty.
+
+        Raises
+        ------
+        SchemaError
+            If there is none.
+        ConfigError
+            If the language has no such names.
+        """
+        raise ConfigError(f"schemas of type {self.type} are derived without name= and namespace=")
+
     def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
         """Return what prints the values of an array as the language's console consumers do; None for plain JSON.
 
