@@ -36,6 +36,7 @@ FORMAT_RANKS = (
     ("payloads",),
     ("printing",),
     ("schema_format",),
+    ("derived",),
     ("avro", "protobuf"),
     # Connect's model: its schemas, its values, and both as JSON.
     ("connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
@@ -203,6 +204,7 @@ def test_only_packages_stand_at_the_top():
     assert {path.stem for path in (ROOT / "kcodec" / "formats").glob("*.py*")} == {
         "__init__",
         "decimals",
+        "derived",
         "language",
         "payloads",
         "printing",

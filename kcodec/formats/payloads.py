@@ -248,6 +248,18 @@ class SchemaPayloads(SchemaLanguage):
 
     # Payloads
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return what `derived_text` returns, with these names at its root; either may be empty.
+
+        Raises
+        ------
+        SchemaError
+            If there is none.
+        ConfigError
+            If the language has no such names.
+        """
+        raise ConfigError(f"schemas of type {self.type} are derived without name= and namespace=")
+
     def message_path(self, schema: Any, named: int | bytes | None) -> tuple[int, ...]:
         """Return the message indexes of a payload whose frame has something else in their place.
 

@@ -186,6 +186,16 @@ class AvroFormat(SchemaFormat):
 
         return json.dumps(derive_schema(kind))
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return the schema of a column, with the root record of this name; only a record has one."""
+        import pyarrow as pa
+
+        from kcodec.formats.avro.types import ROOT, derive_schema
+
+        if not pa.types.is_struct(kind):
+            raise SchemaError(f"a name is one of a record, which {kind} is not")
+        return json.dumps(derive_schema(kind, name or ROOT, namespace=namespace), ensure_ascii=False)
+
     def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
         """Return what prints values in Avro's JSON encoding."""
         from kcodec.formats.avro.json_encoding import json_lines

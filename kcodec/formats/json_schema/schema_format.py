@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kcodec.errors import CODES, DecodeError, SchemaError, check_choice
+from kcodec.errors import CODES, ConfigError, DecodeError, SchemaError, check_choice
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
 from kcodec.formats.json_schema.document import (
@@ -120,6 +120,15 @@ class JsonSchemaFormat(SchemaFormat):
 
         draft, nulls, closed = self.derived
         return derive_text(kind, draft=draft, nulls=nulls, closed=closed)
+
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return a schema with a title, as Confluent's generator gives it the name of the class."""
+        from kcodec.formats.json_schema.derive import derive_text
+
+        if namespace:
+            raise ConfigError("a JSON Schema has no namespace: leave out namespace=")
+        draft, nulls, closed = self.derived
+        return derive_text(kind, draft=draft, nulls=nulls, closed=closed, title=name)
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
         """Read a schema; references are known by their names and by their identifiers."""

@@ -253,6 +253,14 @@ class ProtobufFormat(SchemaFormat):
 
         return derive_text(kind, self._message or MESSAGE)
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return a text with one message of this name in this package."""
+        from kcodec.formats.protobuf.language.derive import MESSAGE, derive_text
+
+        if "." in name:
+            raise ConfigError(f"name={name!r} is not the name of a message alone: its package is namespace=")
+        return derive_text(kind, f"{namespace}.{name or MESSAGE}".lstrip("."))
+
     # Comparison
 
     def same(self, left: ProtobufSchema, right: ProtobufSchema) -> bool:
