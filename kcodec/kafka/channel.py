@@ -160,6 +160,14 @@ class Channel:
             raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
 
+    def knows(self, name: str) -> bool:
+        """Return whether there is a version of a request that both sides know."""
+        try:
+            self.version(name)
+        except KafkaError:
+            return False
+        return True
+
     def send(
         self,
         name: str,
