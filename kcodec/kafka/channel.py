@@ -86,6 +86,11 @@ class Channel:
         return f"Channel({self.host}:{self.port})"
 
     @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the broker."""
+        return self.host, self.port
+
+    @property
     def in_flight(self) -> int:
         """Requests without a response."""
         return len(self._connection.in_flight)

@@ -82,7 +82,7 @@ def test_a_read_between_two_leaders(cluster, fast):
 
 
 @pytest.mark.parametrize("versions", [{}, {"OffsetForLeaderEpoch": -1}, {"Metadata": 5}])
-def test_leaders_that_have_everything(cluster, fast, versions):
+def test_leaders_that_have_all_that_was_read(cluster, fast, versions):
     """Old brokers do not tell consumers where epochs end, or no epochs at all."""
     for broker in cluster.brokers:
         knows(broker, **versions)
@@ -230,3 +230,24 @@ def test_a_new_leader_is_asked_about_what_a_replica_gave(cluster, fast):
         replace(cluster, leader=0)
         with pytest.raises(KafkaError, match="LOG_TRUNCATED"):
             take(follower, 1)
+
+
+def silent(_):
+    return False
+
+
+def test_a_broker_that_stops_is_asked_for_nothing_else(fast):
+    """It holds its connections, but answers nothing: that costs one request its time, and not the next ones theirs."""
+    with FakeCluster({"t": 1}, brokers=4) as cluster:
+        stopped = cluster.brokers[0]
+        address = f"127.0.0.1:{stopped.port}"
+        config = {**fast, "request.timeout.ms": 700, "default.api.timeout.ms": 1_300}
+        append(cluster, "abcde")
+        with follow(
+            "t", servers=address, start="earliest", columns=["offset", "value"], config=config
+        ) as follower:
+            assert take(follower, 5) == (0, "abcde")
+            stopped.hooks = dict.fromkeys(("Fetch", "Metadata", "ApiVersions"), silent)
+            cluster.elect(PLACE, 1)
+            append(cluster, "fg")
+            assert take(follower, 2) == (5, "fg")
