@@ -17,21 +17,24 @@ from brokers import Brokers
 from control import Control
 from faults import KEPT, TOGETHER, Faults
 from ledger import Ledger, check_read, check_whole_calls, check_written, whole
-from work import Following, Reader, Work, Writer
+from scenes import SCENES, Unclean
+from work import Console, Following, Killed, Reader, Work, Writer
 
+LINES = "lines"
 _PATIENCE = 180
 
 
 class Chaos:
     """The cluster's work, and what is to be true of it."""
 
-    def __init__(self, brokers: Brokers, control: Control) -> None:
+    def __init__(self, brokers: Brokers, control: Control, folder: Path) -> None:
         self.brokers = brokers
         self.address = address = brokers.address
         self.control = control
         self.ledger = Ledger()
         control.create(KEPT, 6)
         control.create(TOGETHER, 3)
+        control.create(LINES, 2)
         self.writers = [Writer(number, KEPT, address, self.ledger) for number in (1, 2)]
         self.writers += [
             Writer(number, TOGETHER, address, self.ledger, f"writer-{number}") for number in (3, 4)
@@ -42,19 +45,27 @@ class Chaos:
             Reader(TOGETHER, address, "read_uncommitted", 3),
         ]
         self.followers = [Following(KEPT, address), Following(TOGETHER, address)]
+        self.killed = Killed(KEPT, address, folder / "killed")
+        self.console = Console(5, LINES, address, self.ledger)
+        self.scenes = {name: kind(brokers, control, 6 + at) for at, (name, kind) in enumerate(SCENES.items())}
+        self.unclean = Unclean(brokers, control, 9)
 
     @property
-    def work(self) -> list[Work]:
-        return [*self.writers, *self.readers, *self.followers]
+    def groups(self) -> list[list[Work]]:
+        """All work, in the order in which it is to stop: who writes, then who reads."""
+        scenes = self.scenes.values()
+        writers = [*self.writers, self.console, *(each.writer for each in scenes)]
+        return [writers, self.readers, [*self.followers, self.killed, *(each.follower for each in scenes)]]
 
     def start(self) -> None:
-        for each in self.work:
-            each.start()
+        for group in self.groups:
+            for each in group:
+                each.start()
 
     def stop(self) -> list[str]:
         """Stop all work, writers first; return what did not end well."""
         wrong = []
-        for group in (self.writers, self.readers, self.followers):
+        for group in self.groups:
             for each in group:
                 each.stop()
             for each in group:
@@ -70,11 +81,11 @@ class Chaos:
         address = self.address
         logs = {
             (topic, isolation): whole(address, topic, isolation)
-            for topic in (KEPT, TOGETHER)
+            for topic in (KEPT, TOGETHER, LINES)
             for isolation in ("read_committed", "read_uncommitted")
         }
         wrong = []
-        for topic in (KEPT, TOGETHER):
+        for topic in (KEPT, TOGETHER, LINES):
             wrong += check_written(self.ledger.of(topic), logs[topic, "read_committed"])
         wrong += check_whole_calls(self.ledger.of(TOGETHER), logs[TOGETHER, "read_committed"])
         for reader in self.readers:
@@ -96,6 +107,10 @@ class Chaos:
             )
             if behind:
                 wrong.append(f"{follower.name}: it stopped {behind} records before the end")
+        wrong += self.killed.check(logs[KEPT, "read_committed"])
+        wrong += self.console.check(logs[LINES, "read_committed"])
+        for scene in (*self.scenes.values(), self.unclean):
+            wrong += scene.check()
         return wrong
 
     def figures(self) -> dict[str, int]:
@@ -108,6 +123,9 @@ class Chaos:
             ),
             "bounded reads": sum(len(each.reads) for each in self.readers),
             "records read": sum(len(got) for each in self.readers for _, got in each.reads),
+            "processes killed": self.killed.runs - 1,
+            "commands": 2 * len(self.console.reads),
+            "unclean elections": self.unclean.times,
             "records followed": sum(sum(map(len, each.batches)) for each in self.followers),
         }
 
@@ -132,14 +150,12 @@ def main() -> int:
             brokers.start()
             tell("three brokers are up")
             control = Control(brokers.address)
-            chaos = Chaos(brokers, control)
+            chaos = Chaos(brokers, control, Path(folder))
             faults = Faults(brokers, control, arguments.seed)
             chaos.start()
-            kinds = {
-                name: each
-                for name, each in faults.all().items()
-                if name in (arguments.faults or faults.all())
-            }
+            kinds = {**faults.all(), "unclean": chaos.unclean.happen}
+            kinds |= {name: scene.happen for name, scene in chaos.scenes.items()}
+            kinds = {name: each for name, each in kinds.items() if name in (arguments.faults or kinds)}
             end = time.monotonic() + arguments.seconds
             while time.monotonic() < end:
                 name = faults.random.choice(sorted(kinds))
@@ -158,7 +174,7 @@ def main() -> int:
             for call in chaos.ledger.calls:
                 if call.outcome == "unknown":
                     tell("failed:", call)
-            tell("faults", dict(sorted(done.items())), "refused", dict(refused))
+            tell("faults", sum(done.values()), dict(sorted(done.items())), "refused", dict(refused))
             for name, value in chaos.figures().items():
                 tell(name, value)
         finally:

@@ -1,5 +1,6 @@
 """What an administrator does: topics, leaders, replicas, records that go; asked of confluent-kafka and by requests."""
 
+import functools
 import json
 import socket
 import zipfile
@@ -12,7 +13,8 @@ from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from ports import HOST
 
-from kcodec.protocol import Connection, load
+from kcodec.kafka.messages import definitions
+from kcodec.protocol import Connection, Definitions, load
 
 _SECONDS = 20
 _REASSIGN = "AlterPartitionReassignmentsRequest"
@@ -23,7 +25,6 @@ class Control:
 
     def __init__(self, address: str) -> None:
         self._admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
-        self._port = int(address.partition(",")[0].rpartition(":")[2])
 
     def create(self, topic: str, partitions: int = 1, replicas: int = 3, **settings: Any) -> None:
         config = {name.replace("_", "."): str(value) for name, value in settings.items()}
@@ -42,10 +43,14 @@ class Control:
         ).values():
             each.result(_SECONDS)
 
-    def partitions(self, topic: str) -> dict[int, tuple[int, list[int], list[int]]]:
-        """Return the leader of each partition, its replicas, and those in sync."""
-        found = self._admin.list_topics(topic, _SECONDS).topics[topic]
-        return {n: (each.leader, each.replicas, each.isrs) for n, each in found.partitions.items()}
+    def partitions(self, topic: str, port: int) -> dict[int, tuple[int, list[int], list[int]]]:
+        """Ask a broker for the leader of each partition, its replicas, and those in sync."""
+        body = {"topics": [{"name": topic}], "allowAutoTopicCreation": False}
+        (found,) = _ask(port, "MetadataRequest", 8, body, definitions())["topics"]
+        return {
+            each["partitionIndex"]: (each["leaderId"], each["replicaNodes"], each["isrNodes"])
+            for each in found["partitions"]
+        }
 
     def elect(self, places: Iterable[tuple[str, int]], *, is_unclean: bool = False) -> None:
         """Have the first replicas lead, or any at all."""
@@ -63,7 +68,7 @@ class Control:
         """Move partitions to other replicas, the first of which is to lead."""
         partitions = [{"partitionIndex": n, "replicas": to} for n, to in replicas.items()]
         body = {"timeoutMs": 1000 * _SECONDS, "topics": [{"name": topic, "partitions": partitions}]}
-        answer = _ask(port, _REASSIGN, body)
+        answer = _ask(port, _REASSIGN, 0, body, _definitions(_REASSIGN))
         failed = [answer["errorCode"]] + [
             each["errorCode"] for topic in answer["responses"] for each in topic["partitions"]
         ]
@@ -71,17 +76,19 @@ class Control:
             raise OSError(f"partitions of {topic} do not move: {json.dumps(answer)}")
 
 
-def _ask(port: int, name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Send a request that no client has, by the definitions in Kafka's own archive."""
+@functools.cache
+def _definitions(name: str) -> Definitions:
+    """Return the definitions of a request that no client sends, from Kafka's own archive."""
     archive = next(Path(artifacts(), "broker").glob("kafka-clients-*.jar"))
     with zipfile.ZipFile(archive) as jar:
-        texts = [
-            jar.read(f"common/message/{each}.json").decode()
-            for each in (name, name.replace("Request", "Response"))
-        ]
-    connection = Connection(load(texts))
+        names = (name, name.replace("Request", "Response"))
+        return load([jar.read(f"common/message/{each}.json").decode() for each in names])
+
+
+def _ask(port: int, name: str, version: int, body: dict[str, Any], known: Definitions) -> dict[str, Any]:
+    connection = Connection(known)
     with socket.create_connection((HOST, port), _SECONDS) as peer:
-        peer.sendall(connection.write_request(name, 0, body, client_id="tests"))
+        peer.sendall(connection.write_request(name, version, body, client_id="tests"))
         stream = peer.makefile("rb")
         size = int.from_bytes(stream.read(4), "big")
         return connection.read_response(stream.read(size)).body

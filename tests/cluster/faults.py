@@ -59,7 +59,7 @@ class Faults:
         """Have partitions led by others, on the same brokers in another order."""
         for topic in (KEPT, TOGETHER):
             moved = {}
-            for number, (_, replicas, _) in self.control.partitions(topic).items():
+            for number, (_, replicas, _) in self.control.partitions(topic, self._one().proxy.to).items():
                 moved[number] = self.random.sample(replicas, len(replicas))
             port = self._one().proxy.to
             self.control.reassign(topic, moved, port)
@@ -68,7 +68,9 @@ class Faults:
 
     def elect(self) -> None:
         for topic in (KEPT, TOGETHER):
-            self.control.elect((topic, number) for number in self.control.partitions(topic))
+            self.control.elect(
+                (topic, number) for number in self.control.partitions(topic, self._one().proxy.to)
+            )
 
     def _one(self):
         return self.brokers[self.random.choice([each.number for each in self.brokers])]

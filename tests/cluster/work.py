@@ -1,12 +1,17 @@
 """What works while the cluster has its faults: writers, readers, followers; each a thread that keeps what it did."""
 
+import json
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from ledger import ABORTED, ACKNOWLEDGED, UNKNOWN, WRITER, Call, Ledger, Rows, numbers, rows
+from ledger import ABORTED, ACKNOWLEDGED, UNKNOWN, WRITER, Call, Ledger, Rows, check_read, numbers, rows
 
 from kcodec import KcodecError, kafka
 
@@ -125,10 +130,11 @@ class Reader(Work):
 
 
 class Following(Work):
-    """Follows topics; when it is told to stop, it reads on up to the end."""
+    """Follows topics, with a pause behind each batch; when it is told to stop, it reads on up to the end."""
 
-    def __init__(self, topics: Any, address: str, **options: Any) -> None:
+    def __init__(self, topics: Any, address: str, pause: float = 0.0, **options: Any) -> None:
         super().__init__(f"follower of {topics}")
+        self.pause = pause
         self.follower = kafka.follow(
             topics, servers=address, start="earliest", columns=["topic", *COLUMNS], **options
         )
@@ -142,9 +148,112 @@ class Following(Work):
                 batch = self.follower.poll(3 if is_last else 0.5)
                 if batch is not None:
                     self.batches.append(batch)
+                    self.is_over.wait(self.pause)
                 elif is_last and not self.follower.lag:
                     return
 
     def rows(self, topic: str) -> Rows:
         """Return what was read of a topic."""
         return rows([batch.filter(pa.compute.equal(batch["topic"], topic)) for batch in self.batches])
+
+
+class Killed(Work):
+    """Follows a topic in a process that is killed and started again, and goes on where its group stands."""
+
+    def __init__(self, topic: str, address: str, folder: Path) -> None:
+        super().__init__(f"killed follower of {topic}")
+        self.topic = topic
+        self.address = address
+        self.folder = folder
+        self.folder.mkdir()
+        self.runs = 0
+
+    def work(self) -> None:
+        while not self.is_over.is_set():
+            process = self._start()
+            self.is_over.wait(random.Random(self.runs).uniform(8, 25))
+            if process.poll() is not None:
+                raise AssertionError(f"it has ended by itself: {process.stderr.read().decode()}")
+            process.kill()
+            process.wait()
+        process = self._start()
+        process.stdin.close()
+        if process.wait(90):
+            raise AssertionError(f"it has not come to the end: {process.stderr.read().decode()}")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.runs += 1
+        script = Path(__file__).with_name("killed_follower.py")
+        # The end of its input tells it to read on up to the end.
+        return subprocess.Popen(
+            [sys.executable, script, self.address, self.topic, self.folder / str(self.runs)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def check(self, log: Rows) -> list[str]:
+        """Return what is wrong: each run begins where one before has committed, and reads what is there."""
+        wrong, known = [], [dict.fromkeys(range(6), 0)]
+        union = []
+        for run in range(1, self.runs + 1):
+            told = self.folder / f"{run}.positions"
+            lines = told.read_text().splitlines() if told.exists() else []
+            if not lines:
+                continue
+            # What a kill has cut off is no line.
+            positions = [_positions(line) for line in lines if line.endswith("}")]
+            if positions[0] not in known:
+                wrong.append(f"{self.name}: run {run} begins at {positions[0]}, which was not committed last")
+            known = [positions[0], *positions[1:]][-2:]
+            data = (self.folder / f"{run}.rows").read_bytes()
+            got = Rows(*np.frombuffer(data, np.int64, len(data) // 24 * 3).reshape(-1, 3).T)
+            union.append(got)
+            wrong += check_read(f"{self.name}, run {run}", got, log, positions[0])
+        got = np.unique(np.concatenate([each.value for each in union]))
+        if len(missing := np.setdiff1d(log.value, got)):
+            wrong.append(f"{self.name}: {len(missing)} records were read in no run")
+        return wrong
+
+
+def _positions(line: str) -> dict[int, int]:
+    return {int(number): offset for number, offset in json.loads(line).items()}
+
+
+class Console(Work):
+    """Writes and reads by the command line."""
+
+    def __init__(self, number: int, topic: str, address: str, ledger: Ledger) -> None:
+        super().__init__(f"console {number}")
+        self.writer = Writer(number, topic, address, ledger)
+        self.topic = topic
+        self.address = address
+        self.reads: list[Rows] = []
+
+    def work(self) -> None:
+        while not self.is_over.is_set():
+            first = self.writer.next
+            self.writer.next += 200
+            lines = "".join(f"{each}\n" for each in range(first, first + 200))
+            done = self._run("produce", self.topic, input=lines)
+            outcome = UNKNOWN if done.returncode else ACKNOWLEDGED
+            self.writer.ledger.add(Call(self.topic, first, first + 200, outcome, done.stderr[-300:]))
+            done = self._run(
+                "consume", self.topic, "--from=-300", "-o=json", "--columns=partition,offset,value"
+            )
+            if done.returncode:
+                raise AssertionError(f"consume: {done.stderr}")
+            found = [json.loads(line) for line in done.stdout.splitlines()]
+            columns = ([int(each[name]) for each in found] for name in COLUMNS)
+            self.reads.append(Rows(*(np.array(each, np.int64) for each in columns)))
+            self.is_over.wait(5)
+
+    def _run(self, *arguments: str, input: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "kcodec.cli.main", *arguments, "-b", self.address]
+        return subprocess.run(command, input=input, capture_output=True, text=True, check=False, timeout=200)
+
+    def check(self, log: Rows) -> list[str]:
+        wrong = []
+        for got in self.reads:
+            start = {int(each): int(got.of(each).offset[0]) for each in np.unique(got.partition)}
+            wrong += check_read(self.name, got, log, start)
+        return wrong

@@ -104,6 +104,10 @@ class Service:
             self._process = None
 
     @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
