@@ -23,6 +23,7 @@ LAYERS = (
     ("codec",),
     ("formats", "protocol"),
     ("registry",),
+    ("contracts",),
     ("serde", "confluent"),
     ("kafka",),
     ("ksql",),
@@ -31,7 +32,7 @@ LAYERS = (
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 #: The formats, from the first that stands on none to the last; those of a rank do not know each other.
 FORMAT_RANKS = (
-    ("json", "table", "time_types"),
+    ("json", "table", "tagged", "time_types"),
     ("schema_format",),
     ("avro", "protobuf"),
     # Connect's model: its schemas, its values, and both as JSON.
@@ -192,6 +193,7 @@ def test_only_packages_stand_at_the_top():
         "decimals",
         "schema_format",
         "table",
+        "tagged",
         "time_types",
     }
 

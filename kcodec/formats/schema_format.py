@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, near
 from kcodec.formats.table import FORMATS, load
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -617,6 +618,29 @@ class SchemaFormat(ABC):
     def members(self) -> Mapping[str, SchemaFormat]:
         """Return the formats of the messages, by name, whose structs columns are; empty where columns are of one."""
         return {}
+
+    def tagged_fields(
+        self, schema: Any, ruled: Any, kind: pa.DataType, options: Any
+    ) -> Sequence[TaggedField]:
+        """Return the fields of a column that rules may be about, in the order in which rules come to them.
+
+        Parameters
+        ----------
+        schema : object
+            The parsed schema that the column is laid out as.
+        ruled : object
+            The parsed schema whose rules there are, which may be the same: names and tags of fields are its own.
+        kind : pyarrow.DataType
+            The type of the column; fields that it does not have are left out.
+        options : object
+            What `options` returned.
+
+        Raises
+        ------
+        ConfigError
+            If fields of this language have no tags.
+        """
+        raise ConfigError(f"rules of schemas of type {self.type} are not run here")
 
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a parsed schema.
