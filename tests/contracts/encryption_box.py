@@ -49,7 +49,7 @@ class Box:
         settings = {"use.latest.version": True, "auto.register.schemas": False, **SETTINGS, **(config or {})}
         return Serde(name, open_registry(self.url), topic=topic, config=settings, **arguments)
 
-    def their(self, kind, *arguments, conf=None, secret=SECRET):
+    def their(self, kind, *arguments, conf=None, secret=SECRET, **named):
         """Return a serializer or deserializer of theirs."""
         rules = RuleRegistry()
         for executor in (FieldEncryptionExecutor(), EncryptionExecutor()):
@@ -57,7 +57,7 @@ class Box:
         settings = {"use.latest.version": True, **(conf or {})}
         if "Deserializer" not in kind.__name__:
             settings["auto.register.schemas"] = False
-        return kind(*arguments, conf=settings, rule_conf={"secret": secret}, rule_registry=rules)
+        return kind(*arguments, conf=settings, rule_conf={"secret": secret}, rule_registry=rules, **named)
 
 
 @contextmanager

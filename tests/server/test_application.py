@@ -23,8 +23,8 @@ from kcodec.server.access.roles import User
 from kcodec.server.access_log import logger
 from kcodec.server.api.apicurio import APICURIO_ROUTES
 from kcodec.server.api.calls import ROUTES
-from kcodec.server.api.keys import KEY_ROUTES
 from kcodec.server.api.durations import Durations
+from kcodec.server.api.keys import KEY_ROUTES
 
 
 class TestTypes:

@@ -302,11 +302,19 @@ class TestWhatIsResolved:
 
 
 class TestRoles:
-    @pytest.mark.parametrize("route", (*ROUTES, *KEY_ROUTES), ids=lambda route: f"{route.method} {route.template}")
+    @pytest.mark.parametrize(
+        "route", [*ROUTES, *KEY_ROUTES], ids=lambda route: f"{route.method} {route.template}"
+    )
     def test_nothing_is_open(self, ask, route):
         """Who has no role, or has shown no name, is answered by nothing that the registry holds."""
         path = route.template
-        for name, value in {"subject": "orders-value", "version": "1", "id": "1", "guid": "x", "kek": "pii"}.items():
+        for name, value in {
+            "subject": "orders-value",
+            "version": "1",
+            "id": "1",
+            "guid": "x",
+            "kek": "pii",
+        }.items():
             path = path.replace(f"{{{name}}}", value)
         for name in ("context", "cluster", "topic"):
             path = path.replace(f"{{{name}}}", ".lab")
