@@ -189,15 +189,14 @@ class _Change:
         """Return the values changed, but for those of other rows."""
         if not self.is_about(values.type):
             return values
-        if self.field.kind not in _ENCRYPTED or not (is_text(values.type) or is_bytes(values.type)):
+        if self.field.kind not in _ENCRYPTED or not _is_written(values.type):
             # Text that is read as times, and bytes as decimals, are no text or bytes any more.
             reason = f"a field of type {self.field.kind} in a column of {values.type} is not encrypted"
             self._fail(place, dict.fromkeys(_valid(values, rows), reason))
             return values
-        # Views of text, and bytes of a fixed size, become others.
         binary = pa.large_binary() if values.type in _LARGE else pa.binary()
-        if values.type not in _PLAIN:
-            values = values.cast(_TEXT_OF[binary] if is_text(values.type) else binary)
+        if pa.types.is_fixed_size_binary(values.type):
+            values = values.cast(binary)
         wanted = values
         if rows is not None:
             wanted = pc.if_else(pa.array(rows), values, pa.nulls(len(values), values.type))
@@ -237,7 +236,7 @@ class _Change:
 class _Decryption(_Change):
     def is_about(self, kind: pa.DataType) -> bool:
         # What is of other types was never encrypted.
-        return self.field.kind in _ENCRYPTED and (is_text(kind) or is_bytes(kind))
+        return self.field.kind in _ENCRYPTED and _is_written(kind)
 
     def values(self, values: list[bytes | None]) -> tuple[list[bytes | None], dict[int, str]]:
         made, failed = decrypt_values(
@@ -260,11 +259,7 @@ class _Encryption(_Change):
         return True
 
     def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
-        if (
-            self.field.is_never_absent
-            and values.null_count
-            and (is_text(values.type) or is_bytes(values.type))
-        ):
+        if self.field.is_never_absent and values.null_count and _is_written(values.type):
             values = pc.fill_null(values, "" if is_text(values.type) else b"")
         return super().__call__(values, place, rows)
 
@@ -280,8 +275,11 @@ class _Encryption(_Change):
 
 
 _LARGE = (pa.large_binary(), pa.large_string())
-_TEXT_OF = {pa.binary(): pa.string(), pa.large_binary(): pa.large_string()}
-_PLAIN = {*_TEXT_OF, *_TEXT_OF.values()}
+
+
+def _is_written(kind: pa.DataType) -> bool:
+    """Return whether values of a column are text or bytes."""
+    return is_text(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind)
 
 
 def _valid(values: pa.Array, rows: Any) -> list[int]:

@@ -9,7 +9,7 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_unpacked, unpack
 from kcodec.columns.packed import packed
 from kcodec.columns.source import arrays, sound, valid
 from kcodec.columns.types import plain_type
@@ -151,7 +151,8 @@ class ColumnWriter:
         self, array: pa.Array, ruled: Ruled, encoder: SchemaEncoder, prefix: bytes, large: bool, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Write an array with encrypted fields, as encrypted payloads if rules say so."""
-        array, faults = encrypt_fields(unpack(array), ruled, self._topic.ring)
+        array = unpack(array)
+        array, faults = encrypt_fields(cast_unpacked(array, plain_type(array.type)), ruled, self._topic.ring)
         array = without_rows(array, faults)
         is_closed = bool(ruled.contract.payload)
         front = b"" if is_closed else prefix

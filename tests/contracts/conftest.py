@@ -11,4 +11,6 @@ def box():
 
 @pytest.fixture
 def topic(request):
-    return "".join(each if each.isalnum() else "-" for each in request.node.name)
+    return "".join(
+        each if each.isalnum() else "-" for each in f"{request.module.__name__}-{request.node.name}"
+    )

@@ -28,9 +28,9 @@ LocalKmsDriver.register()
 class Box:
     """The server, and what reads and writes by it."""
 
-    def __init__(self, registry, url):
-        self.registry, self.url = registry, url
-        self.client = SchemaRegistryClient.new_client({"url": url})
+    def __init__(self, registry, served):
+        self.registry, self.url, self.requests = registry, served.url, served.requests
+        self.client = SchemaRegistryClient.new_client({"url": served.url})
 
     def register(self, subject, text, kind="AVRO", *, tags=("PII",), payload=False, metadata=None, **changes):
         """Register a schema with a rule that encrypts; underscores of parameters stand for dots."""
@@ -64,7 +64,7 @@ class Box:
 def box():
     registry = MemoryRegistry()
     with serve(registry) as served:
-        yield Box(registry, served.url)
+        yield Box(registry, served)
 
 
 def context(topic):
