@@ -16,13 +16,13 @@ from kcodec.contracts.columns import Place, changed
 from kcodec.contracts.keyring import Keyring, Session
 from kcodec.contracts.rules import Contract, EncryptRule
 from kcodec.contracts.tags import chosen
-from kcodec.errors import Fault, SchemaError
+from kcodec.errors import Fault
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField
 from kcodec.plan.failure import bounded
 
 __all__ = [
     "Ruled",
-    "check_columns",
+    "closed_columns",
     "decrypt_fields",
     "decrypt_payloads",
     "encrypt_fields",
@@ -36,10 +36,11 @@ _ENCRYPTED = ("STRING", "BYTES")
 
 
 class Ruled(NamedTuple):
-    """A contract, and the fields of a column that its rules may be about."""
+    """A contract, and the fields of a column that its rules may be about; or why the column cannot be encrypted."""
 
     contract: Contract
     fields: tuple[TaggedField, ...]
+    wrong: str = ""
 
 
 def decrypt_fields(
@@ -105,8 +106,8 @@ def encrypt_payloads(
     return values, ""
 
 
-def check_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> None:
-    """Refuse columns whose values would be written in the clear, since what is in them is not known.
+def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> str:
+    """Return why a column would be written in the clear, since what is in it is not known; empty if it is.
 
     Parameters
     ----------
@@ -115,20 +116,15 @@ def check_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.Da
     fields : sequence of TaggedField
         The fields of the schema, in columns of its own layout.
     kind : pyarrow.DataType
-        The type of the columns to be written. Columns that are missing are no error: there is no value in them.
-
-    Raises
-    ------
-    SchemaError
-        If a field that is to be encrypted is within a column that has no columns itself, such as text of JSON.
+        The type of the columns to be written. Columns that are missing are no error: there is no value in them. One
+        that has no columns itself, such as text of JSON, may have a field in it that is to be encrypted.
     """
     for rule in contract.fields:
         for field in chosen(fields, rule.tags, contract.schema.metadata):
             within = _opaque(field.steps, kind)
             if within is not None and rule.failure != "NONE":
-                raise SchemaError(
-                    f"the rule {rule.name} encrypts {field.name}, which cannot be found in a column of {within}"
-                )
+                return f"the rule {rule.name} encrypts {field.name}, which cannot be found in a column of {within}"
+    return ""
 
 
 def _opaque(steps: Sequence[str | int], kind: pa.DataType) -> pa.DataType | None:
@@ -160,6 +156,9 @@ def _fields(
 ) -> tuple[pa.Array, list[Fault]]:
     """Run the rules in their order, each for its fields in theirs; a row counts by its first failure."""
     failed: dict[int, Fault] = {}
+    if ruled.wrong:
+        rows_of = pc.indices_nonzero(array.is_valid()).to_pylist()
+        return array, [Fault(row, None, "", _CODE, ruled.wrong) for row in rows_of]
     for rule in ruled.contract.fields:
         if rule.wrong and rule.failure != "NONE":
             wanted = array.is_valid() if rows is None else pc.and_(array.is_valid(), pa.array(rows))

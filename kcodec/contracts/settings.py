@@ -6,13 +6,26 @@ from typing import Any
 from kcodec.errors import ConfigError
 from kcodec.registry.rules import Rule
 
-__all__ = ["PREFIX", "RuleSettings"]
+__all__ = ["OPEN", "PREFIX", "RuleSettings", "is_rule_setting"]
 
 #: What all of these settings begin with; behind it stands the name of a rule, or `_ALL`.
 PREFIX = "rule.executors."
 _ALL = "_default_"
 _PARAM = "param."
 _OWN = ("onFailure", "disabled")
+#: Parameters that are no secrets.
+OPEN = frozenset(
+    [
+        "cache.expiry.secs",
+        "client.id",
+        "encrypt.alternate.kms.key.ids",
+        "namespace",
+        "profile",
+        "role.arn",
+        "role.session.name",
+        "tenant.id",
+    ]
+)
 
 
 class RuleSettings:
@@ -20,7 +33,8 @@ class RuleSettings:
 
     ``rule.executors._default_.param.secret`` is a parameter of all rules, such as the credentials of a key management
     service; ``rule.executors.NAME.onFailure`` and ``rule.executors.NAME.disabled`` stand for what the rule says itself.
-    Parameters are in no ``repr`` and no pickle: in another process they are those of its environment.
+    Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
+    of its own environment.
 
     Raises
     ------
@@ -61,6 +75,16 @@ class RuleSettings:
         """Return the parameters of a rule, over those of all."""
         return {**self._parameters.get(_ALL, {}), **self._parameters.get(name, {})}
 
+    @property
+    def secrets(self) -> list[str]:
+        """The settings that no other process gets."""
+        return [
+            f"{PREFIX}{name}.{_PARAM}{key}"
+            for name, values in self._parameters.items()
+            for key in values
+            if key not in OPEN
+        ]
+
     def is_disabled(self, rule: Rule) -> bool:
         """Return whether a rule is left out."""
         found = self._of_rule(rule.name, "disabled")
@@ -85,7 +109,11 @@ class RuleSettings:
         return "<RuleSettings>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_parameters": {}, "_own": self._own}
+        kept = {
+            name: {key: value for key, value in values.items() if key in OPEN}
+            for name, values in self._parameters.items()
+        }
+        return {"_parameters": kept, "_own": self._own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -70,7 +70,8 @@ class ColumnReader:
         self._options = options
         self._limits = limits
         self._texts: SchemaTexts | None = None
-        #: The reader's schema with its rules, where it is asked for by name: these hold for all values then.
+        #: The reader's schema, where it may have rules that hold for all values: one that is given with rules, or that
+        #: a setting of Confluent's names, as with Confluent's deserializers. Others are how values are laid out.
         self._asked: Schema | None = None
         self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
@@ -148,8 +149,7 @@ class ColumnReader:
             self._asked = wanted.schema
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
-            self._asked = topic.registered(wanted).schema
-            return topic.texts(self._asked)
+            return topic.texts(topic.registered(wanted).schema)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
         try:
             subject = topic.subject(None) if first is None else self._subject(first.schema, indexes)
@@ -165,7 +165,7 @@ class ColumnReader:
                     latest = registry.get_version(subject)
                 else:
                     latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
-                self._asked = latest.schema if required else None
+                self._asked = latest.schema if wanted is None and required else None
                 return topic.texts(latest.schema)
             except RegistryError as error:
                 if required or not error.missing:

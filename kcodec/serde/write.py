@@ -13,7 +13,7 @@ from kcodec.columns.nested import cast_unpacked, unpack
 from kcodec.columns.packed import packed
 from kcodec.columns.source import arrays, sound, valid
 from kcodec.columns.types import plain_type
-from kcodec.contracts.encryption import Ruled, check_columns, encrypt_fields, without_rows
+from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.schema_format import SchemaEncoder
 from kcodec.formats.tagged import TaggedField
@@ -136,16 +136,15 @@ class ColumnWriter:
         if contract is None:
             return None
         fields: Sequence[TaggedField] = ()
+        wrong = ""
         if contract.fields:
-            schema = topic.parsed(target.schema)
+            kind, schema = plain_type(kind), topic.parsed(target.schema)
             given = schema if target.given is None else topic.parsed(target.given)
-            fields = topic.format.tagged_fields(given, schema, plain_type(kind), self._options)
+            fields = topic.format.tagged_fields(given, schema, kind, self._options)
             reading = topic.format.reading(given, None) or topic.format
             own = reading.decoder(given, self._options, self._limits).arrow_type
-            check_columns(
-                contract, topic.format.tagged_fields(given, schema, own, self._options), plain_type(kind)
-            )
-        return Ruled(contract, tuple(fields))
+            wrong = closed_columns(contract, reading.tagged_fields(given, schema, own, self._options), kind)
+        return Ruled(contract, tuple(fields), wrong)
 
     def _encrypted(
         self, array: pa.Array, ruled: Ruled, encoder: SchemaEncoder, prefix: bytes, large: bool, stop: bool

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from encryption_box import SECRET, SETTINGS, context
 
-from kcodec import ConfigError, DecodeError, EncodeError, SchemaError, Serde
+from kcodec import ConfigError, DecodeError, EncodeError, Serde
 from kcodec.registry import Metadata, Schema
 from kcodec.registry.keys.values import Dek, Kek
 from kcodec.registry.memory import MemoryRegistry
@@ -315,6 +315,8 @@ class TestColumns:
         mixed = [*plain.to_pylist(), *closed.to_pylist(), *plain.to_pylist()]
         serde = Serde("AVRO", box.registry, topic=topic, config=SETTINGS)
         assert serde.deserialize(mixed).to_pylist() == ROWS * 3
+        by_name = Serde("AVRO", box.registry, topic=topic, config=SETTINGS, reader_schema="latest")
+        assert by_name.deserialize(mixed).to_pylist() == ROWS * 3
         # By the rules of the latest version, plain text is not encrypted as it should be.
         _, report = box.serde("AVRO", topic).deserialize(mixed, errors="report")
         assert report["row"].to_pylist() == [0, 1, 6, 7]
@@ -348,7 +350,8 @@ class TestColumns:
         schema = '{"type": "object", "properties": {"email": {"type": "string", "confluent:tags": ["PII"]}}}'
         box.register(f"{topic}-value", schema, "JSON")
         with pytest.raises(
-            SchemaError, match=r"encrypts \$\.email, which cannot be found in a column of string"
+            EncodeError,
+            match=r"encryption: row 0.* encrypts \$\.email, which cannot be found in a column of string",
         ):
             box.serde("JSON_SR", topic).serialize(pa.array(['{"email": "one"}']))
 
