@@ -23,6 +23,7 @@ LAYERS = (
     ("codec",),
     ("formats", "protocol"),
     ("registry",),
+    ("contracts",),
     ("serde", "confluent"),
     ("kafka",),
     ("ksql",),
@@ -31,7 +32,7 @@ LAYERS = (
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 #: The formats, from the first that stands on none to the last; those of a rank do not know each other.
 FORMAT_RANKS = (
-    ("json", "language", "table", "time_types"),
+    ("json", "language", "table", "tagged", "time_types"),
     # What a schema language is asked: `language` by registries, `payloads` by serdes, `printing` by consoles.
     ("payloads",),
     ("printing",),
@@ -210,6 +211,7 @@ def test_only_packages_stand_at_the_top():
         "printing",
         "schema_format",
         "table",
+        "tagged",
         "time_types",
     }
 

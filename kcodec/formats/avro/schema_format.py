@@ -17,6 +17,7 @@ from kcodec.formats.avro.schema import load, parse_ordered
 from kcodec.formats.language import Difference, NamedText
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
 from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -250,6 +251,14 @@ class AvroFormat(SchemaFormat):
         """Return the sentence of Confluent's registry."""
         kind, path, message = difference
         return _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
+
+    def tagged_fields(
+        self, schema: ParsedSchema, ruled: ParsedSchema, kind: pa.DataType, options: TypeOptions
+    ) -> Sequence[TaggedField]:
+        """Return the fields of records, by their full names."""
+        from kcodec.formats.avro.tagged import tagged_fields
+
+        return tagged_fields(schema.root, ruled.root, kind, options)
 
     def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""

@@ -20,6 +20,7 @@ from kcodec.formats.json_schema.schema import JsonSchema, parse
 from kcodec.formats.language import Difference, NamedText
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
 from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -239,6 +240,14 @@ class JsonSchemaFormat(SchemaFormat):
         from kcodec.formats.json_schema.payloads import unwrapped
 
         return super().writes_nulls(unwrapped(array) if self.envelope else array)
+
+    def tagged_fields(
+        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: TypeOptions
+    ) -> Sequence[TaggedField]:
+        """Return the properties of objects, by their paths: ``$.customer.email``."""
+        from kcodec.formats.json_schema.tagged import tagged_fields
+
+        return tagged_fields(schema, ruled, kind, options)
 
     def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads documents as those of a schema."""
