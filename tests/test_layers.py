@@ -40,7 +40,7 @@ FORMAT_RANKS = (
     ("derived",),
     ("avro", "protobuf"),
     # Connect's model: its schemas, its values, and both as JSON.
-    ("connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
+    ("connect.model", "connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
     ("json_schema",),
     ("connect", "decimals"),
     ("debezium",),
