@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.debezium.unwrap import unwrap
     from kcodec.formats.decimals import DecimalCodec
+    from kcodec.formats.derived import schema_of
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
     from kcodec.formats.json_schema.types import JsonSchemaOptions
@@ -77,6 +78,7 @@ __all__ = [
     "registry",
     "release_unused",
     "rows",
+    "schema_of",
     "unwrap",
     "wire",
 ]
@@ -99,6 +101,7 @@ __getattr__, __dir__ = lazy_names(
         "column": ".objects.rows",
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",
+        "schema_of": ".formats.derived",
         "unwrap": ".formats.debezium.unwrap",
         "confluent": ".",
         "frames": ".",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
+    from kcodec_spark.schema import schema_of
     from kcodec_spark.segment import register_segments
     from kcodec_spark.ship import ServerReport, check_server, ship
 
@@ -67,6 +68,7 @@ __all__ = [
     "register_kafka",
     "register_segments",
     "schema_id",
+    "schema_of",
     "select_ksql",
     "ship",
     "text_to_decimal",
@@ -105,6 +107,7 @@ _MODULES = {
     "register_kafka": ".kafka",
     "register_segments": ".segment",
     "schema_id": ".metrics",
+    "schema_of": ".schema",
     "select_ksql": ".ksql_topics",
     "ship": ".ship",
     "text_to_decimal": ".decimals",

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kcodec import Serde
 from kcodec import registry as registries
+from kcodec.contracts.settings import RuleSettings, is_rule_setting
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.payloads import SchemaPayloads
 from kcodec.formats.schema_format import schema_format
@@ -133,8 +134,14 @@ def opened(
 
     The others are those of the registry's client.
     """
-    config = {name: value for name, value in settings.items() if name in known}
-    client = {name: value for name, value in settings.items() if name not in known}
+    config = {name: value for name, value in settings.items() if name in known or is_rule_setting(name)}
+    secrets = RuleSettings.of(config).secrets
+    if secrets:
+        raise ConfigError(
+            f"{secrets[0]} would have to travel to the executors, which no secret does: they have the credentials of "
+            "their own environment"
+        )
+    client = {name: value for name, value in settings.items() if name not in config}
     return registries.open(address if "://" in address else f"http://{address}", client), config
 
 

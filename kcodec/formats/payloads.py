@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.language import NamedText, SchemaLanguage
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -248,6 +249,18 @@ class SchemaPayloads(SchemaLanguage):
 
     # Payloads
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return what `derived_text` returns, with these names at its root; either may be empty.
+
+        Raises
+        ------
+        SchemaError
+            If there is none.
+        ConfigError
+            If the language has no such names.
+        """
+        raise ConfigError(f"schemas of type {self.type} are derived without name= and namespace=")
+
     def message_path(self, schema: Any, named: int | bytes | None) -> tuple[int, ...]:
         """Return the message indexes of a payload whose frame has something else in their place.
 
@@ -294,6 +307,29 @@ class SchemaPayloads(SchemaLanguage):
     def members(self) -> Mapping[str, Self]:
         """Return the formats of the messages, by name, whose structs columns are; empty where columns are of one."""
         return {}
+
+    def tagged_fields(
+        self, schema: Any, ruled: Any, kind: pa.DataType, options: Any
+    ) -> Sequence[TaggedField]:
+        """Return the fields of a column that rules may be about, in the order in which rules come to them.
+
+        Parameters
+        ----------
+        schema : object
+            The parsed schema that the column is laid out as.
+        ruled : object
+            The parsed schema whose rules there are, which may be the same: names and tags of fields are its own.
+        kind : pyarrow.DataType
+            The type of the column; fields that it does not have are left out.
+        options : object
+            What `options` returned.
+
+        Raises
+        ------
+        ConfigError
+            If fields of this language have no tags.
+        """
+        raise ConfigError(f"rules of schemas of type {self.type} are not run here")
 
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a parsed schema.

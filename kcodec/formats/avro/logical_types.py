@@ -75,6 +75,9 @@ class Conversion(NamedTuple):
     reason: str = ""
 
 
+_PLAIN = Conversion()
+
+
 def conversion(writer: Schema, reader: Schema, options: AvroOptions) -> Conversion:
     """Return how values of one type, which is neither nested nor a union, are read as another that can read it.
 
@@ -96,9 +99,11 @@ def conversion(writer: Schema, reader: Schema, options: AvroOptions) -> Conversi
     "the writer's date is not the reader's time-micros"
     """
     read = _name(reader, options)
+    if not read and writer is reader:
+        return _PLAIN
     made = _MEANINGS.get(read, _Meaning(read))
     column = _COLUMN_NANOS.get(read, made.nanos)
-    plain = Conversion(factor=made.nanos // column if column else 1)
+    plain = Conversion(factor=made.nanos // column) if column else _PLAIN
     if writer is reader or options.compat == "avro":
         return plain
     written = _name(writer, options)

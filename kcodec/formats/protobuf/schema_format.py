@@ -25,6 +25,7 @@ from kcodec.formats.protobuf.ref import read_ref, write_ref
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.written_changes import all_changes
 from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 from kcodec.plan.failure import RowError
 
 if TYPE_CHECKING:
@@ -253,6 +254,14 @@ class ProtobufFormat(SchemaFormat):
 
         return derive_text(kind, self._message or MESSAGE)
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return a text with one message of this name in this package."""
+        from kcodec.formats.protobuf.language.derive import MESSAGE, derive_text
+
+        if "." in name:
+            raise ConfigError(f"name={name!r} is not the name of a message alone: its package is namespace=")
+        return derive_text(kind, f"{namespace}.{name or MESSAGE}".lstrip("."))
+
     # Comparison
 
     def same(self, left: ProtobufSchema, right: ProtobufSchema) -> bool:
@@ -326,6 +335,23 @@ class ProtobufFormat(SchemaFormat):
         if not self.is_struct:
             return {}
         return {name: replace(self, messages=(name,), is_struct=False) for name in self.messages}
+
+    def tagged_fields(
+        self, schema: ProtobufSchema, ruled: ProtobufSchema, kind: pa.DataType, options: ProtobufOptions
+    ) -> Sequence[TaggedField]:
+        """Return the fields of messages, by their full names and, of another version, by their numbers."""
+        from kcodec.formats.protobuf.tagged import tagged_fields
+
+        if self.is_struct:
+            return [
+                each._replace(steps=(name, *each.steps))
+                for name, member in self.members().items()
+                if kind.get_field_index(name) >= 0
+                for each in member.tagged_fields(schema, ruled, kind.field(name).type, options)
+            ]
+        message = schema.message(self._message)
+        other = ruled.messages.get(message.name)
+        return [] if other is None else tagged_fields(message, other, kind, options)
 
     def decoder(self, schema: ProtobufSchema, options: ProtobufOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as messages of a schema."""
