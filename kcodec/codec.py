@@ -14,7 +14,7 @@ from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
 from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_frames
-from kcodec.columns.source import arrays, payloads, sound, valid
+from kcodec.columns.given import arrays, payloads, sound, valid
 from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
     CODES,

@@ -100,9 +100,10 @@ Payloads: TypeAlias = "pa.Array | pa.ChunkedArray | Sequence[bytes | None] | _Pr
 #: A column to be written, a table whose columns are one struct, or a list of Python values.
 Columns: TypeAlias = "pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table | Sequence[Any] | _Producer"
 
+_Frame: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | HasArrowStream | HasArrowArray"
+
 #: Rows with several columns each: a table, batches or dicts one after the other, or a dict of lists.
-Tables: TypeAlias = "pa.Table | pa.RecordBatch | pa.RecordBatchReader | HasArrowStream | HasArrowArray | Mapping[str, Any] | _Rows"
-_Rows: TypeAlias = "Iterable[pa.RecordBatch | Mapping[str, Any]]"
+Tables: TypeAlias = "_Frame | Iterable[pa.RecordBatch | Mapping[str, Any]] | Mapping[str, Any]"
 
 #: What keys or values of a topic are: a format's name, with its options in a mapping, a codec, or a serde.
 FormatLike: TypeAlias = "str | Mapping[str, Any] | HasDecode | HasEncode | HasDeserialize | HasSerialize"

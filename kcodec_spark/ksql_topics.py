@@ -16,7 +16,7 @@ from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.config import KEYS
-from kcodec_spark.codecs import Reading, reader_of, writer_of
+from kcodec_spark.codecs import Decoding, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded, quoted
 from kcodec_spark.dead_letters import OF_EITHER
 from kcodec_spark.framed import opened
@@ -477,7 +477,7 @@ def _decoded(frame: "DataFrame", part: str, codec: KsqlCodec, rows: RowsOptions)
     codec.fetch()
     if codec.has_schemas and "headers" in frame.columns:
         read = functools.partial(_decode_with_headers, codec)
-        return decoded(frame[part], Reading(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
+        return decoded(frame[part], Decoding(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
     return decoded(frame[part], reader_of(codec), rows, name)
 
 

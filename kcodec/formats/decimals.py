@@ -21,8 +21,8 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.faults import refused
+from kcodec.columns.given import arrays
 from kcodec.columns.nested import unpack
-from kcodec.columns.source import arrays
 from kcodec.columns.types import is_text, stored_type
 from kcodec.errors import (
     CODES,

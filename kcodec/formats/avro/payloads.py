@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
-from kcodec.columns.source import payloads
+from kcodec.columns.given import payloads
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter

@@ -15,8 +15,8 @@ from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
 from kcodec.columns.fields import chosen, field_names
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import arrange, unpack
-from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan

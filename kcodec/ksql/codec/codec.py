@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import members
-from kcodec.columns.source import payloads
 from kcodec.errors import (
     ConfigError,
     DecodeError,

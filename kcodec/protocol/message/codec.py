@@ -8,8 +8,8 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
+from kcodec.columns.given import arrays, payloads
 from kcodec.columns.nested import cast_leaves
-from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import (
     ConfigError,
