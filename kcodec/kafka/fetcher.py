@@ -606,7 +606,7 @@ class _Broker:
             # What is not stable yet is nothing that who reads committed records could be behind.
             fetched.high_watermark if fetched.stable < 0 or not self.fetcher.is_committed else fetched.stable,
             headers["offset"] + headers["last_delta"] + 1,
-            headers["leader_epoch"],
+            headers["leader_epoch"].copy(),
         )
 
     def _enlarge(self, cursor: _Cursor) -> None:
