@@ -21,8 +21,7 @@ import pyarrow as pa
 from control import Control
 from processes import broker
 
-from kcodec import Serde, kafka
-from kcodec.registry import MemoryRegistry
+from kcodec import Serde, kafka, registry
 
 #: A topic's log is kept small, so that the broker needs no more room each hour.
 _SETTINGS = (
@@ -58,7 +57,7 @@ class Soak:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.registry = MemoryRegistry()
+        self.registry = registry.open("memory://soak")
         self.rounds = 0
         self.bad = 0
         self.follower = self.follow()
