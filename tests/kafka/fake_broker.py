@@ -494,6 +494,26 @@ class FakeBroker:
         found = {"errorCode": error, "errorMessage": None, **named, "configs": configs if there else []}
         return {"throttleTimeMs": 0, "results": [found]}
 
+    def _DescribeLogDirs(self, body):
+        topics = [
+            {
+                "name": topic["topic"],
+                "partitions": [
+                    {
+                        "partitionIndex": number,
+                        "partitionSize": sum(
+                            len(each[2]) for each in self.cluster.logs[topic["topic"], number]
+                        ),
+                        "offsetLag": 0,
+                        "isFutureKey": False,
+                    }
+                    for number in topic["partitions"]
+                ],
+            }
+            for topic in body["topics"]
+        ]
+        return {"throttleTimeMs": 0, "results": [{"errorCode": 0, "logDir": "/logs", "topics": topics}]}
+
     def _IncrementalAlterConfigs(self, body):
         (resource,) = body["resources"]
         of_topic = self.cluster.settings.setdefault(resource["resourceName"], {})
