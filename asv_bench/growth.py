@@ -149,7 +149,7 @@ AXES = {
     "versions": Axis("register one more version (memory)", (10, 100, 1_000, 10_000), versions),
     "subjects": Axis("register one more subject (memory)", (10, 100, 1_000, 10_000, 100_000), subjects),
     "listing": Axis("list subjects (memory)", (10, 100, 1_000, 10_000, 100_000), listing),
-    "partitions": Axis("read a topic of partitions, a record each", (1, 10, 100, 1_000, 10_000), partitions),
+    "partitions": Axis("read a topic of partitions, a record each", (1, 10, 100, 1_000, 4_000), partitions),
 }
 
 
