@@ -7,7 +7,7 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs fuzz debug bench history clean
+.PHONY: help demo test lint docs fuzz chaos soak debug bench history clean
 
 help:
 	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
@@ -15,6 +15,8 @@ help:
 	@echo 'make lint    ruff, cython-lint, mypy'
 	@echo 'make docs    build the documentation site in build/site'
 	@echo 'make fuzz    fuzz each target under sanitizers (SECONDS=60; needs clang)'
+	@echo 'make chaos   three brokers under faults, all work on them checked (SECONDS=600 SEED=1)'
+	@echo 'make soak    hours of work, after which memory, files and threads are as before (HOURS=1)'
 	@echo 'make debug   rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
 	@echo 'make bench   run the benchmarks of asv_bench'
 	@echo 'make history run them on ten past commits, for the site (RANGE=main~300..main STEPS=10)'
@@ -57,6 +59,12 @@ docs: $(VENV)/docs.stamp
 
 fuzz: $(VENV)/fuzz.stamp
 	.ci/fuzz $(or $(SECONDS),60) $(TARGETS)
+
+chaos: $(VENV)/test.stamp
+	$(RUN) tests/cluster/chaos.py --seconds=$(or $(SECONDS),600) $(if $(SEED),--seed=$(SEED))
+
+soak: $(VENV)/test.stamp
+	$(RUN) tests/cluster/soak.py --hours=$(or $(HOURS),1)
 
 debug: $(VENV)/dev.stamp
 	rm -rf build/cython

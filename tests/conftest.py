@@ -44,6 +44,7 @@ GROUPS = {
     ),
     "services": re.compile(r"/services/"),
     "spark": re.compile(r"/spark/"),
+    "cluster": re.compile(r"/cluster/"),
 }
 #: The files that take longest: none of them is to begin when other workers are nearly done.
 LONG = re.compile(r"/(test_contracts|test_memory|test_process|test_wide_messages|test_parity)\.py")

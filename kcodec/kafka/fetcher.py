@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -356,8 +356,8 @@ class _Broker:
         self._drop_done()
 
     def _drop_done(self) -> None:
-        for each in [each for each in self.cursors if each.is_done]:
-            self.cursors.remove(each)
+        done = self._take_out({each for each in self.cursors if each.is_done})
+        for each in done:
             if each.is_deleted:
                 self.fetcher.arrived.put(each.place)
             if each.following is not None:
@@ -400,11 +400,16 @@ class _Broker:
                 moved.append(each)
         self._hand_over(moved)
 
-    def _hand_over(self, cursors: Collection[_Cursor]) -> None:
+    def _hand_over(self, cursors: Iterable[_Cursor]) -> None:
         """Leave cursors to the threads of other brokers."""
-        for each in cursors:
-            self.cursors.remove(each)
-        self.fetcher.place(cursors)
+        self.fetcher.place(self._take_out(set(cursors)))
+
+    def _take_out(self, cursors: set[_Cursor]) -> list[_Cursor]:
+        """Take cursors out of those that are read here, in their order: there may be thousands."""
+        taken = [each for each in self.cursors if each in cursors]
+        if taken:
+            self.cursors = [each for each in self.cursors if each not in cursors]
+        return taken
 
     def _leaves_replica(self, cursor: _Cursor, now: float) -> bool:
         """Return whether a cursor goes back to its leader: it may know a better replica, or there is another leader."""
@@ -512,18 +517,21 @@ class _Broker:
                 # What had its turn comes last in the next request, since a response may be full before its end.
                 self.cursors.remove(cursor)
                 self.cursors.append(cursor)
+        sent_on = {each for each in cursors if each.replica not in (None, self.number)}
+        if sent_on:
+            self._hand_over(sent_on)
         if pieces:
             # Others may have had no room in the response; those that failed have no more time for it.
             for cursor in cursors:
                 if cursor.error is None:
                     cursor.deadline.restart()
         else:
-            left = [each for each in cursors if each.replica in (None, self.number)]
+            left = [each for each in cursors if each not in sent_on]
             self._check_progress(left, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
 
     def _is_sent_on(self, cursor: _Cursor, fetched: Fetched) -> bool:
-        """Return whether the leader says that another replica is nearer; then the cursor is handed over to it."""
+        """Return whether the leader says that another replica is nearer, to which the cursor is to be handed over."""
         if (
             fetched.error
             or fetched.preferred < 0
@@ -533,7 +541,6 @@ class _Broker:
             return False
         cursor.replica = fetched.preferred
         cursor.replica_until = time.monotonic() + self.cluster.settings.metadata_age_ms / 1000
-        self._hand_over([cursor])
         return True
 
     def _read(
@@ -606,7 +613,7 @@ class _Broker:
             # What is not stable yet is nothing that who reads committed records could be behind.
             fetched.high_watermark if fetched.stable < 0 or not self.fetcher.is_committed else fetched.stable,
             headers["offset"] + headers["last_delta"] + 1,
-            headers["leader_epoch"],
+            headers["leader_epoch"].copy(),
         )
 
     def _enlarge(self, cursor: _Cursor) -> None:

@@ -17,7 +17,7 @@ from kcodec.kafka.messages import definitions
 from kcodec.protocol import Connection, Definitions, load
 
 _SECONDS = 20
-_REASSIGN = "AlterPartitionReassignmentsRequest"
+_REASSIGN, _QUOTAS = "AlterPartitionReassignmentsRequest", "AlterClientQuotasRequest"
 
 
 class Control:
@@ -74,6 +74,15 @@ class Control:
         ]
         if any(failed):
             raise OSError(f"partitions of {topic} do not move: {json.dumps(answer)}")
+
+    def limit(self, client: str, port: int, **rates: float) -> None:
+        """Give the clients of an id a quota, such as consumer_byte_rate."""
+        entity = [{"entityType": "client-id", "entityName": client}]
+        ops = [{"key": name, "value": rate, "remove": False} for name, rate in rates.items()]
+        body = {"entries": [{"entity": entity, "ops": ops}], "validateOnly": False}
+        (answer,) = _ask(port, _QUOTAS, 0, body, _definitions(_QUOTAS))["entries"]
+        if answer["errorCode"]:
+            raise OSError(f"no quota for {client}: {answer}")
 
 
 @functools.cache

@@ -20,6 +20,8 @@ class Proxy:
         self.port = port
         self.to = to
         self.delay = 0.0
+        #: Bytes that came of the broker.
+        self.answered = 0
         self._heard = threading.Event()
         self._heard.set()
         self._lock = threading.Lock()
@@ -62,19 +64,20 @@ class Proxy:
                 client.close()
                 continue
             broker.settimeout(None)
-            for one, other in ((client, broker), (broker, client)):
+            for one, other, is_answer in ((client, broker, False), (broker, client, True)):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with self._lock:
                     self._sockets.add(one)
-                threading.Thread(target=self._forward, args=(one, other), daemon=True).start()
+                threading.Thread(target=self._forward, args=(one, other, is_answer), daemon=True).start()
 
-    def _forward(self, one: socket.socket, other: socket.socket) -> None:
+    def _forward(self, one: socket.socket, other: socket.socket, is_answer: bool) -> None:
         with suppress(OSError):
             while data := one.recv(_MOST):
                 self._heard.wait()
                 if self.delay:
                     time.sleep(self.delay)
                 other.sendall(data)
+                self.answered += len(data) if is_answer else 0
         with suppress(OSError):
             other.shutdown(socket.SHUT_RDWR)
         with self._lock:
