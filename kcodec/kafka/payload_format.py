@@ -86,7 +86,7 @@ class PayloadFormat:
                     raise ConfigError(
                         f"{self.name}: format {name!r} has no options: {', '.join(map(str, options))}"
                     )
-            elif known is not None and known.codec is not None:
+            elif known is not None and known.codec is not None and known.language is None:
                 self._fixed = self._codec(known, known.codec, options)
             else:
                 self._check(name, options, Serde)

@@ -127,6 +127,7 @@ def _keys() -> dict[str, _Key]:
     return {
         "bootstrap.servers": _Key("servers", _text),
         "client.id": _Key("client_id", _text),
+        "client.rack": _Key("rack", _text),
         "security.protocol": _Key("protocol", _choice(*_PROTOCOLS, upper=True)),
         "sasl.mechanism": mechanism,
         "sasl.mechanisms": mechanism,
@@ -272,6 +273,7 @@ class Settings:
 
     servers: str = ""
     client_id: str = "kcodec"
+    rack: str = ""
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
     username: str | None = field(default=None, repr=False)
@@ -378,7 +380,8 @@ class Settings:
         if not self.addresses:
             raise ConfigError("no servers are given: servers='host:9092'")
         for name, value in (
-            ("client.id", self.client_id), ("group.id", self.group), ("transactional.id", self.transactional_id),
+            ("client.id", self.client_id), ("client.rack", self.rack), ("group.id", self.group),
+            ("transactional.id", self.transactional_id),
         ):  # fmt: skip
             if value is not None and len(_text(name, value).encode()) > _LONGEST:
                 raise ConfigError(f"{name} has more than {_LONGEST} bytes")

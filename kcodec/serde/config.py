@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec.contracts.settings import RuleSettings, is_rule_setting
 from kcodec.errors import ConfigError, near
-from kcodec.formats.schema_format import flag
+from kcodec.formats.payloads import flag
 from kcodec.frames import CONFLUENT, Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.client_settings import plain_name

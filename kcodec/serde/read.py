@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
-from kcodec.codec import Run, Step, name_other_frames
+from kcodec.codec import Run, Step
 from kcodec.columns.faults import Faults, integers, joined, schema_ids
 from kcodec.columns.fields import field_names
+from kcodec.columns.frame_hints import name_other_frames
 from kcodec.columns.source import payloads
 from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
+from kcodec.formats.payloads import SchemaDecoder
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits

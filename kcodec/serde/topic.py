@@ -9,7 +9,8 @@ from kcodec.columns.frames import Indexes
 from kcodec.contracts.keyring import Keyring
 from kcodec.contracts.rules import Contract, contract_of
 from kcodec.errors import ConfigError, RegistryError, SchemaError
-from kcodec.formats.schema_format import NamedText, SchemaFormat
+from kcodec.formats.language import NamedText
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,

@@ -15,7 +15,7 @@ from kcodec.columns.source import arrays, sound, valid
 from kcodec.columns.types import plain_type
 from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
-from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.formats.payloads import SchemaEncoder
 from kcodec.formats.tagged import TaggedField
 from kcodec.frames import key_of, key_text
 from kcodec.objects.form import ObjectForm

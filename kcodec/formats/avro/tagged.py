@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kcodec.columns.types import is_list
-from kcodec.formats.avro.schema import Field, Schema
+from kcodec.formats.avro.model import Field, Schema
 from kcodec.formats.avro.types import TypeOptions, member_name, widest
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField, tags_of
 
