@@ -136,14 +136,16 @@ class ColumnWriter:
         if contract is None:
             return None
         fields: Sequence[TaggedField] = ()
-        wrong = ""
-        if contract.fields:
+        wrong = ("rule", contract.refusal) if contract.refusal else None
+        if contract.fields and wrong is None:
             kind, schema = plain_type(kind), topic.parsed(target.schema)
             given = schema if target.given is None else topic.parsed(target.given)
             fields = topic.format.tagged_fields(given, schema, kind, self._options)
             reading = topic.format.reading(given, None) or topic.format
             own = reading.decoder(given, self._options, self._limits).arrow_type
-            wrong = closed_columns(contract, reading.tagged_fields(given, schema, own, self._options), kind)
+            every = reading.tagged_fields(given, schema, own, self._options)
+            reason = closed_columns(contract, every, kind)
+            wrong = ("encryption", reason) if reason else None
         return Ruled(contract, tuple(fields), wrong)
 
     def _encrypted(

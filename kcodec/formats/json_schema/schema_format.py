@@ -66,7 +66,7 @@ class JsonSchemaFormat(SchemaFormat):
     policies: ClassVar[tuple[str, ...]] = ("STRICT", "LENIENT")
     settings: ClassVar[Mapping[str, str]] = {
         "json.fail.invalid.schema": "validate documents by their schema (default false)",
-        "json.validate.before.domain.rules": "accepted: there are no rules here",
+        "json.validate.before.domain.rules": "accepted: documents are validated as they stand in payloads",
         "json.envelope.detection": "write the key payload alone of values with a key schema (default false, which "
         "Confluent's is not)",
         "json.indent.output": "write documents in several lines (default false)",
