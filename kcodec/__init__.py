@@ -19,6 +19,7 @@ from kcodec.errors import (
     RegistryError,
     SchemaError,
 )
+from kcodec.formats.table import codec_names
 
 if TYPE_CHECKING:
     from kcodec import confluent, frames, kafka, ksql, plan, protocol, registry, wire
@@ -85,16 +86,12 @@ __version__ = "0.3.0"
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "AvroCodec": ".formats.avro.codec",
-        "ConnectJsonCodec": ".formats.connect.codec",
+        **codec_names(),
         "ConnectSchema": ".formats.connect.schema",
         "JsonCodec": ".formats.json.codec",
-        "JsonSchemaCodec": ".formats.json_schema.codec",
-        "KsqlCodec": ".ksql.codec.codec",
         "DecimalCodec": ".formats.decimals",
         "Limits": ".plan",
         "MessageCodec": ".protocol.message.codec",
-        "ProtobufCodec": ".formats.protobuf.codec",
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
         "TypeOptions": ".formats.avro.types",

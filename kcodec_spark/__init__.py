@@ -9,10 +9,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kcodec._lazy import lazy_names
+from kcodec.formats.table import spark_names
 
 if TYPE_CHECKING:
     from kcodec_spark.avro import from_avro, to_avro
-    from kcodec_spark.connect import from_connect_json, to_connect_json
+    from kcodec_spark.connect_json import from_connect_json, to_connect_json
     from kcodec_spark.dead_letters import dead_letters
     from kcodec_spark.debezium import unwrap
     from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
@@ -84,6 +85,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    **spark_names(),
     "KsqlView": ".ksql_topics",
     "ServerReport": ".ship",
     "check_server": ".ship",
@@ -96,13 +98,8 @@ _MODULES = {
     "decode_transaction_state": ".protocol",
     "encode": ".frames",
     "encode_decimal": ".decimals",
-    "from_avro": ".avro",
-    "from_connect_json": ".connect",
     "from_json": ".json",
-    "from_json_schema": ".json_schema",
     "from_kafka_message": ".protocol",
-    "from_ksql": ".ksql",
-    "from_protobuf": ".protobuf",
     "ksql_views": ".ksql_topics",
     "merge_newest": ".merge",
     "metrics": ".metrics",
@@ -117,12 +114,7 @@ _MODULES = {
     "select_ksql": ".ksql_topics",
     "ship": ".ship",
     "text_to_decimal": ".decimals",
-    "to_avro": ".avro",
-    "to_connect_json": ".connect",
     "to_json": ".json",
-    "to_json_schema": ".json_schema",
-    "to_ksql": ".ksql",
-    "to_protobuf": ".protobuf",
     "unwrap": ".debezium",
     "write_ksql": ".ksql_topics",
 }

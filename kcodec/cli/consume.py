@@ -18,6 +18,7 @@ from kcodec.cli.kafka_options import (
     add_options,
     read_text,
     read_where,
+    registered,
     with_frame,
     with_message,
 )
@@ -55,8 +56,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             f"--{name}",
             metavar="FORMAT",
             default="bytes",
-            help="avro, protobuf, json_sr or a plugin's, with a registry; json (plain), connect_json, string, bytes, "
-            "int, bigint, double (default %(default)s)",
+            help=f"{registered()} or a plugin's, with a registry; json (plain), connect_json, string, bytes, int, "
+            "bigint, double (default %(default)s)",
         )
     consume.add_argument(
         "--schema",

@@ -534,7 +534,7 @@ def test_formats_without_a_schema(run, cluster):
         status, _, errors = run(command, "orders", "--value", "avroo", stdin=b"")
         assert (status, errors) == (
             2,
-            f"kcodec {command}: --value avroo is not one of avro, protobuf, json_sr, or of a plugin\n",
+            f"kcodec {command}: --value avroo is not one of avro, json_sr, protobuf, or of a plugin\n",
         )
 
 

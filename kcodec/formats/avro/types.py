@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
-from kcodec.formats.avro.schema import MAX_NESTING, Schema
+from kcodec.formats.avro.model import MAX_NESTING, Schema
 from kcodec.formats.time_types import TIME_TYPES, TimeType
 from kcodec.plan.failure import step
 

@@ -17,18 +17,15 @@ from kcodec.formats.json_schema.document import (
     write_document,
 )
 from kcodec.formats.json_schema.schema import JsonSchema, parse
-from kcodec.formats.schema_format import (
-    Difference,
-    NamedText,
-    SchemaDecoder,
-    SchemaEncoder,
-    SchemaFormat,
-    flag,
-)
+from kcodec.formats.language import Difference, NamedText
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
+from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
+    from typing_extensions import Self
 
     from kcodec.formats.json_schema.types import TypeOptions
     from kcodec.plan import Limits
@@ -88,7 +85,7 @@ class JsonSchemaFormat(SchemaFormat):
     indent: bool = False
     derived: tuple[str, bool, bool] = ("draft_7", True, True)
 
-    def configured(self, config: Mapping[str, Any]) -> JsonSchemaFormat:
+    def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
         from kcodec.formats.json_schema.derive import DRAFTS
 
@@ -243,6 +240,14 @@ class JsonSchemaFormat(SchemaFormat):
         from kcodec.formats.json_schema.payloads import unwrapped
 
         return super().writes_nulls(unwrapped(array) if self.envelope else array)
+
+    def tagged_fields(
+        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: TypeOptions
+    ) -> Sequence[TaggedField]:
+        """Return the properties of objects, by their paths: ``$.customer.email``."""
+        from kcodec.formats.json_schema.tagged import tagged_fields
+
+        return tagged_fields(schema, ruled, kind, options)
 
     def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads documents as those of a schema."""
