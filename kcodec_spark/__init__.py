@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         write_ksql,
     )
     from kcodec_spark.lag import consumer_lag
+    from kcodec_spark.merge import merge_newest
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
@@ -60,6 +61,7 @@ __all__ = [
     "from_ksql",
     "from_protobuf",
     "ksql_views",
+    "merge_newest",
     "metrics",
     "readStream_ksql",
     "read_ksql",
@@ -99,6 +101,7 @@ _MODULES = {
     "from_json": ".json",
     "from_kafka_message": ".protocol",
     "ksql_views": ".ksql_topics",
+    "merge_newest": ".merge",
     "metrics": ".metrics",
     "readStream_ksql": ".ksql_topics",
     "read_ksql": ".ksql_topics",

@@ -41,6 +41,7 @@ def read(
     timezone: str = "UTC",
     wide_decimals: str = "decimal256",
     row_time: str = "milliseconds",
+    latest_by_key: bool | str = False,
     config: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read the topic of a stream or table, from a start to an end that are found out at the beginning.
@@ -64,6 +65,9 @@ def read(
         The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
     row_time : {"milliseconds", "timestamp"}
         What ROWTIME is: a BIGINT, as in ksqlDB, or a timestamp of UTC.
+    latest_by_key : bool or "deletes"
+        Only the newest row of each key, without those that are deleted, as for `kcodec.kafka.read`: of a table, what a
+        pull query selects; of a windowed one, the newest of each window.
 
     Returns
     -------
@@ -95,6 +99,7 @@ def read(
         columns=_columns(records),
         isolation=isolation,
         errors=errors,
+        latest_by_key=latest_by_key,
         config=config,
     )
     reader, report = found if errors == "report" else (found, None)

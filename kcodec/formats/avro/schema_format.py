@@ -88,6 +88,8 @@ class AvroFormat(SchemaFormat):
 
     fail_on_trailing: bool = False
     remove_java: bool = False
+    #: Whether values that are printed have decimals as numbers, not as their bytes.
+    decimals_as_numbers: bool = False
 
     def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
@@ -201,7 +203,7 @@ class AvroFormat(SchemaFormat):
         """Return what prints values in Avro's JSON encoding."""
         from kcodec.formats.avro.json_encoding import json_lines
 
-        return lambda array: json_lines(array, schema.root)
+        return lambda array: json_lines(array, schema.root, decimals=self.decimals_as_numbers)
 
     def line_reader(self, schema: ParsedSchema) -> Callable[[list[bytes]], pa.Array] | None:
         """Return what reads lines of Avro's JSON encoding in which a union's value names its type."""
@@ -217,8 +219,11 @@ class AvroFormat(SchemaFormat):
     def json_text(
         self, schema: ParsedSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
     ) -> str:
-        """Return a value in Avro's JSON encoding; bytes behind it are an error, whatever the settings say."""
-        strict = self if self.fail_on_trailing else replace(self, fail_on_trailing=True)
+        """Return a value in Avro's JSON encoding, but with decimals as numbers, for people to read.
+
+        Bytes behind it are an error, whatever the settings say.
+        """
+        strict = replace(self, fail_on_trailing=True, decimals_as_numbers=True)
         return super(AvroFormat, strict).json_text(schema, value, start, indexes)
 
     def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
