@@ -10,19 +10,9 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import FINER
 from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text, list_of
 from kcodec.formats.connect.json_reader import Expansion
+from kcodec.formats.connect.model import DATE, TIME, TIMESTAMP
 from kcodec.formats.connect.schema import ConnectSchema
-from kcodec.formats.connect.values import (
-    DATE,
-    TIME,
-    TIMESTAMP,
-    Float32,
-    Int8,
-    Int16,
-    Int32,
-    Map,
-    Millis,
-    Struct,
-)
+from kcodec.formats.connect.values import Float32, Int8, Int16, Int32, Map, Millis, Struct
 from kcodec.java.numbers import format_java_decimal, round_to_float
 from kcodec.plan.failure import RowError, prefix
 

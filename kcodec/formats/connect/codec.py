@@ -1,38 +1,22 @@
 """Kafka Connect's JSON: columns of what JsonConverter writes to Arrow columns and back."""
 
 import contextlib
-import functools
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
-from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, Run, check_errors, name_frames, report
-from kcodec.columns.casts import cast_rows, code_of
-from kcodec.columns.fields import chosen, field_names
+from kcodec.codec import Codec, check_errors, report
+from kcodec.columns.fields import field_names
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
-from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
-from kcodec.formats.connect.plan import (
-    Beyond,
-    PlanOptions,
-    decode_plan,
-    decoded_type,
-    encode_plan,
-    encoded_type,
-)
-from kcodec.formats.connect.rows import RowConverter
-from kcodec.formats.connect.runs import RunReader
-from kcodec.formats.connect.schema import ConnectSchema, arrow_type, check_widths
-from kcodec.formats.connect.target import NullTarget, Target
-from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.formats.json.plan import decodable
+from kcodec.formats.connect.exact import ExactRows
+from kcodec.formats.connect.fast import FastReader, FastWriter, Target, as_bytes
+from kcodec.formats.connect.plan import Beyond, PlanOptions
+from kcodec.formats.connect.schema import ConnectSchema, check_widths
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 
@@ -132,7 +116,9 @@ class ConnectJsonCodec(Codec):
     """
 
     arrow_type: pa.DataType | None
+    _target: Target | None
     _checks_offsets = True
+    _names_frames = True
 
     def __init__(
         self,
@@ -205,27 +191,38 @@ class ConnectJsonCodec(Codec):
             floor=round == "truncate",
             debezium=compat is None if debezium is None else debezium,
         )
-        self._limits = Limits.of(limits)
         self._tombstones = compat is None if tombstones is None else tombstones
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.
         self._enveloped = self._config.schemas_enable and content is None
-        self._converter = JsonConverter(self._config, self._limits.max_expansion, nonfinite)
-        self._rows = RowConverter(
+        bounds = self._arguments["limits"]
+        self._converter = JsonConverter(self._config, bounds.max_expansion, nonfinite)
+        self._exact = ExactRows(
             self._converter,
             enveloped=self._enveloped,
-            max_expansion=self._limits.max_expansion,
+            unique=self._options.unique,
             floor=self._options.floor,
         )
-        self._max_schemas = max(self._config.schemas_cache_size, _MIN_SCHEMAS)
-        self._runs = RunReader(
-            self._rows, self._options, enveloped=self._enveloped, max_schemas=self._max_schemas
+        self._reader = FastReader(
+            self._options,
+            bounds,
+            enveloped=self._enveloped,
+            max_schemas=max(self._config.schemas_cache_size, _MIN_SCHEMAS),
+            fields=self._arguments["fields"],
+            precision=precision,
+            wide_decimals=wide_decimals,
+            large=large,
         )
-        self._targets: Kept[bytes, Target] = Kept()
-        self._writings: Kept[tuple[str, pa.DataType], _Writing] = Kept()
         schema = schema if content is None else content
         self._schema = None if schema is None else self._connect_schema(schema)
-        self._target = self._given_target(schema)
+        self._writer = FastWriter(
+            self._schema, self._options, bounds, enveloped=self._config.schemas_enable, large=large
+        )
+        self._target = None if schema is None else self._reader.target(schema)
+        if self._target is not None:
+            # A type that the schema does not fit is refused at once.
+            with contextlib.suppress(Beyond):
+                self._target.plan()
         self.arrow_type = None if self._target is None else self._target.kind
 
     def _connect_schema(self, schema: object) -> ConnectSchema:
@@ -233,25 +230,6 @@ class ConnectJsonCodec(Codec):
         if isinstance(schema, (pa.DataType, pa.Schema)):
             return ConnectSchema.from_arrow(schema, nullable=True)
         return ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
-
-    def _given_target(self, schema: object | None) -> Target | None:
-        if schema is None:
-            return None
-        if isinstance(schema, (pa.DataType, pa.Schema)):
-            whole = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
-            kind = chosen(whole, self._arguments["fields"])
-            made = ConnectSchema.from_arrow(kind, nullable=True)
-            target = self._make_target(made, decodable(decoded_type(kind)))
-        else:
-            target = self._target_of(schema)
-        with contextlib.suppress(Beyond):
-            decode_plan(target.schema, target.schema, target.inner, self._options)
-        return target
-
-    def _make_target(
-        self, schema: ConnectSchema, kind: pa.DataType, inner: pa.DataType | None = None
-    ) -> Target:
-        return Target(schema, kind, self._options, self._limits, self._max_schemas, inner)
 
     @property
     def schema(self) -> ConnectSchema | None:
@@ -272,8 +250,7 @@ class ConnectJsonCodec(Codec):
         if self._target is None:
             raise ConfigError("the plan is made for the schema of the first row")
         try:
-            target = self._target
-            return decode_plan(target.schema, target.schema, target.inner, self._options)
+            return self._target.plan()
         except Beyond:
             raise SchemaError("there is no plan: values of this schema are converted one by one") from None
 
@@ -285,54 +262,33 @@ class ConnectJsonCodec(Codec):
         Without a schema of the codec's own, the column has the type of the first schema in it; a column without
         any is of the null type.
         """
-        run = Run(errors, use_threads=use_threads)
-        parts, chunked = run.parts(payloads(values))
-        target = self._target or self._first(parts)
-
-        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
-            decoded, faults = self._runs.read(target, chunk, stop)
-            return decoded, faults if errors == "null" else name_frames(faults, chunk)
-
-        return run.result(step, parts, chunked, target.kind, DecodeError)
-
-    def _first(self, chunks: Sequence[pa.Array]) -> Target:
-        """Return the target of the first schema in a column."""
+        if self._target is not None:
+            return super().decode(values, errors, use_threads=use_threads)
         if not self._enveloped:
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
-        passed = {b"null"}
-        for chunk in chunks:
-            for row in pc.indices_nonzero(chunk.is_valid()):
-                text = self._schema_text(_bytes(chunk[row.as_py()]))
-                if text in passed:
-                    continue
-                try:
-                    return self._targets.get(text, functools.partial(self._target_of, text))
-                except SchemaError:
-                    passed.add(text)
-        # All rows are null, or faults.
-        return NullTarget(self._options, self._limits, self._target_of)
+        chunks, chunked = payloads(values)
+        target = self._first(chunks)
+        # `copy` would compile it again, as pickling does.
+        bound = object.__new__(type(self))
+        bound.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
+        column = pa.chunked_array(chunks, None if chunks else pa.binary()) if chunked else chunks[0]
+        return bound.decode(column, errors, use_threads=use_threads)
 
-    def _target_of(self, schema: object) -> Target:
-        """Return the target of a schema in any form but Arrow's."""
-        schema = ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
-        schema = schema.select(self._arguments["fields"])
-        precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
-        debezium = self._options.debezium
-        kind = arrow_type(schema, precision, wide, large, debezium)
-        return self._make_target(schema, kind, arrow_type(schema, precision, "engine", large, debezium))
+    def _first(self, chunks: Sequence[pa.Array]) -> Target:
+        """Return the columns of the first schema in a column."""
+        return self._reader.first(chunks, self._exact.schema_text if self._options.exact else None)
 
-    def _schema_text(self, data: bytes) -> bytes:
-        """Return the text of a row's schema; ``null`` where there is none."""
-        found = kernel("formats.connect._envelope").scan(data)
-        if not found.code:
-            return data[found.schema : found.schema_end]
-        if self._options.exact:
-            with contextlib.suppress(RowError):
-                schema = self._converter.to_connect_data(data)[0]
-                return b"null" if schema is None else str(schema).encode()
-        return b"null"
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+        target, exact = self._target, self._options.exact
+        assert target is not None
+        read, faults = self._reader.read(target, array, stop and not exact)
+        if exact and faults:
+            read, faults = self._exact.reread(target, array, read, faults, stop)
+        if (stop and faults) or target.kind == target.inner:
+            return read, faults
+        return cast_leaves(read, target.kind), faults
 
     def to_schemaless(self, values: Any, errors: str = "raise") -> Any:
         """Return what the converter itself returns for each row, as Python values.
@@ -370,7 +326,7 @@ class ConnectJsonCodec(Codec):
                 value = None
                 try:
                     if scalar.is_valid:
-                        value = self._converter.to_connect_data(_bytes(scalar))[1]
+                        value = self._converter.to_connect_data(as_bytes(scalar))[1]
                 except RowError as error:
                     faults.append(error.fault(len(found)))
                     if errors == "raise":
@@ -388,75 +344,33 @@ class ConnectJsonCodec(Codec):
         SchemaError
             If the type does not fit the schema, or its values are converted one by one.
         """
-        schema = self._schema_of(kind)
         try:
-            return encode_plan(schema, encoded_type(schema, kind, self._options), self._options)
+            return self._writer.plan(kind)
         except Beyond:
             raise SchemaError("there is no plan: values of this type are converted one by one") from None
-
-    def _schema_of(self, kind: pa.DataType) -> ConnectSchema:
-        return ConnectSchema.from_arrow(kind, nullable=True) if self._schema is None else self._schema
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if self._target is None and pa.types.is_null(array.type):
             # A column without a schema: JsonConverter, too, has a null for a null without one.
             return pa.nulls(len(array), self._encoded_type), []
-        writing = self._writing(array.type)
+        writing = self._writer.writing(array.type)
+        schema = writing.schema
         if writing.program is None:
-            plain = cast_leaves(array, plain_type(array.type))
-            return self._rows.write(
-                plain, writing.schema, self._encoded_type, tombstones=self._tombstones, stop=stop
+            return self._exact.write(
+                array, schema, self._encoded_type, tombstones=self._tombstones, stop=stop
             )
-        plain, lost = cast_rows(array, writing.kind, _code_of)
-        prefix, suffix = b"", b""
-        if self._config.schemas_enable:
-            prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
-        encoded, faults = json_kernel().encode(
-            plain,
-            writing.program,
-            prefix=prefix,
-            suffix=suffix,
-            large=self._arguments["large"],
-            stop=stop,
-        )
+        plain, lost = writing.cast(array)
+        encoded, faults = self._writer.write(plain, writing, stop)
         if self._options.exact:
-            faults = [self._rows.explain(plain, writing.schema, fault) for fault in faults]
+            faults = [self._exact.explain(plain, schema, fault) for fault in faults]
         faults = sorted([*lost, *faults])
         if self._tombstones or not array.null_count:
             return encoded, faults
         missing = array.is_null()
-        try:
-            written = self._converter.from_connect_data(writing.schema, None)
-        except RowError as error:
-            faults += [error.fault(row) for row in pc.indices_nonzero(missing).to_pylist()]
-            return encoded, sorted(faults, key=lambda fault: fault.row)
-        if stop and faults:
-            return encoded, faults
+        written, refused = self._exact.null(schema, missing)
+        if refused or (stop and faults):
+            return encoded, sorted([*faults, *refused], key=lambda fault: fault.row)
         return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
-
-    def _writing(self, kind: pa.DataType) -> "_Writing":
-        module = json_kernel()
-
-        def make() -> _Writing:
-            schema = self._schema_of(kind)
-            inner = encoded_type(schema, kind, self._options)
-            program, text = None, ""
-            with contextlib.suppress(Beyond):
-                program = module.Program(encode_plan(schema, inner, self._options), self._limits)
-            if self._config.schemas_enable:
-                text = schema.to_text(self._config.decimal_format, replace_null=self._options.replace_null)
-            return _Writing(schema, text, inner, program)
-
-        return self._writings.get((module.__name__, kind), make)
-
-
-class _Writing(NamedTuple):
-    """How columns of an Arrow type are written: None for a program where rows are converted one by one."""
-
-    schema: ConnectSchema
-    text: str
-    kind: pa.DataType
-    program: Any
 
 
 def _comparable(schema: object | None, replace_null: bool) -> object | None:
@@ -466,17 +380,3 @@ def _comparable(schema: object | None, replace_null: bool) -> object | None:
     return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(
         "NUMERIC", replace_null=replace_null
     )
-
-
-def _bytes(value: pa.Scalar) -> bytes:
-    data = value.as_py()
-    return data.encode() if isinstance(data, str) else data
-
-
-def _code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return the code of why a value cannot be cast to what is written; text may not be a number."""
-    given = value[0].as_py()
-    with contextlib.suppress(InvalidOperation):
-        if not isinstance(given, str) or Decimal(given).is_finite():
-            return code_of(value, kind)
-    return "invalid_number"

@@ -11,21 +11,8 @@ from typing import Any
 from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import is_whole
 from kcodec.formats.connect.json_writer import from_connect
-from kcodec.formats.connect.values import (
-    CLASSES,
-    DATE,
-    DECIMAL,
-    JAVA_NAMES,
-    LOGICAL,
-    TIME,
-    TIMESTAMP,
-    Float32,
-    Map,
-    Millis,
-    Struct,
-    ValueSchema,
-    is_integer,
-)
+from kcodec.formats.connect.model import DATE, DECIMAL, LOGICAL, TIME, TIMESTAMP, ConnectType
+from kcodec.formats.connect.values import CLASSES, JAVA_NAMES, Float32, Map, Millis, Struct, is_integer
 from kcodec.java.jackson import decode_base64, node_type
 from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
 from kcodec.plan.failure import RowError
@@ -47,7 +34,7 @@ class Expansion:
         self._left = max_characters
         self._sizes: dict[int, int] = {}
 
-    def default(self, schema: ValueSchema[Any]) -> Any:
+    def default(self, schema: ConnectType) -> Any:
         """Return the default of a schema, or raise ``size_limit``."""
         key = id(schema)
         if key not in self._sizes:
@@ -58,7 +45,7 @@ class Expansion:
         return schema.default
 
 
-def to_connect(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Any:
+def to_connect(schema: ConnectType, node: Any, replace_null: bool, expansion: Expansion | None) -> Any:
     """Convert a tree of `kcodec.java.jackson.read_tree` to a value, as ``JsonConverter.convertToConnect`` does.
 
     `replace_null` is Connect's ``replace.null.with.default``, and `expansion` bounds the defaults.
@@ -125,7 +112,7 @@ def read_unscaled(text: str, scale: int) -> Decimal:
     return Decimal((sign, digits, -scale))
 
 
-def _decimal(schema: ValueSchema[Any], node: Any) -> Decimal:
+def _decimal(schema: ConnectType, node: Any) -> Decimal:
     if isinstance(node, (int, Decimal)) and not isinstance(node, bool):
         return Decimal(node)
     if isinstance(node, str):
@@ -140,13 +127,13 @@ def _decimal(schema: ValueSchema[Any], node: Any) -> Decimal:
     )
 
 
-def _date(schema: ValueSchema[Any], node: Any) -> Millis:
+def _date(schema: ConnectType, node: Any) -> Millis:
     if not is_integer(node, 32):
         raise _not_integer("Date", "integer", node)
     return Millis(node * MILLIS_PER_DAY)
 
 
-def _time(schema: ValueSchema[Any], node: Any) -> Millis:
+def _time(schema: ConnectType, node: Any) -> Millis:
     if not is_integer(node, 32):
         raise _not_integer("Time", "integer", node)
     if not 0 <= node <= MILLIS_PER_DAY:
@@ -155,7 +142,7 @@ def _time(schema: ValueSchema[Any], node: Any) -> Millis:
     return Millis(node)
 
 
-def _timestamp(schema: ValueSchema[Any], node: Any) -> Millis:
+def _timestamp(schema: ConnectType, node: Any) -> Millis:
     if not is_whole(node):
         raise _not_integer("Timestamp", "integral", node)
     return Millis(narrow_integer(node, 64))
@@ -171,7 +158,7 @@ def _not_integer(name: str, wanted: str, node: Any) -> RowError:
 _READERS = {DECIMAL: _decimal, DATE: _date, TIME: _time, TIMESTAMP: _timestamp}
 
 
-def _array(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
+def _array(schema: ConnectType, node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
     # What has no children yields nothing; of an object, its values.
     items: Iterable[Any] = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
     result = []
@@ -183,7 +170,7 @@ def _array(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: E
     return result
 
 
-def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
+def _map(schema: ConnectType, node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
     key_schema, value_schema = schema.parts
     result: dict[Any, tuple[Any, Any]] = {}
     for index, (key, item) in enumerate(_pairs(node, named=key_schema.type == "string")):
@@ -242,7 +229,7 @@ def _identity(key: Any) -> Any:
     return key
 
 
-def _struct(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
+def _struct(schema: ConnectType, node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
     if not isinstance(node, dict):
         message = f"Structs should be encoded as JSON objects, but found {node_type(node)}"
         raise RowError("type_mismatch", reason=message)
@@ -263,7 +250,7 @@ _CONTAINERS = {"array": _array, "map": _map, "struct": _struct}
 _INTERFACES = {"array": "java.util.List", "map": "java.util.Map", "struct": JAVA_NAMES[Struct]}
 
 
-def invalid_value(schema: ValueSchema[Any], value: Any, place: str, path: str) -> RowError | None:
+def invalid_value(schema: ConnectType, value: Any, place: str, path: str) -> RowError | None:
     """Find what ``ConnectSchema.validateValue`` refuses: nulls that values of the wrong type became, and keys.
 
     Keys of a map of strings stay text even if their schema has the name of a logical type. A value with parts whose

@@ -5,19 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from kcodec.columns.types import MILLIS_PER_DAY
-from kcodec.formats.connect.values import (
-    CLASSES,
-    DATE,
-    DECIMAL,
-    JAVA_NAMES,
-    TIME,
-    TIMESTAMP,
-    Float32,
-    Map,
-    Millis,
-    Struct,
-    ValueSchema,
-)
+from kcodec.formats.connect.model import DATE, DECIMAL, TIME, TIMESTAMP, ConnectType
+from kcodec.formats.connect.values import CLASSES, JAVA_NAMES, Float32, Map, Millis, Struct
 from kcodec.java.jackson import quote, write_scalar
 from kcodec.java.numbers import format_java_decimal, format_java_float, narrow_integer
 from kcodec.plan.failure import RowError
@@ -27,9 +16,7 @@ __all__ = ["from_connect"]
 _TYPES = {kind: name for name, (kind, _) in CLASSES.items()} | {dict: "map"}
 
 
-def from_connect(
-    schema: ValueSchema[Any] | None, value: Any, numeric: bool, replace_null: bool = True
-) -> str:
+def from_connect(schema: ConnectType | None, value: Any, numeric: bool, replace_null: bool = True) -> str:
     """Write a value as JSON without blanks, as ``JsonConverter.convertToJson`` does; what that throws is a `RowError`.
 
     `numeric` is Connect's ``decimal.format`` NUMERIC, and `replace_null` its ``replace.null.with.default``.
@@ -73,8 +60,8 @@ def _write_scalar(value: Any) -> str:
     return write_scalar(value)
 
 
-def _write_container(schema: ValueSchema[Any] | None, value: Any, numeric: bool, replace_null: bool) -> str:
-    def write(part: ValueSchema[Any] | None, item: Any, step: str) -> str:
+def _write_container(schema: ConnectType | None, value: Any, numeric: bool, replace_null: bool) -> str:
+    def write(part: ConnectType | None, item: Any, step: str) -> str:
         try:
             return from_connect(part, item, numeric, replace_null)
         except RowError as error:
@@ -86,9 +73,9 @@ def _write_container(schema: ValueSchema[Any] | None, value: Any, numeric: bool,
             f"{quote(name)}:{write(field, value.get(name), name)}" for name, field in schema.fields.items()
         ]
         return "{" + ",".join(fields) + "}"
-    items = schema.value_schema if schema else None
+    items = schema.parts[-1] if schema else None
     if isinstance(value, Map):
-        keys = schema.key_schema if schema else None
+        keys = schema.parts[0] if schema else None
         named = keys.type == "string" if keys else all(isinstance(key, str) for key, _ in value)
         pairs = [
             (key, write(keys, key, f"[{i}].key"), write(items, item, f"[{i}].value"))
@@ -102,7 +89,7 @@ def _write_container(schema: ValueSchema[Any] | None, value: Any, numeric: bool,
     return "[" + ",".join(write(items, item, f"[{i}]") for i, item in enumerate(value)) + "]"
 
 
-def _write_decimal(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
+def _write_decimal(schema: ConnectType, value: Any, numeric: bool) -> str:
     if not isinstance(value, Decimal):
         raise _not_logical("Decimal", "BigDecimal", value)
     if numeric:
@@ -123,7 +110,7 @@ def _write_decimal(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     return _write_scalar(unscaled.to_bytes(size, "big", signed=True))
 
 
-def _write_date(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
+def _write_date(schema: ConnectType, value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Date", "Date", value)
     if value % MILLIS_PER_DAY:
@@ -133,7 +120,7 @@ def _write_date(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     return str(narrow_integer(value // MILLIS_PER_DAY, 32))
 
 
-def _write_time(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
+def _write_time(schema: ConnectType, value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Time", "Date", value)
     if not 0 <= value <= MILLIS_PER_DAY:
@@ -142,7 +129,7 @@ def _write_time(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     return str(int(value))
 
 
-def _write_timestamp(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
+def _write_timestamp(schema: ConnectType, value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Timestamp", "Date", value)
     return str(int(value))

@@ -26,8 +26,8 @@ from kcodec.columns.types import (
 )
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
+from kcodec.formats.connect.model import BITS, DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
-from kcodec.formats.connect.values import BITS, DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.time_types import TimeType
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError, step

@@ -1,8 +1,8 @@
-"""Kafka Connect's schemas: the model, its JSON form, and its Arrow types."""
+"""Kafka Connect's schemas as envelopes carry them, and their Arrow types."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,18 +13,8 @@ from kcodec.columns.types import is_list, stored_type
 from kcodec.errors import ConfigError, SchemaError, check_choice, check_kind, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_value, to_connect
 from kcodec.formats.connect.json_writer import from_connect
-from kcodec.formats.connect.values import (
-    DATE,
-    DECIMAL,
-    PRECISION,
-    TIME,
-    TIMESTAMP,
-    Map,
-    Struct,
-    ValueSchema,
-    parse_integer,
-    to_java,
-)
+from kcodec.formats.connect.model import DATE, DECIMAL, PRECISION, TIME, TIMESTAMP, parse_integer
+from kcodec.formats.connect.values import Map, Struct, to_java
 from kcodec.formats.time_types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
@@ -32,12 +22,15 @@ from kcodec.java.utf8 import SURROGATE
 from kcodec.plan.failure import RowError, step
 
 __all__ = [
+    "LOGICAL_TYPES",
     "MAX_DEPTH",
+    "PRIMITIVES",
     "ConnectSchema",
     "arrow_type",
     "check_widths",
     "debezium_time",
     "decimal_type",
+    "digits",
 ]
 
 #: Levels of schemas within schemas.
@@ -46,7 +39,8 @@ MAX_DEPTH = 100
 #: Characters that defaults within the defaults of a schema may add to it.
 _MAX_EXPANSION = 1 << 20
 
-_PRIMITIVES = {
+#: Arrow types of the simple types.
+PRIMITIVES = {
     "boolean": pa.bool_(),
     "int8": pa.int8(),
     "int16": pa.int16(),
@@ -57,12 +51,15 @@ _PRIMITIVES = {
     "string": pa.string(),
     "bytes": pa.binary(),
 }
-_TYPES = (*_PRIMITIVES, "array", "map", "struct")
+_TYPES = (*PRIMITIVES, "array", "map", "struct")
 _WIDE = ("decimal256", "string")
+
+#: Arrow types of the logical types but Decimal.
+LOGICAL_TYPES = {DATE: pa.date32(), TIME: pa.time32("ms"), TIMESTAMP: pa.timestamp("us", "UTC")}
 
 
 @dataclass(frozen=True)
-class ConnectSchema(ValueSchema["ConnectSchema"]):
+class ConnectSchema:
     """A schema of Kafka Connect, ``org.apache.kafka.connect.data.Schema``.
 
     Attributes
@@ -100,6 +97,17 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
     {'scale': '2', 'connect.decimal.precision': '9'}
     """
 
+    type: str
+    optional: bool = False
+    default: Any = None
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    fields: "Mapping[str, ConnectSchema]" = field(default_factory=dict)
+    key_schema: "ConnectSchema | None" = None
+    value_schema: "ConnectSchema | None" = None
+
     def __post_init__(self) -> None:
         if self.type not in _TYPES:
             raise SchemaError(f"Unknown schema type: {self.type}")
@@ -123,6 +131,22 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
                 object.__setattr__(self, "default", to_java(self, self.default))
             except RowError as error:
                 raise SchemaError(f"Invalid default value: {error.reason}") from None
+
+    @property
+    def parts(self) -> "tuple[ConnectSchema, ...]":
+        """The item of an array, or key and value of a map."""
+        given = (self.key_schema, self.value_schema) if self.type == "map" else (self.value_schema,)
+        return tuple(part for part in given if part is not None)
+
+    @property
+    def scale(self) -> int | None:
+        """The scale of a Decimal; None without a valid one."""
+        return parse_integer(self.parameters.get("scale", ""))
+
+    @property
+    def precision(self) -> int | None:
+        """The digits of a Decimal in all; None without a valid number."""
+        return parse_integer(self.parameters.get(PRECISION, ""))
 
     @classmethod
     def decimal(cls, scale: int, precision: int | None = None, **more: Any) -> "ConnectSchema":
@@ -538,12 +562,8 @@ def arrow_type(
     """
     if schema.name == DECIMAL:
         return _decimal_type(schema, precision, wide_decimals, large)
-    if schema.name == DATE:
-        return pa.date32()
-    if schema.name == TIME:
-        return pa.time32("ms")
-    if schema.name == TIMESTAMP:
-        return pa.timestamp("us", "UTC")
+    if schema.name in LOGICAL_TYPES:
+        return LOGICAL_TYPES[schema.name]
     time = debezium_time(schema) if debezium else None
     if time is not None:
         return time.arrow_type
@@ -561,7 +581,7 @@ def arrow_type(
         return pa.map_(item("key", key).with_nullable(False), item("value", value))
     if large and schema.type in ("string", "bytes"):
         return pa.large_string() if schema.type == "string" else pa.large_binary()
-    return _PRIMITIVES[schema.type]
+    return PRIMITIVES[schema.type]
 
 
 def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, large: bool) -> pa.DataType:
@@ -569,9 +589,7 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         raise SchemaError(f"a Decimal needs a parameter scale, not {dict(schema.parameters)}")
     given = schema.parameters.get(PRECISION)
     if given is not None:
-        precision = parse_integer(given) or 0
-        if precision < 1:
-            raise SchemaError(f"{PRECISION} {given!r} is not a number of digits")
+        precision = digits(given)
     if wide_decimals == "engine":
         precision = min(precision, 76)
     if abs(schema.scale) > 76:
@@ -586,6 +604,14 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
             f'Arrow has no decimal of {precision} digits, at most 76; wide_decimals="string" reads it as text'
         )
     return decimal_type(precision, schema.scale)
+
+
+def digits(text: str) -> int:
+    """Return the precision of a Decimal as the parameter `PRECISION` says it."""
+    precision = parse_integer(text)
+    if precision is None or precision < 1:
+        raise SchemaError(f"{PRECISION} {text!r} is not a number of digits")
+    return precision
 
 
 def decimal_type(precision: int, scale: int) -> pa.DataType:

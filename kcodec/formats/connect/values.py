@@ -15,25 +15,17 @@ Date, Time, Timestamp     `Millis` (``java.util.Date``)
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from kcodec.errors import is_whole
-from kcodec.java.numbers import narrow_integer, parse_java_integer, round_to_float
+from kcodec.formats.connect.model import DECIMAL, LOGICAL, ConnectType
+from kcodec.java.numbers import narrow_integer, round_to_float
 from kcodec.plan.failure import RowError
 
 __all__ = [
-    "BITS",
     "CLASSES",
-    "DATE",
-    "DECIMAL",
     "JAVA_NAMES",
-    "LOGICAL",
-    "PACKAGE",
-    "PRECISION",
-    "TIME",
-    "TIMESTAMP",
     "Float32",
     "Int8",
     "Int16",
@@ -41,56 +33,9 @@ __all__ = [
     "Map",
     "Millis",
     "Struct",
-    "ValueSchema",
     "is_integer",
-    "parse_integer",
     "to_java",
 ]
-
-#: The integers of Connect, and their bits.
-BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-
-#: What logical types are named in.
-PACKAGE = "org.apache.kafka.connect.data"
-DECIMAL = f"{PACKAGE}.Decimal"
-DATE = f"{PACKAGE}.Date"
-TIME = f"{PACKAGE}.Time"
-TIMESTAMP = f"{PACKAGE}.Timestamp"
-
-#: The parameter in which Connect's converters keep the precision of a decimal.
-PRECISION = "connect.decimal.precision"
-
-#: Names of schemas that make them logical types.
-LOGICAL = (DECIMAL, DATE, TIME, TIMESTAMP)
-
-S = TypeVar("S", bound="ValueSchema[Any]")
-
-
-@dataclass(frozen=True)
-class ValueSchema(Generic[S]):
-    """What reading and writing a value asks of its schema: see `kcodec.ConnectSchema`, which is one."""
-
-    type: str
-    optional: bool = False
-    default: Any = None
-    name: str | None = None
-    version: int | None = None
-    doc: str | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, S] = field(default_factory=dict)
-    key_schema: S | None = None
-    value_schema: S | None = None
-
-    @property
-    def parts(self) -> tuple[S, ...]:
-        """The item of an array, or key and value of a map."""
-        given = (self.key_schema, self.value_schema) if self.type == "map" else (self.value_schema,)
-        return tuple(part for part in given if part is not None)
-
-    @property
-    def scale(self) -> int | None:
-        """The scale of a Decimal; None without a valid one."""
-        return parse_integer(self.parameters.get("scale", ""))
 
 
 class Int8(int):
@@ -157,7 +102,7 @@ CLASSES: dict[str, tuple[type, str]] = {
 }
 
 
-def to_java(schema: ValueSchema[Any], value: Any) -> Any:
+def to_java(schema: ConnectType, value: Any) -> Any:
     """Convert a plain value to the class that Java has for it; raise `RowError` if it is not a value of the schema.
 
     Dates, times and timestamps become milliseconds; values that have their class already stay as they are.
@@ -197,11 +142,3 @@ def to_java(schema: ValueSchema[Any], value: Any) -> Any:
 def is_integer(value: Any, bits: int) -> bool:
     """Return whether a value is an integer of so many bits; a boolean is not."""
     return is_whole(value) and narrow_integer(value, bits) == value
-
-
-def parse_integer(text: str) -> int | None:
-    """Read an integer as ``Integer.parseInt`` does; None for what it refuses."""
-    try:
-        return parse_java_integer(text, 32)
-    except ValueError:
-        return None

@@ -16,7 +16,7 @@ from kcodec.columns.types import (
     stored_type,
 )
 from kcodec.errors import SchemaError
-from kcodec.formats.connect.values import BITS, DATE
+from kcodec.formats.connect.model import BITS, DATE
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT

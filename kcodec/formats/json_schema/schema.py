@@ -13,10 +13,11 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from kcodec.errors import SchemaError, is_whole
+from kcodec.formats.json_schema.connect_keywords import connect_type
 from kcodec.formats.json_schema.document import read_document
 from kcodec.formats.json_schema.pattern_syntax import check_pattern
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
 
@@ -363,7 +364,7 @@ class _SchemaReader:
         for key in _FLAGS.get(self.draft, ()):
             if not isinstance(self.source.get(key, False), bool):
                 self.refuse(key, "not a boolean")
-        node.bytes = self.source.get("connect.type") == "bytes"
+        node.bytes = connect_type(self.source) == "bytes"
         return node
 
     def parts(self) -> list[Node]:

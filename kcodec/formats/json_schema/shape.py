@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError, is_whole
+from kcodec.formats.json_schema.connect_keywords import connect_parameters, connect_type
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource
 
 __all__ = ["ANYTHING", "KINDS", "MAX_LEVELS", "MAX_PLACES", "Note", "Shape", "either", "shape_of"]
@@ -60,7 +61,7 @@ class Note(NamedTuple):
     encoding : str or None
         The keyword ``contentEncoding``.
     connect : str or None
-        Kafka Connect's type, ``connect.type``.
+        Kafka Connect's type, as its model spells it; empty where the schema names one that Connect does not have.
     name : str or None
         The name of a logical type of Connect: the ``title`` of what has a ``connect.type``.
     parameters : tuple of (str, str)
@@ -387,15 +388,13 @@ def _names(part: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _note(part: Mapping[str, Any]) -> Note:
-    connect = _text(part.get("connect.type"))
-    title = _text(part.get("title"))
-    parameters = _mapping(part.get("connect.parameters"))
+    connect = connect_type(part)
     return Note(
         _text(part.get("format")),
         _text(part.get("contentEncoding")),
         connect,
-        title if connect is not None else None,
-        tuple((str(key), str(value)) for key, value in parameters.items()),
+        _text(part.get("title")) if connect is not None else None,
+        tuple(connect_parameters(part).items()),
     )
 
 

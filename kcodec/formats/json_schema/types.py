@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec.columns.fields import field_names
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
-from kcodec.formats.connect.schema import decimal_type
-from kcodec.formats.connect.values import DATE, DECIMAL, PRECISION, TIME, TIMESTAMP
+from kcodec.formats.connect.model import BITS, DECIMAL, PRECISION
+from kcodec.formats.connect.schema import LOGICAL_TYPES, PRIMITIVES, decimal_type, digits
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
 
@@ -35,8 +35,6 @@ _CHOICES = {
 }
 
 _NULL = frozenset(("null",))
-_INTEGERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32()}
-_LOGICAL = {DATE: pa.date32(), TIME: pa.time32("ms"), TIMESTAMP: pa.timestamp("us", "UTC")}
 
 
 @dataclass(frozen=True)
@@ -171,13 +169,13 @@ class _Typing:
 
     def integer(self, shape: Shape) -> pa.DataType:
         note = shape.note("integer")
-        if note.connect is not None and note.name in _LOGICAL:
-            return _LOGICAL[note.name]
-        return self.decimal(shape) or _INTEGERS.get(note.connect or "", pa.int64())
+        if note.name in LOGICAL_TYPES:
+            return LOGICAL_TYPES[note.name]
+        return self.decimal(shape) or PRIMITIVES[note.connect if note.connect in BITS else "int64"]
 
     def number(self, shape: Shape) -> pa.DataType:
         note = shape.note("number")
-        return self.decimal(shape) or (pa.float32() if note.connect == "float32" else pa.float64())
+        return self.decimal(shape) or PRIMITIVES["float" if note.connect == "float" else "double"]
 
     def string(self, shape: Shape) -> pa.DataType:
         note = shape.note("string")
@@ -202,11 +200,7 @@ class _Typing:
             for kind in ("number", "string", "integer")
             if (text := dict(shape.note(kind).parameters).get(PRECISION)) is not None
         ]
-        precision = self.options.precision
-        if given:
-            if not given[0].isdecimal() or not given[0].isascii() or len(given[0]) > 4 or int(given[0]) < 1:
-                raise SchemaError(f"{PRECISION} {given[0]!r} is not a number of digits")
-            precision = int(given[0])
+        precision = digits(given[0]) if given else self.options.precision
         if precision > 76 or abs(scale) > 76:
             raise SchemaError(
                 f"Arrow has no decimal({precision}, {scale}), at most 76 digits: an arrow_type reads it as another type"

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
+from kcodec.formats.connect.model import DATE, DECIMAL, LOGICAL, TIMESTAMP
 from kcodec.formats.json_schema.shape import Note, Shape
 from kcodec.formats.json_schema.types import decimal_scale
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 from kcodec.plan.failure import OtherMeaning
 
 __all__ = ["conversions", "has_logical_types", "written_as"]
-
-_LOGICAL = (DECIMAL, DATE, TIME, TIMESTAMP)
 
 #: The keywords under which shapes stand.
 _STEPS = {"fields": "properties", "prefix": "prefixItems", "values": "additionalProperties", "items": "items"}
@@ -27,7 +25,7 @@ def has_logical_types(shape: Shape) -> bool:
     waiting = [shape]
     while waiting:
         each = waiting.pop()
-        if any(note.name in _LOGICAL for note in each.notes.values()):
+        if any(note.name in LOGICAL for note in each.notes.values()):
             return True
         waiting += (below for _, _, below in _below(each))
     return False
@@ -112,8 +110,8 @@ def _there(writer: Shape, attribute: str, key: Any) -> Shape | None:
 
 def _notes(reader: Shape, writer: Shape, path: str, changes: list[Difference]) -> dict[str, Note] | None:
     """Return what is said of values once the writer's logical type counts; None if it is the reader's."""
-    named = {note.name for note in reader.notes.values() if note.name is not None and note.name in _LOGICAL}
-    written = {note.name for note in writer.notes.values() if note.name is not None and note.name in _LOGICAL}
+    named = {note.name for note in reader.notes.values() if note.name in LOGICAL}
+    written = {note.name for note in writer.notes.values() if note.name in LOGICAL}
     if len(named) != 1 or len(written) != 1:
         return None
     read, meant = named.pop(), written.pop()

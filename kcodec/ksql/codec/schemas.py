@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec.errors import ConfigError, Fault, RegistryError, SchemaError
 from kcodec.ksql.formats.format import FORMATS
 from kcodec.ksql.formats.languages import language
-from kcodec.ksql.formats.source import inferred_columns
+from kcodec.ksql.formats.reading import inferred_columns
 from kcodec.ksql.types import RowOptions, SqlColumn
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig

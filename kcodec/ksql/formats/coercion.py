@@ -17,7 +17,7 @@ from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.ksql.formats.faults import of_field, of_items, without_rows
 from kcodec.ksql.formats.protobuf.values import days_of_parts, millis_of_parts
-from kcodec.ksql.formats.source import Reading
+from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["coerced", "validity"]

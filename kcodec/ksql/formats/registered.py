@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from kcodec.columns.source import without_view
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.connect.model import ConnectType
 from kcodec.formats.json.kernel import JsonKernel
-from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.formats.payloads import SchemaDecoder
 from kcodec.ksql.formats.coercion import coerced
-from kcodec.ksql.formats.source import Reading, Source, reading
+from kcodec.ksql.formats.reading import Reading, reading
 from kcodec.ksql.types import RowOptions, arrow_type
 from kcodec.plan.kernel import RowKernel
 from kcodec.plan.programs import Programs
@@ -69,7 +70,7 @@ class ProgramDecoder(SchemaDecoder):
         return array, list(faults)
 
 
-def read_as(rows: RowOptions, source: Source) -> Reading:
+def read_as(rows: RowOptions, source: ConnectType) -> Reading:
     """Return how a schema is read as rows, or raise `SchemaError` where no row of it can be."""
     found = reading(rows.kind, source)
     if found.problem:

@@ -239,13 +239,12 @@ def test_schemas_that_are_kept_are_bounded_by_their_size(impl, monkeypatch):
     rows = [row(number) for number in range(12)]
     wanted = ConnectJsonCodec().decode([*rows, b"{", *rows], errors="report")
     # Some three of these.
-    monkeypatch.setattr("kcodec.formats.connect.target.MAX_TEXTS", 300)
-    monkeypatch.setattr("kcodec.formats.connect.runs.MAX_TEXTS", 300)
+    monkeypatch.setattr("kcodec.formats.connect.fast.MAX_TEXTS", 300)
     codec = ConnectJsonCodec()
     found = codec.decode([*rows, b"{", *rows], errors="report")
     assert found[0].equals(wanted[0])
     assert found[1].equals(wanted[1])
-    (target,) = codec._targets._values.values()
+    (target,) = codec._reader._targets._values.values()
     assert len(target._readings._values) == 3
     pickle.loads(pickle.dumps(target._readings))
 

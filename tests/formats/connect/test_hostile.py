@@ -7,7 +7,7 @@ import pytest
 from connect_rows import rows, struct
 
 from kcodec import ConnectJsonCodec
-from kcodec.formats.connect.target import MAX_TEXTS
+from kcodec.formats.connect.fast import MAX_TEXTS
 
 GOOD = rows(({"type": "int32"}, 1))
 

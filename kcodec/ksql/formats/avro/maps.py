@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import is_list, is_text, list_of
-from kcodec.ksql.formats.source import Reading
+from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["with_maps"]

@@ -1,7 +1,6 @@
 """ksqlDB's AVRO: the schemas that it registers, and any schema of Avro read and written as its columns."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,22 +9,18 @@ import pyarrow as pa
 from kcodec.columns.casts import cast_bytes
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
+from kcodec.formats.avro.model import Field, Schema, canonical
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
-from kcodec.formats.avro.schema import Field, Schema, canonical, parse
+from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
-from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
+from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
+from kcodec.ksql.formats.avro.defaults import field_default, with_default, with_logical_types
 from kcodec.ksql.formats.avro.maps import with_maps
-from kcodec.ksql.formats.avro.source import (
-    AvroSource,
-    field_default,
-    member_name,
-    with_default,
-    with_logical_types,
-)
+from kcodec.ksql.formats.reading import Reading, annotated
 from kcodec.ksql.formats.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
-from kcodec.ksql.formats.source import Reading, annotated
 from kcodec.ksql.formats.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
 from kcodec.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.plan import Limits
@@ -238,11 +233,6 @@ class KsqlAvroFormat(AvroFormat):
     rows: RowOptions | None = None
     record: str = VALUE_NAME
 
-    def configured(self, config: Mapping[str, Any]) -> AvroFormat:
-        """Return the format with the flags of a serde's settings."""
-        known = super().configured(config)
-        return replace(self, fail_on_trailing=known.fail_on_trailing, remove_java=known.remove_java)
-
     @property
     def _rows(self) -> RowOptions:
         assert self.rows is not None
@@ -260,9 +250,9 @@ class KsqlAvroFormat(AvroFormat):
         """Return the schema that is registered, whatever columns are given."""
         return self.text()
 
-    def source(self, schema: ParsedSchema) -> AvroSource:
+    def source(self, schema: ParsedSchema) -> AvroAsConnect:
         """Return a schema in Connect's types."""
-        return AvroSource(schema.root)
+        return AvroAsConnect(schema.root)
 
     def definitions(self, schema: ParsedSchema) -> list[str]:
         """Return nothing: a schema is one type."""
@@ -276,7 +266,7 @@ class KsqlAvroFormat(AvroFormat):
         inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="", compat="avro")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
-            source = AvroSource(writer.root)
+            source = AvroAsConnect(writer.root)
             found = annotated(read_as(named, source), source, with_default)
             root = reader_schema(found, writer.root)
             if writer.root.type == "bytes":

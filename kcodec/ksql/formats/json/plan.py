@@ -219,7 +219,7 @@ def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False, sourc
     """Plan how columns, of a type from `written_type`, are written as JSON.
 
     With `floor`, times are cut off. The `source` is the JSON Schema that they are written as, if there is one: a
-    `kcodec.ksql.formats.json_sr.source.JsonSource`.
+    `kcodec.formats.connect.from_json_schema.JsonSchemaAsConnect`.
     """
     return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor).node(kind, "", 0, source))
 
@@ -236,7 +236,7 @@ class _Encoder:
         if pa.types.is_null(at.type):
             return Node(Op.JSON_NULL, column, name, forms=Form.NULL)
         if kind.base == "STRUCT":
-            below = {} if source is None or source.type != "struct" else dict(source.fields)
+            below = {} if source is None or source.type != "struct" else source.fields
             children = tuple(
                 self.below(field.type, field.name, at.children[place], below.get(field.name))
                 for field, place in zip(kind.fields, match_fields(kind.fields, at.type), strict=True)
@@ -245,13 +245,13 @@ class _Encoder:
             op = Op.JSON_UNION if source is not None and source.is_union else Op.JSON_OBJECT
             return Node(op, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
-            item = self.below(kind.parts[0], "", at.children[0], source and source.item)
+            (below,) = _parts(source, "array")
+            item = self.below(kind.parts[0], "", at.children[0], below)
             return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
             entries = source is not None and source.is_entries
             names = ("key", "value") if entries else ("", "")
-            sources = (None, None) if source is None else (source.key, source.item)
-            entry = tuple(map(self.below, kind.parts, names, at.children, sources))
+            entry = tuple(map(self.below, kind.parts, names, at.children, _parts(source, "map")))
             if entries:
                 whole = Node(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
                 return Node(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
@@ -285,6 +285,15 @@ class _Encoder:
             factor = PER_MILLI[given.unit]
         floor = factor > 1 and self.floor
         return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
+
+
+#: What is said of the parts of a type where nothing is.
+_NOTHING = {"array": (None,), "map": (None, None)}
+
+
+def _parts(source: Any, type: str) -> tuple[Any, ...]:
+    """Return what is said of the parts of an array or a map; nothing where the schema has another type."""
+    return source.parts if source is not None and source.type == type else _NOTHING[type]
 
 
 def with_default(node: Node, source: Any) -> Node:

@@ -10,14 +10,14 @@ import pyarrow as pa
 from kcodec.columns.frames import payload_start
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
+from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.reread import reread
 from kcodec.java.jackson import JacksonError, read_tree
 from kcodec.java.numbers import integer_bounds
 from kcodec.ksql.formats.json_sr.reader import NO_MEMBER, default_of, read_document_row
-from kcodec.ksql.formats.json_sr.source import JsonSource
+from kcodec.ksql.formats.reading import Reading
 from kcodec.ksql.formats.registered import ProgramDecoder
-from kcodec.ksql.formats.source import Reading
 from kcodec.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
@@ -27,37 +27,37 @@ __all__ = ["DocumentDecoder", "annotation"]
 
 _SOURCE_TYPES = {
     "boolean": pa.bool_(),
-    "float64": pa.float64(),
-    "float32": pa.float32(),
+    "double": pa.float64(),
+    "float": pa.float32(),
     "string": pa.string(),
 }
 
 
-def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+def _stored(found: Reading, source: JsonSchemaAsConnect, large: bool) -> pa.DataType:
     """Return the type that documents are read as before they are coerced: with the fields that the reading names."""
     base = found.kind.base
     if found.union is not None:
         return _text(large)
     if base == "STRUCT":
-        below = dict(source.fields)
         return pa.struct(
             [
-                (part.field, _stored(part, below[part.field], large))
+                (part.field, _stored(part, source.fields[part.field], large))
                 for part in found.parts
                 if part.field is not None and not part.problem
             ]
         )
     if base == "ARRAY":
-        item = _item(found.parts[0], source.item, large)
+        item = _item(found.parts[0], source.parts[0], large)
         return pa.large_list(item) if large else pa.list_(item)
     if base == "MAP":
-        return pa.map_(_item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large))
-    if (base == "STRING" and source.type != "string") or source.type == "float32":
+        key, item = (_item(part, each, large) for part, each in zip(found.parts, source.parts, strict=True))
+        return pa.map_(key, item)
+    if (base == "STRING" and source.type != "string") or source.type == "float":
         return _SOURCE_TYPES.get(source.type, pa.int64())
     return arrow_type(found.kind, large=large)
 
 
-def _item(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+def _item(found: Reading, source: JsonSchemaAsConnect, large: bool) -> pa.DataType:
     # What cannot be read is skipped, but counted.
     return _text(large) if found.problem else _stored(found, source, large)
 
@@ -73,7 +73,9 @@ class _Planned:
         self.columns = iter(layout(kind))
         self.compatible = compatible
 
-    def node(self, found: Reading, source: JsonSource, name: str = "", forms: Form = Form.PLAIN) -> Node:
+    def node(
+        self, found: Reading, source: JsonSchemaAsConnect, name: str = "", forms: Form = Form.PLAIN
+    ) -> Node:
         column = next(self.columns)
         if source.optional or found.default is not None:
             forms |= Form.NULL
@@ -91,11 +93,11 @@ class _Planned:
         if base == "STRUCT":
             return Node(Op.JSON_OBJECT, column.index, name, self.fields(found, source), forms=forms)
         if base == "ARRAY":
-            item = self.node(found.parts[0], source.item)
+            item = self.node(found.parts[0], source.parts[0])
             return Node(Op.JSON_LIST, column.index, name, (item,), forms=forms)
         if base == "MAP":
-            key = self.node(found.parts[0], source.key, "key" if source.is_entries else "")
-            item = self.node(found.parts[1], source.item, "value" if source.is_entries else "")
+            names = ("key", "value") if source.is_entries else ("", "")
+            key, item = map(self.node, found.parts, source.parts, names)
             if not source.is_entries:
                 return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
             # Both are always there.
@@ -106,26 +108,25 @@ class _Planned:
         default = source.default
         return replace(made, forms=made.forms | Form.DEFAULT, data=default) if default else made
 
-    def fields(self, found: Reading, source: JsonSource) -> tuple[Node, ...]:
-        below = dict(source.fields)
+    def fields(self, found: Reading, source: JsonSchemaAsConnect) -> tuple[Node, ...]:
         return tuple(
-            self.node(part, below[part.field], part.field, Form.ABSENT)
+            self.node(part, source.fields[part.field], part.field, Form.ABSENT)
             for part in found.parts
             if part.field is not None and not part.problem
         )
 
-    def leaf(self, kind: SqlType, source: JsonSource, column: int, name: str, forms: Form) -> Node:
+    def leaf(self, kind: SqlType, source: JsonSchemaAsConnect, column: int, name: str, forms: Form) -> Node:
         if source.type == "boolean":
             return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
-        if source.type in ("float32", "float64"):
+        if source.type in ("float", "double"):
             return Node(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
             return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
         if kind.base == "DECIMAL":
-            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale)
+            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale or 0)
         if source.type == "bytes":
             return Node(Op.JSON_BYTES, column, name, forms=forms)
-        if self.compatible and source.logical:
+        if self.compatible and source.name:
             # Not 1.0, which other integers are.
             forms |= Form.CANONICAL
         factor = 1000 if kind.base == "TIMESTAMP" else 1
@@ -147,7 +148,7 @@ class DocumentDecoder(ProgramDecoder):
     Compatible rows that the row loop refuses are read again as ksqlDB reads them.
     """
 
-    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+    def __init__(self, found: Reading, source: JsonSchemaAsConnect, rows: RowOptions) -> None:
         kind = _stored(found, source, rows.large)
         plan = Plan("KSQL_JSON_SR", "decode", kind, _Planned(kind, rows.compatible).node(found, source))
         super().__init__(kernel, Programs(plan, rows.limits), trailing=True)
@@ -174,10 +175,10 @@ class DocumentDecoder(ProgramDecoder):
 # Unions -----------------------------------------------------------------------------------------------
 
 
-def annotation(rows: RowOptions) -> Callable[[Reading, JsonSource], Reading]:
+def annotation(rows: RowOptions) -> Callable[[Reading, JsonSchemaAsConnect], Reading]:
     """Return what says which unions are read as texts, and what stands for the nulls of lists, maps and structs."""
 
-    def annotate(found: Reading, source: JsonSource) -> Reading:
+    def annotate(found: Reading, source: JsonSchemaAsConnect) -> Reading:
         if found.kind.base not in ("STRUCT", "ARRAY", "MAP"):
             return found
         if not source.is_union:
@@ -197,12 +198,11 @@ def annotation(rows: RowOptions) -> Callable[[Reading, JsonSource], Reading]:
 class _Union:
     """Texts of values, each of which is read as the member of a union that it matches."""
 
-    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+    def __init__(self, found: Reading, source: JsonSchemaAsConnect, rows: RowOptions) -> None:
         self._choose = source.chooser()
-        self._names = [name for name, _ in source.fields]
-        below = dict(source.fields)
+        self._names = list(source.fields)
         self._decoders = {
-            part.field: DocumentDecoder(part, below[part.field], rows)
+            part.field: DocumentDecoder(part, source.fields[part.field], rows)
             for part in found.parts
             if part.field is not None and not part.problem
         }

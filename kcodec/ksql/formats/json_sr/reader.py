@@ -10,14 +10,15 @@ from decimal import Decimal
 from typing import Any
 
 from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.json_reader import read_base64, read_unscaled
-from kcodec.formats.connect.values import BITS, is_integer
+from kcodec.formats.connect.model import BITS
+from kcodec.formats.connect.values import is_integer
 from kcodec.java.jackson import JacksonError, node_type, read_tree, write_tree
 from kcodec.java.numbers import narrow_integer, round_to_double
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.ksql.formats.json.reader import TIME_RANGE, fit
-from kcodec.ksql.formats.json_sr.source import JsonSource
-from kcodec.ksql.formats.source import Reading
+from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.failure import RowError
 
 __all__ = ["NO_MEMBER", "default_of", "read_document_row"]
@@ -26,7 +27,7 @@ __all__ = ["NO_MEMBER", "default_of", "read_document_row"]
 NO_MEMBER = "Did not find matching oneof field for data"
 
 
-def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
+def read_document_row(data: bytes, found: Reading, source: JsonSchemaAsConnect) -> Any:
     """Read one document to what `pyarrow.array` takes, before it is coerced; raise `RowError` for what is refused."""
     try:
         tree = read_tree(data, nonfinite=True)
@@ -35,13 +36,13 @@ def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
     return _value(tree, found, source)
 
 
-def default_of(found: Reading, source: JsonSource) -> Any:
+def default_of(found: Reading, source: JsonSchemaAsConnect) -> Any:
     """Return the default of a list, map or struct; None where the schema has none."""
     value = source.node.get("default")
     return None if value is None else _value(value, found, source)
 
 
-def _value(node: Any, found: Reading, source: JsonSource) -> Any:
+def _value(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     if found.problem:
         return None
     if node is None or node is ...:
@@ -55,20 +56,19 @@ def _value(node: Any, found: Reading, source: JsonSource) -> Any:
         return _struct(node, found, source)
     if base == "ARRAY":
         items = node if isinstance(node, list) else list(node.values()) if isinstance(node, dict) else []
-        return [
-            _within(f"[{number}]", item, found.parts[0], source.item) for number, item in enumerate(items)
-        ]
+        (part,), (below,) = found.parts, source.parts
+        return [_within(f"[{number}]", item, part, below) for number, item in enumerate(items)]
     return _map(node, found, source) if base == "MAP" else _leaf(node, found, source)
 
 
-def _within(step: str, node: Any, found: Reading, source: JsonSource) -> Any:
+def _within(step: str, node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     try:
         return _value(node, found, source)
     except RowError as error:
         raise error.within(step) from None
 
 
-def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
+def _struct(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     if found.union is not None:
         # Taken apart later.
         return write_tree(node, escape_surrogates=True, nonfinite=True)
@@ -76,19 +76,18 @@ def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
         number = source.chooser()(node)
         if number is None:
             raise RowError("json_type", None, "", NO_MEMBER)
-        name, member = source.fields[number]
+        name, member = list(source.fields.items())[number]
         return {part.field: _value(node, part, member) for part in found.parts if part.field == name}
     if not isinstance(node, dict):
         raise _wrong(node, "Structs should be encoded as JSON objects")
-    below = dict(source.fields)
     return {
-        part.field: _within(part.field, node.get(part.field, ...), part, below[part.field])
+        part.field: _within(part.field, node.get(part.field, ...), part, source.fields[part.field])
         for part in found.parts
         if part.field is not None and not part.problem
     }
 
 
-def _map(node: Any, found: Reading, source: JsonSource) -> Any:
+def _map(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     keys, items = found.parts
     if not source.is_entries:
         if not isinstance(node, dict):
@@ -103,21 +102,21 @@ def _map(node: Any, found: Reading, source: JsonSource) -> Any:
         pairs = [(entry.get("key", ...), entry.get("value", ...)) for entry in node]
     made: dict[Any, Any] = {}
     for number, (key, item) in enumerate(pairs):
-        name = _within(f"[{number}].key", key, keys, source.key)
+        name = _within(f"[{number}].key", key, keys, source.parts[0])
         if name is None:
             raise RowError("null_value", None, f"[{number}].key", "a key of a map is null")
-        made[name] = _within(f"[{number}].value", item, items, source.item)
+        made[name] = _within(f"[{number}].value", item, items, source.parts[1])
     return list(made.items())
 
 
-def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
+def _leaf(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     kind, base = source.type, found.kind.base
     is_number = isinstance(node, (int, float, Decimal)) and not isinstance(node, bool)
     if base == "DECIMAL":
         return _decimal(node, is_number, found, source)
     if kind == "boolean":
         return node is True
-    if kind in ("float32", "float64"):
+    if kind in ("float", "double"):
         return round_to_double(node) if is_number else 0.0
     if kind == "string":
         return _text(node, is_number)
@@ -127,8 +126,9 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
         return read_base64(node, "Invalid bytes field")
     # What is too large for a moment wraps, but for a day or a time of a day it is no integer.
     is_whole = isinstance(node, int) and is_number if kind == "int64" else is_integer(node, 32)
-    if source.logical and not is_whole:
-        raise _wrong(node, f"Invalid type for {source.logical}, underlying representation should be integer")
+    if source.name and not is_whole:
+        simple = source.name.rpartition(".")[2]
+        raise _wrong(node, f"Invalid type for {simple}, underlying representation should be integer")
     number = _narrowed(node, BITS[kind]) if is_number else 0
     if base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
         raise RowError("out_of_range", None, "", TIME_RANGE)
@@ -147,13 +147,13 @@ def _narrowed(node: float | Decimal, bits: int) -> int:
     return narrow_integer(0 if math.isnan(node) else half - 1 if node > 0 else -half, bits)
 
 
-def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSource) -> Any:
+def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSchemaAsConnect) -> Any:
     if isinstance(node, float):
         raise RowError("invalid_number", None, "", "A number that is not finite is no Decimal")
     if is_number:
         number = Decimal(node)
     elif isinstance(node, str):
-        number = read_unscaled(node, source.scale)
+        number = read_unscaled(node, source.scale or 0)
     else:
         raise _wrong(node, "Invalid type for Decimal, underlying representation should be numeric or bytes")
     fitted, code, reason = fit(number, found.kind)

@@ -8,17 +8,17 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault, SchemaError
-from kcodec.formats.connect.values import DECIMAL, PACKAGE, PRECISION
+from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
+from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
-from kcodec.ksql.formats.json_sr.source import JsonSource
+from kcodec.ksql.formats.reading import annotated
 from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as
-from kcodec.ksql.formats.source import annotated
 from kcodec.ksql.formats.writing import missing_field
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.plan import Limits
@@ -131,10 +131,10 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
         """Return nothing: a schema is one type."""
         return []
 
-    def source(self, schema: JsonSchema) -> JsonSource:
+    def source(self, schema: JsonSchema) -> JsonSchemaAsConnect:
         """Return a schema in Connect's types."""
         documents = schema.documents
-        return JsonSource(documents.main.document, documents.main, documents)
+        return JsonSchemaAsConnect(documents.main.document, documents.main, documents)
 
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads documents of any schema as the columns."""
@@ -157,7 +157,7 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
 
 
 class _Encoder(SchemaEncoder):
-    def __init__(self, rows: RowOptions, source: JsonSource, limits: Limits) -> None:
+    def __init__(self, rows: RowOptions, source: JsonSchemaAsConnect, limits: Limits) -> None:
         self._rows = rows
         self._limits = limits
         self._programs: Kept[pa.DataType, Programs] = Kept()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,6 +13,8 @@ from kcodec.columns.nested import rebuild
 from kcodec.columns.selection import select_rows
 from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.connect.from_protobuf import WRAPPED, FieldAsConnect, MessageAsConnect, oneofs_of
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.names import full_name
@@ -20,12 +22,10 @@ from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.formats.protobuf.types import WELL_KNOWN, ProtobufOptions
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.ksql.formats.coercion import validity
-from kcodec.ksql.formats.protobuf.source import WRAPPED, FieldSource, MessageSource, oneofs_of
 from kcodec.ksql.formats.protobuf.values import date_parts, decimal_parts, time_parts
+from kcodec.ksql.formats.reading import Reading
 from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as
-from kcodec.ksql.formats.source import Reading
 from kcodec.ksql.formats.writing import (
     Change,
     ColumnEncoder,
@@ -38,6 +38,9 @@ from kcodec.ksql.formats.writing import (
 )
 from kcodec.ksql.types import MAX_NESTING, RowOptions, SqlType
 from kcodec.plan import Limits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["KsqlProtobufFormat", "ProtobufRows", "schema_text"]
 
@@ -405,10 +408,10 @@ class KsqlProtobufFormat(ProtobufFormat):
 
     def _source(self, message: MessageType) -> Any:
         if self.unwraps and message.name in WRAPPED:
-            return FieldSource(message.fields[0], self._wrappers)
-        return MessageSource(message, self._wrappers)
+            return FieldAsConnect(message.fields[0], self._wrappers)
+        return MessageAsConnect(message, self._wrappers)
 
-    def reading(self, schema: Any, first: Any) -> ProtobufFormat:
+    def reading(self, schema: Any, first: Any) -> "Self":
         """Return the format itself: payloads are of any message."""
         return self
 

@@ -1,31 +1,64 @@
-"""Rows that the row loop refuses or does not handle, read and written one by one as JsonConverter does it."""
+"""The exact way: rows one by one as JsonConverter reads and writes them, for what programs do not read."""
 
+import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
+from kcodec.columns.faults import joined
+from kcodec.columns.nested import cast_leaves
+from kcodec.columns.types import plain_type
 from kcodec.errors import Fault
-from kcodec.formats.connect.arrow import column_value, row_value
+from kcodec.formats.connect.arrow import column_value, row_value, unscaled
 from kcodec.formats.connect.converter import JsonConverter
+from kcodec.formats.connect.fast import NO_SCHEMA, NullTarget, Target
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
-from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Target
+from kcodec.formats.json.reread import reread
 from kcodec.plan.failure import RowError
 
-__all__ = ["RowConverter"]
+__all__ = ["ExactRows"]
+
+#: Faults that are not judged again: bounds of the codec's own.
+_BOUNDS = frozenset(["depth_limit", "size_limit"])
 
 
-class RowConverter:
-    """A JsonConverter between payloads and Arrow columns."""
+class ExactRows:
+    """A JsonConverter between payloads and Arrow columns; with `unique` a key that stands twice stays a fault."""
 
     def __init__(
-        self, converter: JsonConverter, *, enveloped: bool, max_expansion: int, floor: bool = False
+        self, converter: JsonConverter, *, enveloped: bool, unique: bool = False, floor: bool = False
     ) -> None:
         self._floor = floor
         self._converter = converter
         self._enveloped = enveloped
-        self._max_expansion = max_expansion
+        self._final = _BOUNDS | {"duplicate_key"} if unique else _BOUNDS
+
+    def schema_text(self, data: bytes) -> bytes:
+        """Return the text of the schema of a row, which may be an envelope that only Jackson takes."""
+        with contextlib.suppress(RowError):
+            schema = self._converter.to_connect_data(data)[0]
+            return b"null" if schema is None else str(schema).encode()
+        return b"null"
+
+    def reread(
+        self, target: Target, values: pa.Array, array: pa.Array, faults: Sequence[Fault], stop: bool
+    ) -> tuple[pa.Array, Sequence[Fault]]:
+        """Read the rows that have a fault again, into what was made of the others: the target's ``inner``."""
+        final = [fault for fault in faults if fault.code in self._final]
+        again = [fault for fault in faults if fault.code not in self._final]
+        array, left = reread(
+            values,
+            array,
+            again,
+            lambda data, row: self.read(data, target),
+            stop=stop,
+            kind=unscaled(target.inner),
+        )
+        return array, joined([left, final])
 
     def read(self, data: bytes, target: Target) -> Any:
         """Read one row to what `pyarrow.array` takes for the type that is `unscaled` of the target's ``inner``."""
@@ -52,7 +85,7 @@ class RowConverter:
                         raise RowError("schema_error", reason=NO_SCHEMA)
                 writer = schema
             field = pa.field("", target.inner)
-            return column_value(value, writer, target.schema, field, Expansion(self._max_expansion))
+            return column_value(value, writer, target.schema, field, Expansion(self._converter.max_expansion))
         except RowError as error:
             offset = None if error.offset is None else start + error.offset
             raise RowError(error.code, offset, error.path, error.reason) from None
@@ -64,6 +97,7 @@ class RowConverter:
 
         With `tombstones` null rows stay null.
         """
+        array = cast_leaves(array, plain_type(array.type))
         payloads: list[bytes | None] = []
         faults: list[Fault] = []
         for row in range(len(array)):
@@ -85,3 +119,10 @@ class RowConverter:
         except RowError as error:
             return error.fault(fault.row)
         return fault
+
+    def null(self, schema: ConnectSchema, missing: pa.Array) -> tuple[bytes | None, list[Fault]]:
+        """Return what a null is written as, or the faults of the rows where it is missing if it cannot be."""
+        try:
+            return self._converter.from_connect_data(schema, None), []
+        except RowError as error:
+            return None, [error.fault(row) for row in pc.indices_nonzero(missing).to_pylist()]

@@ -1,17 +1,18 @@
-"""What a registered schema holds, in Kafka Connect's types, and how ksqlDB reads it as columns.
+"""How ksqlDB reads the types of Kafka Connect as columns: Avro, Protobuf and JSON Schema are such types to it.
 
-ksqlDB reads Avro, Protobuf and JSON Schema through Connect's types. So each language says what its types are there
-(`Source`), and which columns they may be read as, and which columns a schema gives, is the same for all.
+Which columns they may be read as, and which columns a schema gives, is so the same for all languages.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.connect.model import BITS, DATE, DECIMAL, TIME, TIMESTAMP, ConnectType
+from kcodec.formats.connect.values import CLASSES
 from kcodec.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 
-__all__ = ["DECIMAL_PRECISION", "Reading", "Source", "annotated", "inferred_columns", "reading"]
+__all__ = ["DECIMAL_PRECISION", "Reading", "annotated", "inferred_columns", "reading"]
 
 #: Types that the columns of a schema may come to.
 _MAX_TYPES = 10_000
@@ -20,65 +21,27 @@ _MAX_TYPES = 10_000
 DECIMAL_PRECISION = 64
 
 
-class Source(Protocol):
-    """A type of a schema, as Connect has it; what is below it is looked at only when it is asked for.
-
-    Attributes
-    ----------
-    type : str
-        ``boolean``, ``int8``, ``int16``, ``int32``, ``int64``, ``float32``, ``float64``, ``string``, ``bytes``,
-        ``array``, ``map`` or ``struct``; empty for what Connect has no type for.
-    logical : str
-        ``Decimal``, ``Date``, ``Time``, ``Timestamp``, or empty.
-    precision, scale : int
-        Of a Decimal; the precision is 0 where the schema names none.
-    """
-
-    @property
-    def type(self) -> str:
-        """Connect's name of the type."""
-
-    @property
-    def logical(self) -> str:
-        """Connect's name of the logical type."""
-
-    @property
-    def precision(self) -> int:
-        """Digits in all."""
-
-    @property
-    def scale(self) -> int:
-        """Digits behind the point."""
-
-    @property
-    def fields(self) -> "Sequence[tuple[str, Source]]":
-        """The fields of a struct."""
-
-    @property
-    def key(self) -> "Source":
-        """The keys of a map."""
-
-    @property
-    def item(self) -> "Source":
-        """The items of an array, the values of a map."""
-
-
-#: The Connect type of a SQL type, and those that are read as it.
+#: The types of Connect that are read as a SQL type, the one that it is itself first.
 _CONNECT = {
-    "BOOLEAN": ("boolean", ("boolean",)),
-    "INTEGER": ("int32", ("int32", "int16", "int8")),
-    "BIGINT": ("int64", ("int64", "int32", "int16", "int8")),
-    "DOUBLE": ("float64", ("float64", "float32")),
-    "DECIMAL": ("bytes", ("bytes",)),
-    "STRING": ("string", ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")),
-    "BYTES": ("bytes", ("bytes",)),
-    "TIME": ("int32", ("int32", "int16", "int8")),
-    "DATE": ("int32", ("int32", "int16", "int8")),
-    "TIMESTAMP": ("int64", ("int64", "int32", "int16", "int8")),
-    "ARRAY": ("array", ("array",)),
-    "MAP": ("map", ("map",)),
-    "STRUCT": ("struct", ("struct",)),
+    "BOOLEAN": ("boolean",),
+    "INTEGER": ("int32", "int16", "int8"),
+    "BIGINT": ("int64", "int32", "int16", "int8"),
+    "DOUBLE": ("double", "float"),
+    "DECIMAL": ("bytes",),
+    "STRING": ("string", *BITS, "float", "double", "boolean"),
+    "BYTES": ("bytes",),
+    "TIME": ("int32", "int16", "int8"),
+    "DATE": ("int32", "int16", "int8"),
+    "TIMESTAMP": ("int64", "int32", "int16", "int8"),
+    "ARRAY": ("array",),
+    "MAP": ("map",),
+    "STRUCT": ("struct",),
 }
+
+
+def _shown(type: str) -> str:
+    """Return what ksqlDB calls a type."""
+    return CLASSES[type][1].lower() if type else "null"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,37 +84,36 @@ class Reading:
         object.__setattr__(self, "is_whole", is_plain and all(part.is_whole for part in self.parts))
 
 
-def reading(kind: SqlType, source: Source, field: str = "", path: str = "") -> Reading:
+def reading(kind: SqlType, source: ConnectType, field: str = "", path: str = "") -> Reading:
     """Find out how a type is read as a SQL type, as ksqlDB's ``ConnectDataTranslator`` does.
 
     Every field of a struct is read as the column of exactly its name, or else as the one that it is in upper case; of
     several fields that are one column the last one counts.
     """
-    name, accepted = _CONNECT[kind.base]
+    accepted = _CONNECT[kind.base]
     if source.type not in accepted:
-        found = source.type or "null"
-        return Reading(kind, field, f"Cannot deserialize type {found} as type {name} for path: {path}")
-    if source.type == "bytes" and (source.logical == "Decimal") != (kind.base == "DECIMAL"):
-        found = "a Decimal" if source.logical == "Decimal" else "bytes"
+        found, wanted = _shown(source.type), _shown(accepted[0])
+        return Reading(kind, field, f"Cannot deserialize type {found} as type {wanted} for path: {path}")
+    is_decimal = source.name == DECIMAL
+    if source.type == "bytes" and is_decimal != (kind.base == "DECIMAL"):
+        found = "a Decimal" if is_decimal else "bytes"
         return Reading(kind, field, f"Cannot read {found} as {kind} for path: {path}")
     parts: tuple[Reading, ...] = ()
-    if kind.base == "ARRAY":
-        parts = (reading(kind.parts[0], source.item, path=f"{path}->ARRAY"),)
-    elif kind.base == "MAP":
-        key, item = kind.parts
-        parts = (
-            reading(key, source.key, path=f"{path}->MAP_KEY"),
-            reading(item, source.item, path=f"{path}->MAP_VAL"),
-        )
-    elif kind.base == "STRUCT":
+    if kind.base == "STRUCT":
         parts = _fields(kind, source, path)
-    return Reading(kind, field, "", parts, source.scale)
+    elif kind.base in _STEPS:
+        below = zip(kind.parts, source.parts, _STEPS[kind.base], strict=True)
+        parts = tuple(reading(part, each, path=f"{path}->{step}") for part, each, step in below)
+    return Reading(kind, field, "", parts, source.scale or 0)
 
 
-def _fields(kind: SqlType, source: Source, path: str) -> tuple[Reading, ...]:
+_STEPS = {"ARRAY": ("ARRAY",), "MAP": ("MAP_KEY", "MAP_VAL")}
+
+
+def _fields(kind: SqlType, source: ConnectType, path: str) -> tuple[Reading, ...]:
     columns = {each.name: each for each in kind.fields}
     found: dict[str, Reading] = {}
-    for name, below in source.fields:
+    for name, below in source.fields.items():
         column = columns.get(name) or columns.get(name.upper())
         if column is None:
             continue
@@ -166,19 +128,17 @@ def annotated(found: Reading, source: Any, annotate: "Callable[[Reading, Any], R
     """Return a reading with what a language says of it and of its parts beside their types."""
     if found.problem or found.field is None:
         return found
-    base = found.kind.base
-    below: list[Any] = []
-    if base == "STRUCT":
-        fields = dict(source.fields)
-        below = [fields.get(part.field) for part in found.parts]
-    elif base in ("ARRAY", "MAP"):
-        below = [source.item] if base == "ARRAY" else [source.key, source.item]
+    below: Sequence[Any] = ()
+    if found.kind.base == "STRUCT":
+        below = [source.fields.get(part.field) for part in found.parts]
+    elif found.parts:
+        below = source.parts
     parts = tuple(annotated(part, each, annotate) for part, each in zip(found.parts, below, strict=True))
     return annotate(dataclasses.replace(found, parts=parts), source)
 
 
 def inferred_columns(
-    source: Source, *, wrapped: bool, key: bool, original_names: bool
+    source: ConnectType, *, wrapped: bool, key: bool, original_names: bool
 ) -> tuple[SqlColumn, ...]:
     """Return the columns that ksqlDB takes from a schema where a statement has none.
 
@@ -207,13 +167,17 @@ class _Unsupported(Exception):
 _LEAVES = {
     **dict.fromkeys(("int8", "int16", "int32"), "INTEGER"),
     "int64": "BIGINT",
-    "float32": "DOUBLE",
-    "float64": "DOUBLE",
+    "float": "DOUBLE",
+    "double": "DOUBLE",
     "boolean": "BOOLEAN",
     "string": "STRING",
 }
-_TIMES = {("int32", "Date"): "DATE", ("int32", "Time"): "TIME", ("int64", "Timestamp"): "TIMESTAMP"}
-_KEYS = ("int8", "int16", "int32", "int64", "boolean", "string")
+_TIMES: dict[tuple[str, str | None], str] = {
+    ("int32", DATE): "DATE",
+    ("int32", TIME): "TIME",
+    ("int64", TIMESTAMP): "TIMESTAMP",
+}
+_KEYS = (*BITS, "boolean", "string")
 
 
 class _Inference:
@@ -225,13 +189,13 @@ class _Inference:
         #: Names of the fields around a type, the outermost first.
         self.names: list[str] = []
 
-    def root(self, source: Source) -> SqlType:
+    def root(self, source: ConnectType) -> SqlType:
         try:
             return self.type(source, 0)
         except _Unsupported as error:
             raise SchemaError(f"Unsupported type at root of schema: {error}") from None
 
-    def type(self, source: Source, depth: int) -> SqlType:
+    def type(self, source: ConnectType, depth: int) -> SqlType:
         self.types += 1
         if depth > MAX_NESTING or self.types > _MAX_TYPES:
             within = f"within {'.'.join(self.names[:3])} " if self.names else ""
@@ -240,33 +204,33 @@ class _Inference:
                 "a schema that contains itself has no columns in ksqlDB"
             )
         if source.type in _LEAVES:
-            return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
+            return SqlType(_TIMES.get((source.type, source.name), _LEAVES[source.type]))
         if source.type == "bytes":
             return self.bytes(source)
         if source.type == "array":
-            return SqlType("ARRAY", item=self.type(source.item, depth + 1))
+            return SqlType("ARRAY", item=self.type(source.parts[0], depth + 1))
         if source.type == "map":
-            if source.key.type not in _KEYS:
-                raise _Unsupported(f"Unsupported type for map key: {source.key.type}")
-            return SqlType("MAP", key=SqlType("STRING"), item=self.type(source.item, depth + 1))
+            key, item = source.parts
+            if key.type not in _KEYS:
+                raise _Unsupported(f"Unsupported type for map key: {_shown(key.type)}")
+            return SqlType("MAP", key=SqlType("STRING"), item=self.type(item, depth + 1))
         if source.type == "struct":
             return self.struct(source, depth)
         raise _Unsupported(f"Unsupported type: {source.type}")
 
-    def bytes(self, source: Source) -> SqlType:
-        if source.logical != "Decimal":
+    def bytes(self, source: ConnectType) -> SqlType:
+        if source.name != DECIMAL:
             return SqlType("BYTES")
-        precision = source.precision or DECIMAL_PRECISION
-        if not 0 <= source.scale <= precision:
+        precision, scale = source.precision or DECIMAL_PRECISION, source.scale or 0
+        if not 0 <= scale <= precision:
             raise SchemaError(
-                "DECIMAL scale must be at least 0 and no more than the precision: "
-                f"DECIMAL({precision},{source.scale})"
+                f"DECIMAL scale must be at least 0 and no more than the precision: DECIMAL({precision},{scale})"
             )
-        return SqlType("DECIMAL", precision, source.scale)
+        return SqlType("DECIMAL", precision, scale)
 
-    def struct(self, source: Source, depth: int) -> SqlType:
+    def struct(self, source: ConnectType, depth: int) -> SqlType:
         fields: dict[str, SqlField] = {}
-        for name, below in source.fields:
+        for name, below in source.fields.items():
             named = name if self.original_names else name.upper()
             self.names.append(name)
             try:

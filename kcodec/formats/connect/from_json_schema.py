@@ -1,17 +1,19 @@
-"""JSON Schemas as Connect's ``JsonSchemaData`` has them: the types of documents, references followed."""
+"""JSON Schemas in Connect's types, as its ``JsonSchemaData`` has them: references are followed, members combined."""
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from kcodec.errors import SchemaError, is_whole
-from kcodec.formats.connect.values import PACKAGE, PRECISION
+from kcodec.formats.connect.model import BITS, LOGICAL, ConnectType
+from kcodec.formats.json_schema.connect_keywords import connect_parameters, connect_type
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.java.hashing import hash_order
 from kcodec.java.numbers import format_java_double, format_java_float, round_to_float
 
-__all__ = ["JsonSource"]
+__all__ = ["JsonSchemaAsConnect"]
 
 
 #: What Connect calls the members of a union, by their numbers.
@@ -27,14 +29,13 @@ _MAX_PARTS = 1000
 _Place = tuple[Any, Resource]
 
 
-class JsonSource:
-    """A type of JSON Schema as Connect's ``JsonSchemaData`` has it; see `kcodec.ksql.formats.source.Source`.
+class JsonSchemaAsConnect(ConnectType):
+    """A type of JSON Schema as Connect's ``JsonSchemaData`` has it.
 
-    Attributes
-    ----------
-    optional : bool
-        Whether it may be null.
+    Its default is known as JSON: what stands for null, empty where that is none of a simple type.
     """
+
+    optional = False
 
     def __init__(
         self,
@@ -56,9 +57,10 @@ class JsonSource:
         self._choices: list[Any] | None = None
         self._is_choice = False
         self._properties: dict[str, _Place] | None = None
-        self.node, self._resource = self._followed(node, resource)
-        if isinstance(self.node, Mapping):
-            self._combine(self.node)
+        node, self._resource = self._followed(node, resource)
+        #: Empty where anything may stand, or nothing.
+        self.node: Mapping[str, Any] = node if isinstance(node, Mapping) else {}
+        self._combine(self.node)
 
     def _followed(self, node: Any, resource: Resource) -> tuple[Any, Resource]:
         """Follow references."""
@@ -72,13 +74,15 @@ class JsonSource:
             node, resource = target.part("#", node["$ref"]), target.resource
         raise SchemaError("references of the schema go in circles")
 
-    def _at(self, node: Any, optional: bool) -> "JsonSource":
+    def _at(self, node: Any, optional: bool) -> "JsonSchemaAsConnect":
         """Return what stands in the place of this one."""
-        return JsonSource(node, self._resource, self._documents, optional, self._parts, self._depth + 1)
+        return JsonSchemaAsConnect(
+            node, self._resource, self._documents, optional, self._parts, self._depth + 1
+        )
 
-    def _below(self, node: Any) -> "JsonSource":
+    def _below(self, node: Any) -> "JsonSchemaAsConnect":
         """Return what stands below this one."""
-        return JsonSource(node, self._resource, self._documents)
+        return JsonSchemaAsConnect(node, self._resource, self._documents)
 
     def _combine(self, node: Mapping[str, Any]) -> None:
         """Combine types: one beside null is optional, several are a struct of members, `allOf` is one type."""
@@ -118,7 +122,7 @@ class JsonSource:
         """
         if self._properties is not None:
             return self._properties
-        if self._choices is not None or not isinstance(self.node, Mapping):
+        if self._choices is not None:
             return {}
         properties = self.node.get("properties")
         if not isinstance(properties, Mapping):
@@ -141,7 +145,7 @@ class JsonSource:
             self.optional = optional
             self._choices = others
 
-    def _narrow(self, node: Mapping[str, Any], parts: "Sequence[JsonSource]") -> None:
+    def _narrow(self, node: Mapping[str, Any], parts: "Sequence[JsonSchemaAsConnect]") -> None:
         """Return the type of anything but an object: a combination, a number or text."""
         plain = self._at({key: value for key, value in node.items() if key != "allOf"}, self.optional)
         found = [
@@ -161,16 +165,17 @@ class JsonSource:
         return self._choices is not None
 
     @property
-    def members(self) -> "list[JsonSource]":
+    def members(self) -> "list[JsonSchemaAsConnect]":
         """The types of a union."""
         return [
-            JsonSource(each, self._resource, self._documents, optional=True) for each in self._choices or ()
+            JsonSchemaAsConnect(each, self._resource, self._documents, optional=True)
+            for each in self._choices or ()
         ]
 
     @property
     def _kind(self) -> str:
         node = self.node
-        if not isinstance(node, Mapping) or self._choices is not None:
+        if self._choices is not None:
             return ""
         if self._properties is not None:
             return "object"
@@ -181,21 +186,21 @@ class JsonSource:
 
     @property
     def _names_type(self) -> bool:
-        return isinstance(self.node, Mapping) and "type" in self.node
+        return "type" in self.node
 
     @property
     def _connect_type(self) -> str | None:
-        kind = self.node.get("connect.type")
-        return kind if isinstance(kind, str) else None
+        return connect_type(self.node)
 
-    @property
+    @cached_property
     def type(self) -> str:
         """Connect's name of the type."""
         if self._choices is not None:
             return "struct" if self._choices else ""
         kind = self._kind
         if kind in ("integer", "number"):
-            return _NUMBERS.get(self._connect_type or "", "int64" if kind == "integer" else "float64")
+            named = self._connect_type
+            return named if named in _NUMBERS else "int64" if kind == "integer" else "double"
         if kind == "string":
             return "bytes" if self._connect_type == "bytes" else "string"
         if kind == "array":
@@ -237,34 +242,18 @@ class JsonSource:
             return False
         return self._below(self.node.get("items"))._kind == "object"
 
-    @property
-    def logical(self) -> str:
-        """Connect's name of the logical type."""
-        if self._choices is not None or self._properties is not None:
-            return ""
-        title = self.node.get("title")
-        name = title.removeprefix(f"{PACKAGE}.") if isinstance(title, str) else ""
-        wanted = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}.get(name)
-        return name if wanted is not None and wanted == self.type else ""
+    @cached_property
+    def name(self) -> str | None:
+        """The name that makes it a logical type."""
+        title = self.node.get("title") if self.type in LOGICAL.values() else None
+        return title if isinstance(title, str) and LOGICAL.get(title) == self.type else None
 
-    def _parameter(self, name: str) -> int:
-        parameters = self.node.get("connect.parameters")
-        try:
-            return int(parameters[name]) if isinstance(parameters, Mapping) else 0
-        except (KeyError, TypeError, ValueError):
-            return 0
+    @cached_property
+    def parameters(self) -> Mapping[str, str]:
+        """What stands in ``connect.parameters``."""
+        return connect_parameters(self.node)
 
-    @property
-    def precision(self) -> int:
-        """Digits of a Decimal, 0 where the schema has none."""
-        return self._parameter(PRECISION)
-
-    @property
-    def scale(self) -> int:
-        """Digits of a Decimal behind the point."""
-        return self._parameter("scale")
-
-    @property
+    @cached_property
     def default(self) -> bytes:
         """The JSON of what stands for null, if it is a value of a simple type."""
         value, kind = self.node.get("default"), self.type
@@ -274,38 +263,33 @@ class JsonSource:
     @property
     def written_default(self) -> bytes:
         """The default as Jackson writes it."""
-        if self.type in ("float32", "float64") and self.default:
+        if self.type in ("float", "double") and self.default:
             number = self.node["default"]
-            single = self.type == "float32"
+            single = self.type == "float"
             made = format_java_float(round_to_float(number)) if single else format_java_double(float(number))
             return made.encode()
         return self.default
 
-    @property
-    def fields(self) -> "list[tuple[str, JsonSource]]":
+    @cached_property
+    def fields(self) -> "Mapping[str, JsonSchemaAsConnect]":
         """The properties, by their indexes where they have some; or the members of a union."""
         if self.is_union:
-            return [(f"{_MEMBER}{number}", each) for number, each in enumerate(self.members)]
-        return [
-            (name, JsonSource(node, resource, self._documents))
+            return {f"{_MEMBER}{number}": each for number, each in enumerate(self.members)}
+        return {
+            name: JsonSchemaAsConnect(node, resource, self._documents)
             for name, (node, resource) in self._places().items()
-        ]
+        }
 
-    @property
-    def key(self) -> "JsonSource":
-        """The keys of a map."""
+    @cached_property
+    def parts(self) -> "tuple[JsonSchemaAsConnect, ...]":
+        """The items of an array; the keys and the values of a map."""
         if self.is_entries:
-            return self._entry("key")
-        return self._below({"type": "string"})
+            return self._entry("key"), self._entry("value")
+        if self.type == "array":
+            return (self._below(self.node.get("items")),)
+        return self._below({"type": "string"}), self._below(self.node.get("additionalProperties"))
 
-    @property
-    def item(self) -> "JsonSource":
-        """The items of an array, the values of a map."""
-        if self.is_entries:
-            return self._entry("value")
-        return self._below(self.node.get("items" if self.type == "array" else "additionalProperties"))
-
-    def _entry(self, name: str) -> "JsonSource":
+    def _entry(self, name: str) -> "JsonSchemaAsConnect":
         entry = self._below(self.node["items"])
         properties = entry.node.get("properties")
         return entry._below(properties.get(name) if isinstance(properties, Mapping) else None)
@@ -314,9 +298,9 @@ class JsonSource:
 class _Names:
     """The properties of a struct, those of the structs below it too once they are asked for."""
 
-    def __init__(self, source: JsonSource) -> None:
+    def __init__(self, source: JsonSchemaAsConnect) -> None:
         try:
-            self._fields = dict(source.fields) if source.type == "struct" else {}
+            self._fields = source.fields if source.type == "struct" else {}
         except SchemaError:
             # What is below a member may go in circles where no column reads it.
             self._fields = {}
@@ -347,8 +331,8 @@ _DEFAULTS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "string": (str,),
     "bytes": (str, int, Decimal),
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), (int,)),
-    **dict.fromkeys(("float32", "float64"), (int, Decimal)),
+    **dict.fromkeys(BITS, (int,)),
+    **dict.fromkeys(("float", "double"), (int, Decimal)),
 }
 #: The types of combined schemas, in the order in which one of them is taken.
 _NARROW = (("number", "integer"), ("string",))
@@ -362,7 +346,8 @@ _KEYWORDS = {
     "number": frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
     "string": frozenset(("minLength", "maxLength", "pattern", "format")),
 }  # fmt: skip
-_NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
+#: What numbers may be.
+_NUMBERS = (*BITS, "float", "double", "bytes")
 
 
 def _is_of_all(key: str) -> bool:
@@ -375,9 +360,9 @@ def _is_null(node: Any) -> bool:
 
 #: Which values are those of a type, of the members of a union; structs are told by their properties.
 _MATCHES: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), is_whole),
+    **dict.fromkeys(BITS, is_whole),
     **dict.fromkeys(
-        ("float32", "float64"), lambda value: isinstance(value, (float, Decimal)) or is_whole(value)
+        ("float", "double"), lambda value: isinstance(value, (float, Decimal)) or is_whole(value)
     ),
     "boolean": lambda value: isinstance(value, bool),
     "string": lambda value: isinstance(value, str),
@@ -388,7 +373,7 @@ _MATCHES: dict[str, Callable[[Any], bool]] = {
     "": lambda value: False,
 }
 _KINDS = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "float32", "float64"), "number"),
+    **dict.fromkeys((*BITS, "float", "double"), "number"),
     **{name: name for name in ("boolean", "string", "array")},
     "bytes": "",
     "": "",
