@@ -524,7 +524,7 @@ class Codec:
 
     def _told_of_objects(self, reader: Reader, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
         """Return faults with the reasons that `decode` would give."""
-        if self._names_frames and not isinstance(reader, ColumnReader):
+        if self._names_frames and not reader.told:
             array = pa.array([values[fault.row] for fault in faults], pa.large_binary())
             named = name_frames([fault._replace(row=at) for at, fault in enumerate(faults)], array)
             faults = [fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)]

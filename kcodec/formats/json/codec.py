@@ -19,7 +19,10 @@ from kcodec.columns.given import payloads
 from kcodec.columns.nested import arrange, unpack
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.objects.kernel import object_reader
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 
 __all__ = ["JsonCodec", "infer"]
@@ -197,6 +200,10 @@ class JsonCodec(Codec):
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)
         return encoded, sorted([*lost, *faults])
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        columns = super()._object_reader(form)
+        return columns if self._trailing else object_reader(self._plan, self._limits, columns)
 
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.

@@ -22,10 +22,13 @@ from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message, write_message
+from kcodec.formats.protobuf.objects.kernel import object_reader
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.spark_layout import SparkLayout
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, ProtobufOptions
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 from kcodec.plan.programs import Programs
@@ -79,6 +82,13 @@ class ProtobufReader:
             array, lost = self._conversions.decoded(array, self._converted, stop=stop)
             faults = sorted([*faults, *lost], key=lambda fault: fault.row)
         return self._laid_out(array), faults
+
+    def object_reader(self, columns: Reader) -> Reader:
+        """Return what reads messages as Python objects; `columns` reads them as a codec of columns does."""
+        plan = self.program.plan
+        if self._layout is not None or plan.arrow_type != self._converted:
+            return columns
+        return object_reader(plan, self.program.limits, columns)
 
     def _laid_out(self, array: pa.Array) -> pa.Array:
         return array if self._layout is None else self._layout.messages(array, self.message)
@@ -286,6 +296,9 @@ class ProtobufCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         return self._reader.decode(array, stop=stop)
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        return self._reader.object_reader(super()._object_reader(form))
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
