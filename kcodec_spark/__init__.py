@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kcodec_spark.lag import consumer_lag
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
+    from kcodec_spark.protobuf_layout import SparkLayout
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
     from kcodec_spark.segment import register_segments
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KsqlView",
     "ServerReport",
+    "SparkLayout",
     "check_server",
     "consumer_lag",
     "dead_letters",
@@ -82,6 +84,7 @@ __all__ = [
 _MODULES = {
     "KsqlView": ".ksql_topics",
     "ServerReport": ".ship",
+    "SparkLayout": ".protobuf_layout",
     "check_server": ".ship",
     "consumer_lag": ".lag",
     "dead_letters": ".dead_letters",
