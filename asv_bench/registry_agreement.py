@@ -41,7 +41,8 @@ def pairs(name, kind, folder):
     """Yield our verdict and the original's for pairs of schemas."""
     from vector_files import read_vectors
 
-    from kcodec.formats.schema_format import NamedText, schema_format
+    from kcodec.formats.language import NamedText
+    from kcodec.formats.schema_format import schema_format
 
     known = schema_format(kind)
     for line in read_vectors(name, folder):

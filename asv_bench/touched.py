@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "asv_bench" / "benchmarks"
 #: All suites: modules of benchmarks; others are what suites share.
 SUITES = {path.stem for path in BENCHMARKS.glob("*.py") if "def time_" in path.read_text()} | {"memory"}
+#: Those of schemas and what is written with them.
+SCHEMAS = {"avro", "json_schema", "ksql", "protobuf", "registry"}
 #: Suites that a file is measured by: the longest beginning of its path counts. What is not here is not measured.
 MEASURED = {
     # What every format stands on: errors, wire, columns, plan, codec.
@@ -29,7 +31,10 @@ MEASURED = {
     "kcodec/formats/json/": {"connect", "json", "json_schema", "ksql"},
     "kcodec/formats/json_schema/": {"json_schema", "ksql", "registry"},
     "kcodec/formats/protobuf/": {"ksql", "protobuf", "registry"},
-    "kcodec/formats/schema_format.py": {"avro", "json_schema", "ksql", "protobuf", "registry"},
+    "kcodec/formats/language.py": SCHEMAS,
+    "kcodec/formats/payloads.py": SCHEMAS,
+    "kcodec/formats/printing.py": SCHEMAS,
+    "kcodec/formats/schema_format.py": SCHEMAS,
     "kcodec/protocol/": {"batches", "protocol"},
     "kcodec/registry/": {"registry"},
     "kcodec/server/": set(),

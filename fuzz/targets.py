@@ -20,7 +20,7 @@ import tomllib
 
 import kcodec
 from kcodec import ConnectJsonCodec, JsonCodec, KcodecError, KsqlCodec, ProtobufCodec, protocol
-from kcodec.formats.schema_format import schema_format
+from kcodec.formats.schema_format import schema_format, schema_types
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
@@ -101,20 +101,42 @@ _MESSAGE = {
 }  # fmt: skip
 
 
+_DOCUMENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "name": {"type": ["string", "null"]},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
+        "of": {"oneOf": [{"type": "number"}, {"type": "object", "properties": {"x": {"type": "boolean"}}}]},
+    },
+    "required": ["id"],
+}
+_COLUMNS = "id BIGINT, name VARCHAR, price DECIMAL(9, 2), day DATE"
+
+#: The codecs whose decoding is fuzzed; each that the table of formats names is here.
+CODECS: dict[str, Callable[[], list[kcodec.codec.Codec]]] = {
+    "avro": lambda: [kcodec.AvroCodec(_AVRO, recursive_depth=2)],
+    "protobuf": lambda: [ProtobufCodec(_PROTO, "M", recursive_depth=3)],
+    "json": lambda: [JsonCodec(_KIND), JsonCodec(_KIND, nonfinite=True)],
+    "json_schema": lambda: [
+        kcodec.JsonSchemaCodec(_DOCUMENT),
+        kcodec.JsonSchemaCodec(_DOCUMENT, validate=True),
+    ],
+    "connect": lambda: [ConnectJsonCodec(), ConnectJsonCodec(compat="connect")],
+    "ksql": lambda: [
+        KsqlCodec("JSON", _COLUMNS),
+        KsqlCodec("DELIMITED", _COLUMNS),
+        KsqlCodec("KAFKA", "id BIGINT"),
+    ],
+    "messages": lambda: [
+        kcodec.MessageCodec(json.dumps(_MESSAGE), version, unknown_tags=True) for version in range(3)
+    ],
+}
+
+
 @cache
 def _codecs(family: str) -> list[kcodec.codec.Codec]:
-    if family == "avro":
-        return [kcodec.AvroCodec(_AVRO, recursive_depth=2)]
-    if family == "protobuf":
-        return [ProtobufCodec(_PROTO, "M", recursive_depth=3)]
-    if family == "json":
-        return [JsonCodec(_KIND), JsonCodec(_KIND, nonfinite=True)]
-    if family == "connect":
-        return [ConnectJsonCodec(), ConnectJsonCodec(compat="connect")]
-    if family == "messages":
-        return [kcodec.MessageCodec(json.dumps(_MESSAGE), version, unknown_tags=True) for version in range(3)]
-    columns = "id BIGINT, name VARCHAR, price DECIMAL(9, 2), day DATE"
-    return [KsqlCodec("JSON", columns), KsqlCodec("DELIMITED", columns), KsqlCodec("KAFKA", "id BIGINT")]
+    return CODECS[family]()
 
 
 def _rows(data: bytes) -> list[bytes | None]:
@@ -319,7 +341,7 @@ def _serde(frame: str) -> kcodec.Serde:
 def schemas(data: bytes) -> None:
     """Parse text as a schema of each language, print it, compare it with itself."""
     text = data.decode("utf-8", "surrogateescape" if data[:1] == b"\xff" else "replace")
-    for language in map(schema_format, ("AVRO", "JSON", "PROTOBUF")):
+    for language in map(schema_format, schema_types()):
         try:
             schema = language.parse(text)
             printed = language.canonical(schema)
@@ -354,7 +376,7 @@ def _property(file: str, name: str) -> Callable[[bytes], Any]:
 
 #: Targets that take the bytes as they are.
 DIRECT: dict[str, Callable[[bytes], None]] = {
-    **{family: _columns(family) for family in ("avro", "protobuf", "json", "connect", "ksql", "messages")},
+    **{family: _columns(family) for family in CODECS},
     "arrays": arrays,
     "batches": batches,
     "segments": segments,

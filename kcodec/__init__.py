@@ -19,6 +19,7 @@ from kcodec.errors import (
     RegistryError,
     SchemaError,
 )
+from kcodec.formats.table import codec_names
 
 if TYPE_CHECKING:
     from kcodec import confluent, frames, kafka, ksql, plan, protocol, registry, wire
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.debezium.unwrap import unwrap
     from kcodec.formats.decimals import DecimalCodec
+    from kcodec.formats.derived import schema_of
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
     from kcodec.formats.protobuf.codec import ProtobufCodec
@@ -74,6 +76,7 @@ __all__ = [
     "registry",
     "release_unused",
     "rows",
+    "schema_of",
     "unwrap",
     "wire",
 ]
@@ -83,22 +86,19 @@ __version__ = "0.3.0"
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "AvroCodec": ".formats.avro.codec",
-        "ConnectJsonCodec": ".formats.connect.codec",
+        **codec_names(),
         "ConnectSchema": ".formats.connect.schema",
         "JsonCodec": ".formats.json.codec",
-        "JsonSchemaCodec": ".formats.json_schema.codec",
-        "KsqlCodec": ".ksql.codec.codec",
         "DecimalCodec": ".formats.decimals",
         "Limits": ".plan",
         "MessageCodec": ".protocol.message.codec",
-        "ProtobufCodec": ".formats.protobuf.codec",
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
         "TypeOptions": ".formats.avro.types",
         "column": ".objects.rows",
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",
+        "schema_of": ".formats.derived",
         "unwrap": ".formats.debezium.unwrap",
         "confluent": ".",
         "frames": ".",

@@ -21,8 +21,8 @@ def lazy_names(
     package : str
         Its ``__name__``.
     modules : mapping
-        Public names and what defines them, relative to the package: ``.module``, or ``.`` where the name is itself
-        a module.
+        Public names and what defines them: a module, ``.module`` where that is relative to the package, or ``.``
+        where the name is itself a module of it.
     """
 
     def get(name: str) -> Any:

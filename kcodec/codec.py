@@ -13,7 +13,7 @@ from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
 from kcodec.columns.fields import field_names
-from kcodec.columns.frames import framed_rows
+from kcodec.columns.frame_hints import name_frames
 from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
@@ -27,7 +27,6 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
-from kcodec.frames import Frame
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
@@ -41,8 +40,6 @@ __all__ = [
     "Run",
     "Step",
     "check_errors",
-    "name_frames",
-    "name_other_frames",
     "name_rounding",
     "report",
     "result",
@@ -62,16 +59,6 @@ _MAX_REASON = 1000
 
 #: Forms of single values that a codec keeps its readers for.
 _MAX_READERS = 32
-
-#: What rows begin like that are framed otherwise, by the names of the frames.
-_LOOKS = {
-    "CONFLUENT": "Confluent's frame",
-    "GLUE": "Glue's header",
-    "APICURIO": "Apicurio's frame",
-    "SINGLE_OBJECT": "a single object of Avro's",
-}
-#: What is wrong with a row whose frame is another than is read.
-_OF_FRAMES = ("frame_magic", "frame_truncated", "unknown_schema_id", "compression")
 
 #: Columns of an error report. Schema ids are unsigned 32-bit numbers.
 REPORT = pa.schema(
@@ -131,35 +118,6 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
         return fault
 
     return [told(fault) for fault in faults]
-
-
-def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -> Sequence[Fault]:
-    """Return faults of a serde, with reasons that say so where a row begins like another frame than it reads."""
-    if not faults:
-        return faults
-    every = Faults.of(faults)
-    found: dict[int, str] = {}
-    for at, name, _ in framed_rows(values, every.rows):
-        fault = every[at]
-        if name != frame.name and fault.code in _OF_FRAMES:
-            found[at] = f"{fault.reason} (looks like {_LOOKS[name]}: frame={name})"
-    return every.with_reasons(found)
-
-
-def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
-    """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
-    if not faults:
-        return faults
-    every = Faults.of(faults)
-    found: dict[int, str] = {}
-    for at, name, key in framed_rows(values, every.rows):
-        hint = (
-            f"looks framed: schema id {key!r}; kcodec.Serde reads that"
-            if name == "CONFLUENT"
-            else f"looks like {_LOOKS[name]}: kcodec.Serde with frame={name} reads that"
-        )
-        found[at] = f"{every[at].reason} ({hint}, in Spark give subject and schemaRegistryAddress)"
-    return every.with_reasons(found)
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:

@@ -91,6 +91,8 @@ CODES: dict[str, str] = {
     "schema_violation": "the document is not valid by its schema",
     "logical_type": "the writer's logical type means something else than the reader's",
     "empty_decimal": "the decimal has no bytes",
+    "encryption": "the value cannot be encrypted or decrypted",
+    "rule": "a rule of the schema refuses the value",
 }
 
 

@@ -9,10 +9,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kcodec._lazy import lazy_names
+from kcodec.formats.table import spark_names
 
 if TYPE_CHECKING:
     from kcodec_spark.avro import from_avro, to_avro
-    from kcodec_spark.connect import from_connect_json, to_connect_json
+    from kcodec_spark.connect_json import from_connect_json, to_connect_json
     from kcodec_spark.dead_letters import dead_letters
     from kcodec_spark.debezium import unwrap
     from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kcodec_spark.protobuf_layout import SparkLayout
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
+    from kcodec_spark.schema import schema_of
     from kcodec_spark.segment import register_segments
     from kcodec_spark.ship import ServerReport, check_server, ship
 
@@ -68,6 +70,7 @@ __all__ = [
     "register_kafka",
     "register_segments",
     "schema_id",
+    "schema_of",
     "select_ksql",
     "ship",
     "text_to_decimal",
@@ -82,6 +85,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    **spark_names(),
     "KsqlView": ".ksql_topics",
     "ServerReport": ".ship",
     "SparkLayout": ".protobuf_layout",
@@ -95,13 +99,8 @@ _MODULES = {
     "decode_transaction_state": ".protocol",
     "encode": ".frames",
     "encode_decimal": ".decimals",
-    "from_avro": ".avro",
-    "from_connect_json": ".connect",
     "from_json": ".json",
-    "from_json_schema": ".json_schema",
     "from_kafka_message": ".protocol",
-    "from_ksql": ".ksql",
-    "from_protobuf": ".protobuf",
     "ksql_views": ".ksql_topics",
     "metrics": ".metrics",
     "readStream_ksql": ".ksql_topics",
@@ -111,15 +110,11 @@ _MODULES = {
     "register_kafka": ".kafka",
     "register_segments": ".segment",
     "schema_id": ".metrics",
+    "schema_of": ".schema",
     "select_ksql": ".ksql_topics",
     "ship": ".ship",
     "text_to_decimal": ".decimals",
-    "to_avro": ".avro",
-    "to_connect_json": ".connect",
     "to_json": ".json",
-    "to_json_schema": ".json_schema",
-    "to_ksql": ".ksql",
-    "to_protobuf": ".protobuf",
     "unwrap": ".debezium",
     "write_ksql": ".ksql_topics",
 }

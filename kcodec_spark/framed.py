@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from kcodec import Serde
 from kcodec import registry as registries
+from kcodec.contracts.settings import RuleSettings, is_rule_setting
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.formats.payloads import SchemaPayloads
+from kcodec.formats.schema_format import schema_format
 from kcodec.frames import Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
@@ -115,7 +117,7 @@ def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
 
 
 def _open(
-    language: SchemaFormat, subject: str, address: str, settings: Mapping[str, Any]
+    language: SchemaPayloads, subject: str, address: str, settings: Mapping[str, Any]
 ) -> tuple[SchemaRegistry, dict[str, Any], Frame]:
     if any(name in settings for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
         raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
@@ -132,11 +134,17 @@ def opened(
 
     The others are those of the registry's client.
     """
-    config = {name: value for name, value in settings.items() if name in known}
-    client = {name: value for name, value in settings.items() if name not in known}
+    config = {name: value for name, value in settings.items() if name in known or is_rule_setting(name)}
+    secrets = RuleSettings.of(config).secrets
+    if secrets:
+        raise ConfigError(
+            f"{secrets[0]} would have to travel to the executors, which no secret does: they have the credentials of "
+            "their own environment"
+        )
+    client = {name: value for name, value in settings.items() if name not in config}
     return registries.open(address if "://" in address else f"http://{address}", client), config
 
 
-def _given(schema: Any, language: SchemaFormat) -> Any:
+def _given(schema: Any, language: SchemaPayloads) -> Any:
     """Wrap a given schema, so that its text is not taken for the name of a version."""
     return Schema(language.given_text(schema), language.type) if isinstance(schema, str) else schema

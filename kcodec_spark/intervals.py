@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import Schema, parse
+from kcodec.formats.avro.model import Schema
+from kcodec.formats.avro.schema import parse
 from kcodec_spark.avro_schemas import CATALYST_TYPE
 
 if TYPE_CHECKING:

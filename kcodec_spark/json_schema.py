@@ -1,19 +1,13 @@
 """``from_json_schema`` and ``to_json_schema``: documents of JSON Schemas, alone or framed for a schema registry."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from kcodec import JsonSchemaCodec
 from kcodec.errors import ConfigError
-from kcodec.formats.schema_format import schema_format
-from kcodec_spark.codecs import Place, check_codec, field_names, reader_of, registry_place, writer_of
-from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.options import read_options, write_options
+from kcodec_spark.codecs import field_names
+from kcodec_spark.schemas import decoded_by_schema, encoded_by_schema
 from kcodec_spark.types import given_type
-from kcodec_spark.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -75,23 +69,15 @@ def from_json_schema(
     >>> df.select(from_json_schema("value", subject="orders-value",                     # doctest: +SKIP
     ...                            schemaRegistryAddress="http://registry:8081").alias("order"))
     """
-    settings = read_options(options)
-    place = registry_place(subject, schemaRegistryAddress, settings.registry)
     if fields is not None:
         arguments["fields"] = field_names(fields)
     if arguments.get("arrow_type") is not None:
         arguments["arrow_type"] = given_type(arguments["arrow_type"])
-    if place is not None:
-        from kcodec_spark.framed import framed_serde
-
-        if schema is not None and not isinstance(schema, (str, dict, int)):
-            raise TypeError(
-                f"with a registry, the schema to read as is its text, not {type(schema).__name__}"
-            )
-        codec: Any = framed_serde("JSON_SR", *_validating(place, arguments), schema, arguments)
-    else:
-        codec = _codec(schema, arguments)
-    return decoded(data, reader_of(codec), settings.rows, "from_json_schema", deterministic=deterministic)
+    settings = _settings(subject, arguments)
+    place = (subject, schemaRegistryAddress, arguments)
+    return decoded_by_schema(
+        "JSON_SR", data, schema, options, *place, settings=settings, deterministic=deterministic
+    )
 
 
 def to_json_schema(
@@ -135,40 +121,18 @@ def to_json_schema(
     >>> from kcodec_spark import to_json_schema
     >>> df.select(to_json_schema(struct("*"), schema).alias("value"))                   # doctest: +SKIP
     """
-    settings = write_options(options, "to_json_schema", has_registry=True)
-    arguments |= settings.codec
-    place = registry_place(subject, schemaRegistryAddress, settings.registry)
-    write: Writer | TypedWriter
-    if place is not None:
-        from kcodec_spark.framed import framed_writer
-
-        if schema is not None and not isinstance(schema, (str, dict)):
-            raise TypeError(f"schema is a schema's text, not {type(schema).__name__}")
-        write = writer_of(framed_writer("JSON_SR", *_validating(place, arguments), schema, arguments))
-    elif schema is None:
+    settings = _settings(subject, arguments)
+    if schema is None and subject is None:
         # Arguments are checked now, the type is known later.
         JsonSchemaCodec(True, **arguments)
-        write = TypedWriter(functools.partial(_derived_writer, arguments))
-    else:
-        write = writer_of(_codec(schema, arguments))
-    return encoded(data, write, "to_json_schema", settings.rows)
+    place = (subject, schemaRegistryAddress, arguments)
+    return encoded_by_schema("JSON_SR", data, schema, options, *place, settings=settings)
 
 
-def _derived_writer(arguments: Mapping[str, Any], kind: pa.DataType) -> Writer:
-    return writer_of(JsonSchemaCodec(schema_format("JSON_SR").derived_text(kind), **arguments))
-
-
-def _codec(schema: Any, arguments: Mapping[str, Any]) -> Any:
-    if schema is None:
-        raise ConfigError("a schema is needed, or subject and schemaRegistryAddress")
-    if isinstance(schema, (str, dict, bool)):
-        return JsonSchemaCodec(schema, **arguments)
-    return check_codec(schema, arguments, "schema is a schema's text,")
-
-
-def _validating(place: Place, arguments: dict[str, Any]) -> Place:
-    """Return a registry's place, with the setting that an argument of the codec stands for."""
-    subject, address, settings = place
+def _settings(subject: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting of a serde that an argument of the codec stands for, where there is a registry."""
+    if subject is None:
+        return {}
     if "references" in arguments:
         raise ConfigError("with a registry, references are those that the schema has there")
-    return subject, address, {**settings, **({_VALIDATE: True} if arguments.pop("validate", False) else {})}
+    return {_VALIDATE: True} if arguments.pop("validate", False) else {}

@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from kcodec.formats.table import codec_names
+
 FUZZ = Path(__file__).parents[1] / "fuzz"
 spec = importlib.util.spec_from_file_location("targets", FUZZ / "targets.py")
 targets = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(targets)
+
+
+def test_every_codec_of_the_table_is_fuzzed():
+    fuzzed = {type(codec).__name__ for make in targets.CODECS.values() for codec in make()}
+    assert codec_names().keys() - fuzzed == set()
 
 
 @pytest.mark.parametrize("name", targets.DIRECT)

@@ -23,6 +23,7 @@ LAYERS = (
     ("codec",),
     ("formats", "protocol"),
     ("registry",),
+    ("contracts",),
     ("serde", "confluent"),
     ("kafka",),
     ("ksql",),
@@ -31,8 +32,12 @@ LAYERS = (
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 #: The formats, from the first that stands on none to the last; those of a rank do not know each other.
 FORMAT_RANKS = (
-    ("json", "table", "time_types"),
+    ("json", "language", "table", "tagged", "time_types"),
+    # What a schema language is asked: `language` by registries, `payloads` by serdes, `printing` by consoles.
+    ("payloads",),
+    ("printing",),
     ("schema_format",),
+    ("derived",),
     ("avro", "protobuf"),
     # Connect's model: its schemas, its values, and both as JSON.
     ("connect.model", "connect.schema", "connect.values", "connect.json_reader", "connect.json_writer"),
@@ -43,6 +48,8 @@ FORMAT_RANKS = (
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
+#: Lines that a file may have: what is longer does more than one thing.
+MAX_LINES = 700
 #: The only modules beside the packages.
 FILES = {
     "__init__",
@@ -206,6 +213,14 @@ def test_no_modules_import_each_other():
     TopologicalSorter(graph).prepare()
 
 
+def test_files_are_short():
+    files = (path for package in ("kcodec", "kcodec_spark") for path in (ROOT / package).rglob("*"))
+    code = [path for path in files if path.suffix in (".py", ".pyi", ".pyx", ".pxd", ".h")]
+    assert len(code) > 500
+    long = {path.name for path in code if path.read_text(encoding="utf-8").count("\n") > MAX_LINES}
+    assert long - {"_read.pyx", "_write.pyx"} == set()
+
+
 def test_only_packages_stand_at_the_top():
     assert {path.stem for path in (ROOT / "kcodec").glob("*.p*") if path.is_file()} - {"py"} == FILES | {
         "py"
@@ -214,8 +229,13 @@ def test_only_packages_stand_at_the_top():
     assert {path.stem for path in (ROOT / "kcodec" / "formats").glob("*.py*")} == {
         "__init__",
         "decimals",
+        "derived",
+        "language",
+        "payloads",
+        "printing",
         "schema_format",
         "table",
+        "tagged",
         "time_types",
     }
 

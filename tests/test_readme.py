@@ -10,6 +10,7 @@ from doc_pages import ALL_PAGES, ROOT, blocks, needs_services, needs_spark
 import kcodec
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import find_schema_format
+from kcodec.formats.table import FORMATS, registered_names
 from kcodec.kafka.settings import _KEYS
 from kcodec.serde.config import KEYS
 
@@ -38,6 +39,23 @@ def test_codes():
     assert dict(table("errors.md", "| code | reason |")) == kcodec.CODES
 
 
+def test_formats():
+    """The README's table has a line for each codec of the table of formats."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Formats")[2]
+    found = re.findall(r"\| `(\w+)` \| `(\w+)`, `(\w+)` \| \[docs/([\w.]+)\]", text)
+    for each in FORMATS.values():
+        if each.codec is not None:
+            name = each.codec.partition(":")[2]
+            assert name in kcodec.__all__
+            assert (name, f"from_{each.spark}", f"to_{each.spark}", each.page) in found
+
+
+def test_formats_of_topics_in_spark():
+    [row] = [row for row in table("spark.md", "| option | |") if row[0].endswith("value.format")]
+    named = re.findall(r"`(\w+)`", f"`{row[1]}")
+    assert set(named) == {name.lower() for name, each in FORMATS.items() if not each.is_plain}
+
+
 def test_settings_of_a_serde():
     tables = ("| setting | meaning | default |", "| of one format | meaning | default |")
     section = (
@@ -47,7 +65,7 @@ def test_settings_of_a_serde():
         row for heading in tables for row in section.partition(heading)[2].partition("\n\n")[0].splitlines()
     ]
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row.partition(" | ")[0])}
-    formats = [find_schema_format(name) for name in ("AVRO", "JSON_SR", "PROTOBUF")]
+    formats = map(find_schema_format, registered_names())
     own = [each.settings.items() for each in formats]
     used = {key for settings in own for key, meaning in settings if not meaning.startswith("accepted:")}
     assert named == {*KEYS, *used}

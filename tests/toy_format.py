@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import CODES, Fault, SchemaError
-from kcodec.formats.schema_format import Difference, NamedText, SchemaDecoder, SchemaEncoder, SchemaFormat
+from kcodec.formats.language import Difference, NamedText
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.plan import Limits
 
 

@@ -16,7 +16,9 @@ from kcodec.cli.kafka_options import (
     add_frame,
     add_message,
     add_options,
+    read_text,
     read_where,
+    registered,
     with_frame,
     with_message,
 )
@@ -54,9 +56,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             f"--{name}",
             metavar="FORMAT",
             default="bytes",
-            help="avro, protobuf, json_sr or a plugin's, with a registry; connect_json, string, bytes, int, bigint, "
-            "double (default %(default)s)",
+            help=f"{registered()} or a plugin's, with a registry; json (plain), connect_json, string, bytes, int, "
+            "bigint, double (default %(default)s)",
         )
+    consume.add_argument(
+        "--schema",
+        metavar="DDL",
+        help="with --value json: the columns, such as 'id BIGINT, tags ARRAY<STRING>', or a file with them; by default "
+        "those that the last documents of the topic have",
+    )
     add_message(consume, "that of the first value")
     add_frame(consume)
     consume.add_argument(
@@ -69,7 +77,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--group", metavar="NAME", help="with --follow: start at its offsets, and commit them"
     )
     consume.add_argument("-n", "--max", type=_count, metavar="N", help="no more than so many records")
-    consume.add_argument("--where", metavar="CONDITION", help="such as \"value.id > 5 and topic = 'orders'\"")
+    consume.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="such as \"value.id > 5 and topic = 'orders'\": a column or field, one of = != < <= > >=, in ('a', 'b'), "
+        "like 'a%%', is null, each also with not; a number, 'text', true; and, or, not, parentheses",
+    )
     consume.add_argument("--columns", metavar="NAMES", help="such as key,value.id,offset,headers")
     consume.add_argument(
         "-o", "--format", choices=("table", "json", "text", "csv", "parquet"),
@@ -111,15 +124,18 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             name for name in _columns("json") if name in named and name not in (*columns, *fields)
             and (named[name] or "*" not in fields)
         ]  # fmt: skip
+    documents = [name for name in ("key", "value") if getattr(given, name).lower() == "json"]
+    if given.schema is not None and "value" not in documents:
+        raise ConfigError("--schema is for --value json; the schemas of other formats are in the registry")
+    formats = {
+        name: None if name in documents else options.payload(name, getattr(given, name))
+        for name in ("key", "value")
+    }
+    formats["value"] = with_message(formats["value"], given.message)
     place: dict[str, Any] = {
         "config": options.config,
-        **with_frame(
-            {
-                "key": options.payload("key", given.key),
-                "value": with_message(options.payload("value", given.value), given.message),
-            },
-            given.frame,
-        ),
+        **with_frame(formats, given.frame),
+        **_document_codecs(given, options, documents),
         "columns": _named([*columns, *hidden]),
         "isolation": given.isolation,
         "errors": "report",
@@ -148,6 +164,31 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     finally:
         writer.progress.clear()
     return writer.has_told
+
+
+def _document_codecs(given: argparse.Namespace, options: KafkaOptions, names: list[str]) -> dict[str, Any]:
+    """Return what reads the keys or values that are plain JSON."""
+    from kcodec.formats.json.codec import JsonCodec
+    from kcodec.kafka.inspection import inspect
+
+    found = {}
+    if "value" in names and given.schema is not None:
+        path = Path(given.schema)
+        found["value"] = JsonCodec(read_text(path) if path.suffix and path.is_file() else given.schema)
+    rest = [name for name in names if name not in found]
+    if rest and (len(given.topics) > 1 or given.topics[0].startswith("^")):
+        raise ConfigError(f"--{rest[0]} json of several topics: give the columns with --schema, or one topic")
+    if rest:
+        seen = inspect(given.topics[0], config=options.config)
+        for name in rest:
+            side = getattr(seen, name)
+            if side.format != "JSON" or side.arrow_type is None:
+                raise ConfigError(
+                    f"--{name} json: no columns can be seen in the last {name}s: {side.problem or side.summary}"
+                    + ("; give them with --schema" * (name == "value"))
+                )
+            found[name] = side.codec
+    return found
 
 
 def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Writer) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from kcodec._files import check_end
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
+from kcodec.formats.table import FORMATS, registered_names
 
 __all__ = [
     "KafkaOptions",
@@ -23,6 +24,7 @@ __all__ = [
     "name_and_value",
     "read_text",
     "read_where",
+    "registered",
     "shown_tries",
     "unknown_format",
     "with_frame",
@@ -111,9 +113,7 @@ def with_frame(formats: Mapping[str, Any], name: str | None) -> dict[str, Any]:
         if named is not None and find_schema_format(named["format"]) is not None:
             found[part] = {**named, "frame": frame}
     if found == dict(formats):
-        raise ConfigError(
-            "--frame is for keys and values with schemas: give --value avro, protobuf or json_sr"
-        )
+        raise ConfigError(f"--frame is for keys and values with schemas: give --value {registered(' or ')}")
     return found
 
 
@@ -176,7 +176,6 @@ class KafkaOptions:
             If it is none, or a format that has no schema of its own in a registry, so that its columns would have to
             be given.
         """
-        from kcodec.formats.table import FORMATS
         from kcodec.kafka.payload_format import format_name
 
         kind = text.upper().replace("-", "_")
@@ -204,7 +203,17 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def unknown_format(name: str, text: str) -> ConfigError:
     """Return the error for a format of keys or values that has no schemas in a registry."""
-    return ConfigError(f"--{name} {text} is not one of avro, protobuf, json_sr, or of a plugin")
+    return ConfigError(f"--{name} {text} is not one of {registered()}, or of a plugin")
+
+
+def registered(last: str = ", ") -> str:
+    """Return the names of the formats whose schemas are in registries, as the command line has them.
+
+    >>> registered(" or ")
+    'avro, json_sr or protobuf'
+    """
+    names = [name.lower() for name in registered_names()]
+    return f"{', '.join(names[:-1])}{last}{names[-1]}"
 
 
 def read_text(file: str | Path) -> str:

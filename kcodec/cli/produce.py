@@ -11,6 +11,7 @@ from kcodec.cli.kafka_options import (
     add_message,
     add_options,
     read_text,
+    registered,
     unknown_format,
     with_frame,
     with_message,
@@ -39,7 +40,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "--value",
         default="bytes",
         metavar="FORMAT",
-        help="avro, protobuf, json_sr or a plugin's, with a registry; string, bytes, int, bigint, double (default "
+        help=f"{registered()} or a plugin's, with a registry; string, bytes, int, bigint, double (default "
         "%(default)s)",
     )
     produce.add_argument("--key", default="bytes", metavar="FORMAT", help="the same for keys")

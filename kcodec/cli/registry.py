@@ -1,10 +1,11 @@
-"""``kcodec registry``: schemas from one registry to another, and a server."""
+"""``kcodec registry``: schemas from one registry to another, of files of rows, and a server."""
 
 import argparse
 import getpass
 import os
 import sys
 from dataclasses import fields
+from pathlib import Path
 
 from kcodec.cli.kafka_options import name_and_value
 from kcodec.errors import ConfigError
@@ -16,7 +17,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command to a parser's."""
     registry = commands.add_parser(
         "registry",
-        help="copy schemas between registries and files, serve them",
+        help="copy schemas between registries and files, derive and serve them",
         description="Work on schema registries.",
     )
     actions = registry.add_subparsers(dest="action", required=True)
@@ -39,6 +40,19 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         help="a setting of servers, such as basic.auth.user.info=user:password",
     )
     copy.set_defaults(run=_copy)
+    derive = actions.add_parser(
+        "derive",
+        help="print the schema that a file of rows would be written with",
+        description="Prints a schema for the columns of a Parquet, Arrow or CSV file, or of lines of JSON, of which "
+        "the first thousand are looked at.",
+    )
+    derive.add_argument("file", type=Path, help="such as orders.parquet, .arrow, .csv, .jsonl")
+    derive.add_argument(
+        "--format", default="avro", help="avro, protobuf, json_sr, ddl or a plugin's (default %(default)s)"
+    )
+    derive.add_argument("--name", default="", help="of the record or message, the title of a JSON Schema")
+    derive.add_argument("--namespace", default="", help="of the record, the package of the message")
+    derive.set_defaults(run=_derive)
     _add_serve(actions)
 
 
@@ -48,6 +62,18 @@ def _copy(given: argparse.Namespace) -> int:
     config = dict(name_and_value(each, "-X") for each in given.property)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
+    return 0
+
+
+def _derive(given: argparse.Namespace) -> int:
+    from kcodec.cli.columns_of_files import columns_of
+    from kcodec.formats.derived import schema_of
+
+    print(
+        schema_of(columns_of(given.file), given.format, name=given.name, namespace=given.namespace).rstrip(
+            "\n"
+        )
+    )
     return 0
 
 

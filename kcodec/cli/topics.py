@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
-import uuid
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options, name_and_value
-from kcodec.errors import ConfigError
-from kcodec.frames import FRAMES
+from kcodec.errors import ConfigError, SchemaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kcodec.kafka.inspection import Inspection, Payloads
+
 __all__ = ["add"]
 
-_SAMPLE = 20
+_SAMPLE = 200
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +33,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_options(topics)
     topics.add_argument(
-        "--sample", action="store_true", help=f"look at the last {_SAMPLE} records of each partition"
+        "--sample",
+        action="store_true",
+        help=f"a row for each topic: what its last {_SAMPLE} records look like, with --registry by their schemas; on a "
+        "terminal, for topics that are named, all that there is to see",
     )
     topics.add_argument(
         "--partitions", type=int, metavar="N", help="with create; by default as the broker has it"
@@ -70,9 +71,9 @@ def _run(given: argparse.Namespace) -> int:
     names = given.topics or ["^.*"]
     found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
     if given.sample:
-        keys, values = _sampled(found, options)
-        found = found.append_column("keys", [keys]).append_column("values", [values])
-    _show(found, given.format)
+        _sample(found, options, given.format, is_named=bool(given.topics))
+    else:
+        _show(found, given.format)
     return 0
 
 
@@ -143,83 +144,91 @@ def _configure(given: argparse.Namespace, names: list[str], options: KafkaOption
 _ACTIONS = {"create": _create, "delete": _delete, "config": _configure}
 
 
-def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array]:
-    """Return what the keys and the values of each partition look like."""
+def _sample(found: pa.Table, options: KafkaOptions, format: str | None, *, is_named: bool) -> None:
+    """Show what the topics of partitions look like: those that were named in full on a terminal, others in a line."""
     import pyarrow as pa
 
-    from kcodec.kafka.offsets import Range
-    from kcodec.kafka.topic_reader import read
+    from kcodec.kafka.inspection import inspect
 
-    keys: list[str | None] = []
-    values: list[str | None] = []
-    for row in found.to_pylist():
-        if row["leader"] is None:
-            keys.append(None)
-            values.append(None)
-            continue
-        last = Range(row["topic"], row["partition"], max(row["start"], row["end"] - _SAMPLE), row["end"])
-        records = read(
-            [last], columns=["key", "value", "headers"], isolation="read_uncommitted", config=options.config
-        ).read_all()
-        headers = records["headers"].to_pylist()
-        keys.append(_looks(records["key"].to_pylist(), _in_headers(headers, is_key=True)))
-        values.append(_looks(records["value"].to_pylist(), _in_headers(headers, is_key=False)))
-    return pa.array(keys, pa.string()), pa.array(values, pa.string())
+    format = format or ("table" if sys.stdout.isatty() else "json")
+    names = dict.fromkeys(found["topic"].to_pylist())
+    inspections = (inspect(name, config=options.config, sample=_SAMPLE) for name in names)
+    if format == "table" and is_named:
+        for each in inspections:
+            print(each)
+        return
+    flat = format != "json"
+    rows = [_row(each, flat=flat) for each in inspections]
+    _show(pa.Table.from_pylist(rows, _rows(flat=flat)), format)
 
 
-def _in_headers(records: list[list[dict[str, Any]]], *, is_key: bool) -> list[str | None]:
-    """Return for the headers of each record the frame that names the schema of its key or value in one of them."""
-    frames = [each for each in FRAMES.values() if each.header]
-    names = {each.header_of(is_key=is_key): each for each in frames}
-    return [
-        next(
-            (
-                names[header["key"]].name
-                for header in headers or ()
-                if header["key"] in names and names[header["key"]].read(header["value"] or b"") is not None
-            ),
-            None,
-        )
-        for headers in records
-    ]
+def _row(found: Inspection, *, flat: bool) -> dict[str, Any]:
+    row = {
+        "topic": found.topic,
+        "partitions": len(found.partitions),
+        "records": found.records,
+        "size": found.size,
+        "rate": found.rate,
+        "last": found.last,
+        "keys": ", ".join(found.key.looks),
+        "values": ", ".join(found.value.looks),
+        "key": _payloads(found.key),
+        "value": _payloads(found.value),
+    }
+    if flat:
+        del row["key"], row["value"]
+    return row
 
 
-def _looks(payloads: list[bytes | None], frames: Iterable[str | None] = itertools.repeat(None)) -> str:
-    """Return what payloads look like, the most frequent first; `frames` are those that headers hold.
+def _payloads(found: Payloads) -> dict[str, Any]:
+    return {
+        "format": found.format,
+        "frame": found.frame,
+        "schema_ids": list(map(str, found.schema_ids)),
+        "schema": found.schema,
+        "columns": None if found.arrow_type is None else _ddl(found),
+        "nulls": found.nulls,
+        "distinct": found.distinct,
+        "sizes": list(found.sizes),
+        "fields": found.fields.to_pylist(),
+        "problem": found.problem,
+    }
 
-    >>> _looks([b"{}", b'{"a": 1}', None])
-    'JSON, null'
-    """
-    looks = (
-        _look(payload) if frame is None or payload is None else f"frame {frame}"
-        for payload, frame in zip(payloads, frames, strict=False)
-    )
-    return ", ".join(name for name, _ in Counter(looks).most_common())
 
-
-def _look(payload: bytes | None) -> str:
-    if payload is None:
-        return "null"
-    if not payload:
-        return "empty"
-    if payload[:5] == bytes(5) and len(payload) >= 10 and payload[5:9] != bytes(4):
-        return f"frame APICURIO, schema id {int.from_bytes(payload[5:9], 'big')}"
-    if payload[0] == 3 and len(payload) >= 18 and payload[1] in (0, 5):
-        return f"frame GLUE, schema {uuid.UUID(bytes=payload[2:18])}"
-    if payload[:2] == b"\xc3\x01" and len(payload) >= 10:
-        return f"frame SINGLE_OBJECT, schema {payload[2:10].hex()}"
-    if payload[0] == 0 and len(payload) >= 5:
-        number = int.from_bytes(payload[1:5], "big")
-        if len(payload) != 8:
-            return f"schema id {number}"
-        # No schema has the id 0.
-        return f"schema id {number} or int64" if number else "int64"
-    if payload[0] == 1 and len(payload) >= 17:
-        return "schema GUID"
+def _ddl(found: Payloads) -> str | None:
     try:
-        text = payload.decode()
-    except UnicodeDecodeError:
-        return {4: "int32", 8: "int64 or double"}.get(len(payload), "binary")
-    if text.lstrip()[:1] in ("{", "["):
-        return "JSON"
-    return "text" if text.isprintable() or text.isspace() or "\n" in text else "binary"
+        return found.schema_as("DDL")
+    except SchemaError:
+        return None
+
+
+def _rows(*, flat: bool) -> pa.Schema:
+    import pyarrow as pa
+
+    text, number, real = pa.string(), pa.int64(), pa.float64()
+    field = pa.struct([("field", text), ("type", text), ("nulls", real), ("examples", pa.list_(text))])
+    payloads = pa.struct(
+        [
+            ("format", text),
+            ("frame", text),
+            ("schema_ids", pa.list_(text)),
+            ("schema", text),
+            ("columns", text),
+            ("nulls", number),
+            ("distinct", number),
+            ("sizes", pa.list_(number)),
+            ("fields", pa.list_(field)),
+            ("problem", text),
+        ]
+    )
+    plain = [
+        ("topic", text),
+        ("partitions", number),
+        ("records", number),
+        ("size", number),
+        ("rate", real),
+        ("last", pa.timestamp("us", "UTC")),
+        ("keys", text),
+        ("values", text),
+    ]
+    return pa.schema(plain if flat else [*plain, ("key", payloads), ("value", payloads)])

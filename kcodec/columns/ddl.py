@@ -5,9 +5,10 @@ from typing import NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.types import is_list, plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["ddl_type"]
+__all__ = ["ddl_text", "ddl_type"]
 
 #: Levels of types within types.
 _MAX_DEPTH = 100
@@ -70,6 +71,76 @@ def ddl_type(text: str) -> pa.DataType:
     if parser.kind != "end":
         parser.fail("the end")
     return kind
+
+
+#: As columns of Spark are: the next wider type for integers without a sign.
+_NAMES = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    **dict.fromkeys((pa.int16(), pa.uint8()), "SMALLINT"),
+    **dict.fromkeys((pa.int32(), pa.uint16()), "INT"),
+    **dict.fromkeys((pa.int64(), pa.uint32()), "BIGINT"),
+    pa.uint64(): "DECIMAL(20,0)",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.date32(): "DATE",
+    **dict.fromkeys((pa.string(), pa.large_string()), "STRING"),
+    **dict.fromkeys((pa.binary(), pa.large_binary()), "BINARY"),
+    pa.null(): "VOID",
+}
+_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+def ddl_text(kind: pa.DataType) -> str:
+    """Return the text of a type in Spark's DDL: of a struct, its columns.
+
+    It is what `ddl_type` reads, but for the widths that Spark does not know. Spark has no word for items that are never
+    null.
+
+    Raises
+    ------
+    SchemaError
+        If Spark has no type for one of Arrow's.
+
+    Examples
+    --------
+    >>> ddl_text(pa.struct([pa.field("id", pa.uint8(), False), ("a b", pa.list_(pa.struct([("x", pa.date32())])))]))
+    'id SMALLINT NOT NULL, `a b` ARRAY<STRUCT<x: DATE>>'
+    """
+    kind = plain_type(kind, sized=False, days=True)
+    return _columns(kind, " ", "") if pa.types.is_struct(kind) and kind.num_fields else _name(kind, "")
+
+
+def _columns(kind: pa.DataType, between: str, path: str) -> str:
+    found = []
+    for field in kind:
+        text = _name(field.type, f"{path}.{field.name}" if path else field.name)
+        name = field.name
+        if _PLAIN_NAME.fullmatch(name) is None:
+            name = "`" + name.replace("`", "``") + "`"
+        found.append(f"{name}{between}{text}{'' if field.nullable else ' NOT NULL'}")
+    return ", ".join(found)
+
+
+def _name(kind: pa.DataType, path: str) -> str:
+    types = pa.types
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if types.is_struct(kind):
+        return f"STRUCT<{_columns(kind, ': ', path)}>"
+    if is_list(kind):
+        return f"ARRAY<{_name(kind.value_type, f'{path}[]')}>"
+    if types.is_map(kind):
+        return f"MAP<{_name(kind.key_type, f'{path}[].key')}, {_name(kind.item_type, f'{path}[].value')}>"
+    if types.is_date(kind):
+        return "DATE"
+    if types.is_time(kind):
+        return f"TIME({_FRACTION})"
+    if types.is_timestamp(kind):
+        return "TIMESTAMP" if kind.tz else "TIMESTAMP_NTZ"
+    if types.is_decimal(kind) and kind.precision <= _DIGITS and 0 <= kind.scale <= kind.precision:
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    raise SchemaError(f"{path + ': ' if path else ''}Spark's DDL has no type for {kind}")
 
 
 class _Parser:
@@ -158,6 +229,8 @@ class _Parser:
                 if self.kind != "text":
                     self.fail("a comment's text")
                 self.next()
+            if not nullable and pa.types.is_null(kind):
+                raise SchemaError(f"column {name!r}: what is always null cannot be NOT NULL")
             found.append(pa.field(name, kind, nullable))
             if not self.take(","):
                 break

@@ -46,6 +46,18 @@ def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
     >>> [(c.index, c.name, c.children) for c in layout(kinds)]
     [(0, '', (1, 2)), (1, 'id', ()), (2, 'tags', (3,)), (3, 'item', ())]
     """
+    # Planning asks first, and the program that is made of the plan once more for the same type.
+    global _last
+    last = _last
+    if last[0] is not arrow_type:
+        _last = last = arrow_type, _layout(arrow_type)
+    return last[1]
+
+
+_last: tuple[pa.DataType | None, tuple[Column, ...]] = None, ()
+
+
+def _layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
     columns: list[Column | None] = []
 
     def visit(name: str, kind: pa.DataType, nullable: bool, parent: int) -> int:
@@ -83,19 +95,26 @@ def item_bytes(columns: tuple[Column, ...]) -> dict[int, int]:
     scopes: dict[int, int] = {-1: -1}
     for column in columns:
         scope = scopes[column.parent]
-        kind = column.type
-        items = is_list(kind) or pa.types.is_map(kind)
-        scopes[column.index] = column.index if items else scope
-        if items:
-            sizes[column.index] = 0
-        if scope < 0 or pa.types.is_struct(kind) or pa.types.is_null(kind):
+        if scope < 0 and not column.children:
             continue
-        if pa.types.is_boolean(kind):
-            sizes[scope] += 1
-        elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
-            sizes[scope] += 8
-        elif items or pa.types.is_string(kind) or pa.types.is_binary(kind):
-            sizes[scope] += 4
-        else:
-            sizes[scope] += kind.byte_width
+        kind = column.type.id
+        scopes[column.index] = scope
+        if kind in _ITEMS:
+            scopes[column.index] = column.index
+            sizes[column.index] = 0
+        if scope >= 0:
+            width = _WIDTHS.get(kind)
+            sizes[scope] += column.type.byte_width if width is None else width
     return sizes
+
+
+_ITEMS = {pa.lib.Type_LIST, pa.lib.Type_LARGE_LIST, pa.lib.Type_MAP}
+
+#: Bytes of a value in the buffers of its own column, where that is not the width of the type.
+_WIDTHS = {
+    pa.lib.Type_NA: 0,
+    pa.lib.Type_STRUCT: 0,
+    pa.lib.Type_BOOL: 1,
+    **dict.fromkeys([pa.lib.Type_STRING, pa.lib.Type_BINARY, pa.lib.Type_LIST, pa.lib.Type_MAP], 4),
+    **dict.fromkeys([pa.lib.Type_LARGE_STRING, pa.lib.Type_LARGE_BINARY, pa.lib.Type_LARGE_LIST], 8),
+}

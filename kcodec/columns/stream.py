@@ -1,7 +1,9 @@
 """Readers of batches that are made as they are read."""
 
+import itertools
+import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -74,8 +76,21 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
     return pa.RecordBatchReader.from_batches(schema, Lasting(batches))
 
 
+#: Rows that are made columns together.
+_ROWS = 1 << 14
+#: What pandas gives out an index for that has no name.
+_INDEX = re.compile(r"__index_level_\d+__")
+_TABLES = (
+    "a table is an Arrow table, batch or reader, a frame of pandas or polars, a relation of DuckDB, a list or an "
+    "iterator of dicts, an iterator of batches, or a dict of lists"
+)
+
+
 def reader_of(data: Any) -> pa.RecordBatchReader:
     """Return the batches of a table, a batch, a reader, or of what else has Arrow's C interface for one.
+
+    Also of a lazy frame of polars, of dicts, one a row, and of a dict of lists, one a column. Of frames of pandas, an
+    index without a name is no column.
 
     Raises
     ------
@@ -86,15 +101,90 @@ def reader_of(data: Any) -> pa.RecordBatchReader:
     --------
     >>> reader_of(pa.record_batch({"id": [1, 2]})).read_all().num_rows
     2
+    >>> reader_of([{"id": 1}, {"note": "a"}]).read_all().to_pylist()
+    [{'id': 1, 'note': None}, {'id': None, 'note': 'a'}]
     """
     if isinstance(data, pa.RecordBatchReader):
         return data
+    if hasattr(data, "collect_schema") and not hasattr(data, "__arrow_c_stream__"):
+        data = data.collect()
     try:
         if hasattr(data, "__arrow_c_stream__"):
-            return pa.RecordBatchReader.from_stream(data)
+            return _without_index(pa.RecordBatchReader.from_stream(data))
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)]).to_reader()
     except pa.ArrowInvalid as error:
         # A column.
-        raise TypeError(f"{type(data).__name__} is no table: {error}") from None
-    raise TypeError(f"{type(data).__name__} is no table")
+        raise TypeError(f"{type(data).__name__} is no table: {error}; {_TABLES}") from None
+    if isinstance(data, Mapping):
+        return _columns(data).to_reader()
+    if isinstance(data, (list, tuple, Iterator)):
+        return _of_rows(data)
+    raise TypeError(f"{type(data).__name__} is no table: {_TABLES}")
+
+
+def _without_index(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    schema = reader.schema
+    names = [name for name in schema.names if _INDEX.fullmatch(name) is None]
+    if len(names) == len(schema) or b"pandas" not in (schema.metadata or {}):
+        return reader
+    places = [schema.get_field_index(name) for name in names]
+    return stream(
+        pa.schema([schema.field(place) for place in places]), (each.select(places) for each in reader)
+    )
+
+
+def _columns(data: Mapping[str, Any], first: int = 0) -> pa.Table:
+    arrays = {}
+    for name, values in data.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is no name of a column")
+        try:
+            arrays[name] = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+        except (pa.ArrowException, TypeError, OverflowError) as error:
+            place = f", rows from {first}" if first else ""
+            raise TypeError(f"column {name!r}{place}: {error}") from None
+    try:
+        return pa.table(arrays)
+    except pa.ArrowInvalid as error:
+        raise TypeError(f"dict is no table: {error}") from None
+
+
+def _of_rows(rows: Iterable[Any]) -> pa.RecordBatchReader:
+    """Return rows that are dicts as columns; those of an iterator have the columns of the first of them."""
+    if not isinstance(rows, Iterator):
+        return _row_columns(list(rows), 0).to_reader()
+    begin = list(itertools.islice(rows, 1))
+    if begin and isinstance(begin[0], pa.RecordBatch):
+        return stream(begin[0].schema, itertools.chain(begin, rows))
+    first = _row_columns([*begin, *itertools.islice(rows, _ROWS - 1)], 0)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from first.to_batches()
+        count = len(first)
+        while part := list(itertools.islice(rows, _ROWS)):
+            found = _row_columns(part, count, first.schema.names)
+            try:
+                yield from found.cast(first.schema).to_batches()
+            except pa.ArrowException as error:
+                raise TypeError(
+                    f"rows from {count} have other types than the first {len(first)}: {error}; give a table"
+                ) from None
+            count += len(part)
+
+    return stream(first.schema, batches())
+
+
+def _row_columns(rows: list[Any], first: int, names: list[str] | None = None) -> pa.Table:
+    wanted = {} if names is None else dict.fromkeys(names)
+    for number, row in enumerate(rows, first):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"row {number} is no dict but {type(row).__name__}: {_TABLES}")
+        if names is None:
+            wanted.update(dict.fromkeys(row))
+        elif not row.keys() <= wanted.keys():
+            added = next(name for name in row if name not in wanted)
+            raise TypeError(
+                f"row {number} has a column {added!r}, which the first {_ROWS} rows have not: give a table"
+            )
+    return _columns({name: [row.get(name) for row in rows] for name in wanted}, first)

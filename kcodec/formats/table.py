@@ -1,13 +1,13 @@
-"""The formats that keys and values can be in, by name: what defines each, and what it needs.
+"""The formats that keys and values can be in, by name: what defines each, and what it is called elsewhere.
 
-Registries and serdes find their schema languages here, topics and the console script their codecs. What is named is
-imported when it is first used.
+Registries and serdes find their schema languages here; topics, the console script and Spark their codecs; the package
+its names. The documentation's tables are compared with it. What is named is imported when it is first used.
 """
 
 import importlib
 from typing import Any, NamedTuple
 
-__all__ = ["FORMATS", "Format", "load"]
+__all__ = ["FORMATS", "Format", "codec_names", "load", "registered_names", "spark_names"]
 
 
 class Format(NamedTuple):
@@ -17,28 +17,34 @@ class Format(NamedTuple):
     ----------
     name : str
         What serdes and topics call it.
+    codec : str or None
+        Where its codec is defined, as ``module:name``; None if the bytes stay as they are. Topics use it where no
+        registry has schemas of the format, else a serde.
     language : str or None
         Where the `SchemaFormat` of its schemas is defined, as ``module:name``; None if no registry has its schemas.
     type : str or None
         What a registry calls the language.
-    codec : str or None
-        Where the codec that topics read and write it with is defined, as ``module:name``; None if a serde does, or
-        nothing, because the bytes stay as they are.
     is_shared : bool
         Whether several formats have this codec: then its first argument is the format's name.
     needs : str or None
         The option of the codec without which keys and values mean nothing.
     instead : str
         What a user is told who asks a serde for it.
+    spark : str or None
+        What the functions of Spark are called behind ``from_`` and ``to_``, which is also their module.
+    page : str or None
+        Where the documentation describes it.
     """
 
     name: str
+    codec: str | None = None
     language: str | None = None
     type: str | None = None
-    codec: str | None = None
     is_shared: bool = False
     needs: str | None = None
     instead: str = ""
+    spark: str | None = None
+    page: str | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -47,19 +53,46 @@ class Format(NamedTuple):
 
 
 def _ksql(name: str, instead: str = "") -> Format:
-    # Without columns a codec of ksqlDB takes keys for null.
-    codec = "kcodec.ksql.codec.codec:KsqlCodec"
-    instead = instead or "it has no schema in a registry: kcodec.KsqlCodec reads and writes it"
-    return Format(name, codec=codec, is_shared=True, needs="columns", instead=instead)
+    return Format(
+        name,
+        "kcodec.ksql.codec.codec:KsqlCodec",
+        is_shared=True,
+        # Without columns a codec of ksqlDB takes keys for null.
+        needs="columns",
+        instead=instead or "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
+        spark="ksql",
+        page="ksql.md",
+    )
 
 
-#: The package's own formats, by name.
+#: The package's own formats, by name. Those with schemas are in the order in which Confluent's server lists them.
 FORMATS = {
     each.name: each
     for each in (
-        Format("AVRO", "kcodec.formats.avro.schema_format:AvroFormat", "AVRO"),
-        Format("JSON_SR", "kcodec.formats.json_schema.schema_format:JsonSchemaFormat", "JSON"),
-        Format("PROTOBUF", "kcodec.formats.protobuf.schema_format:ProtobufFormat", "PROTOBUF"),
+        Format(
+            "JSON_SR",
+            "kcodec.formats.json_schema.codec:JsonSchemaCodec",
+            "kcodec.formats.json_schema.schema_format:JsonSchemaFormat",
+            "JSON",
+            spark="json_schema",
+            page="json_schema.md",
+        ),
+        Format(
+            "PROTOBUF",
+            "kcodec.formats.protobuf.codec:ProtobufCodec",
+            "kcodec.formats.protobuf.schema_format:ProtobufFormat",
+            "PROTOBUF",
+            spark="protobuf",
+            page="protobuf.md",
+        ),
+        Format(
+            "AVRO",
+            "kcodec.formats.avro.codec:AvroCodec",
+            "kcodec.formats.avro.schema_format:AvroFormat",
+            "AVRO",
+            spark="avro",
+            page="avro.md",
+        ),
         _ksql("KAFKA"),
         _ksql(
             "JSON",
@@ -70,8 +103,10 @@ FORMATS = {
         _ksql("PROTOBUF_NOSR"),
         Format(
             "CONNECT_JSON",
-            codec="kcodec.formats.connect.codec:ConnectJsonCodec",
+            "kcodec.formats.connect.codec:ConnectJsonCodec",
             instead="it has no schema in a registry: kcodec.ConnectJsonCodec reads and writes it",
+            spark="connect_json",
+            page="connect.md",
         ),
         Format("BYTES"),
         Format("NONE"),
@@ -89,3 +124,38 @@ def load(place: str) -> Any:
     """
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def registered_names() -> list[str]:
+    """Return the names of the formats whose schemas are in registries, in the alphabet's order.
+
+    Examples
+    --------
+    >>> registered_names()
+    ['AVRO', 'JSON_SR', 'PROTOBUF']
+    """
+    return sorted(each.name for each in FORMATS.values() if each.language is not None)
+
+
+def codec_names() -> dict[str, str]:
+    """Return the classes of the codecs, with their modules.
+
+    Examples
+    --------
+    >>> codec_names()["AvroCodec"]
+    'kcodec.formats.avro.codec'
+    """
+    places = [each.codec.partition(":") for each in FORMATS.values() if each.codec is not None]
+    return {name: module for module, _, name in places}
+
+
+def spark_names() -> dict[str, str]:
+    """Return the names of Spark's functions, with their modules in its package.
+
+    Examples
+    --------
+    >>> spark_names()["from_connect_json"]
+    '.connect_json'
+    """
+    modules = [each.spark for each in FORMATS.values() if each.spark is not None]
+    return {f"{way}_{module}": f".{module}" for module in modules for way in ("from", "to")}

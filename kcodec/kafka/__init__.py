@@ -10,6 +10,7 @@ from kcodec._lazy import lazy_names
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
     from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
+    from kcodec.kafka.inspection import Inspection, inspect
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.one_by_one import records
     from kcodec.kafka.partitioner import partition_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Follower",
+    "Inspection",
     "Range",
     "ReadReport",
     "RecordError",
@@ -30,6 +32,7 @@ __all__ = [
     "follow",
     "group_lag",
     "group_members",
+    "inspect",
     "limit_ranges",
     "list_groups",
     "list_topics",
@@ -50,6 +53,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Follower": ".follower",
+        "Inspection": ".inspection",
         "Range": ".offsets",
         "ReadReport": ".report",
         "RecordError": ".report",
@@ -59,6 +63,7 @@ __getattr__, __dir__ = lazy_names(
         "follow": ".follower",
         "group_lag": ".group_list",
         "group_members": ".group_list",
+        "inspect": ".inspection",
         "limit_ranges": ".offsets",
         "list_groups": ".group_list",
         "list_topics": ".topic_list",

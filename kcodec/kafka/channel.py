@@ -86,6 +86,11 @@ class Channel:
         return f"Channel({self.host}:{self.port})"
 
     @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the broker."""
+        return self.host, self.port
+
+    @property
     def in_flight(self) -> int:
         """Requests without a response."""
         return len(self._connection.in_flight)
@@ -159,6 +164,14 @@ class Channel:
             known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
             raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
+
+    def knows(self, name: str) -> bool:
+        """Return whether there is a version of a request that both sides know."""
+        try:
+            self.version(name)
+        except KafkaError:
+            return False
+        return True
 
     def send(
         self,

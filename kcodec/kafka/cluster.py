@@ -126,6 +126,10 @@ class Deadline:
         time.sleep(pause)
 
 
+def _is_lost_to(channel: Channel, address: tuple[str, int]) -> bool:
+    return not channel.is_open and channel.address == address
+
+
 class Cluster:
     """What is known of a cluster; for any number of threads, each of which has its own connections.
 
@@ -220,10 +224,20 @@ class Cluster:
     def _keep(self, key: tuple[int, object] | None, channel: Channel) -> Channel:
         with self._lock:
             if not self._closed:
+                # Whoever answers here is well again.
+                for other in [
+                    other for other, each in self._channels.items() if _is_lost_to(each, channel.address)
+                ]:
+                    del self._channels[other]
                 self._channels[key] = channel
                 return channel
         channel.close()
         raise KafkaError("the cluster is closed")
+
+    def _is_doubtful(self, address: tuple[str, int]) -> bool:
+        """Return whether a connection to a broker was lost, and none was made since."""
+        with self._lock:
+            return any(_is_lost_to(each, address) for each in self._channels.values())
 
     def _places(self) -> Iterator[tuple[str, int]]:
         with self._lock:
@@ -231,13 +245,19 @@ class Cluster:
         _RANDOM.shuffle(known)
         bootstrap = list(self.settings.addresses)
         _RANDOM.shuffle(bootstrap)
-        yield from dict.fromkeys([*known, *bootstrap])
+        yield from sorted(dict.fromkeys([*known, *bootstrap]), key=self._is_doubtful)
 
     def _some_channel(self, end: float) -> Channel:
-        """Return a connection to any broker."""
+        """Return a connection to any broker, those last to which another one was lost.
+
+        A broker that has stopped without an end of its connections takes all the time of a request to say so: not
+        another one is to be lost on it.
+        """
         channel = self._kept(None)
-        if channel is not None:
+        if channel is not None and not self._is_doubtful(channel.address):
             return channel
+        if channel is not None:
+            channel.close()
         failures = []
         for place in self._places():
             try:

@@ -84,7 +84,7 @@ class Holds(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A column of text begins with, ends with or has a text; `how` is the name of Arrow's function."""
+    """A column of text begins with, ends with, has or is like a text; `how` is the name of Arrow's function."""
 
     path: Path
     how: str

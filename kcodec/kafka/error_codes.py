@@ -6,6 +6,7 @@ __all__ = [
     "CORRUPT_MESSAGE",
     "DUPLICATE_SEQUENCE",
     "LEADER_NOT_AVAILABLE",
+    "LOG_TRUNCATED",
     "OFFSET_OUT_OF_RANGE",
     "SASL_AUTHENTICATION_FAILED",
     "SSL_AUTHENTICATION_FAILED",
@@ -20,6 +21,7 @@ __all__ = [
     "login_failed",
     "recreated",
     "timed_out",
+    "truncated",
 ]
 
 OFFSET_OUT_OF_RANGE = 1
@@ -36,6 +38,7 @@ _TIMED_OUT = 7
 #: The names of what no broker answers, and so has no number.
 SSL_AUTHENTICATION_FAILED = "SSL_AUTHENTICATION_FAILED"
 TOPIC_RECREATED = "TOPIC_RECREATED"
+LOG_TRUNCATED = "LOG_TRUNCATED"
 
 _NAMES = {
     -1: "UNKNOWN_SERVER_ERROR",
@@ -145,6 +148,17 @@ def recreated(topic: str) -> KafkaError:
     """
     text = f"topic {topic!r} was deleted and made anew: old offsets mean nothing in it"
     return KafkaError(f"{text} ({TOPIC_RECREATED})", None, TOPIC_RECREATED)
+
+
+def truncated(what: str, offset: int, end: int) -> KafkaError:
+    """Return the error of a log that has lost what was read of it, so that its offsets are those of other records.
+
+    >>> truncated("orders-0", 12, 10).name
+    'LOG_TRUNCATED'
+    """
+    behind = "an unknown offset" if end < 0 else f"offset {end}"
+    text = f"{what}: it was read up to offset {offset}, and has lost what was there from {behind} on"
+    return KafkaError(f"{text} ({LOG_TRUNCATED})", None, LOG_TRUNCATED)
 
 
 def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:

@@ -42,7 +42,8 @@ _MAX_TEXT, _MAX_COUNT = 0x7FFF, 0x7FFFFFFF
 class Fetched(NamedTuple):
     """What a response holds of one partition.
 
-    `aborted` are producers and the first offsets of their aborted transactions, as an array of two columns.
+    `aborted` are producers and the first offsets of their aborted transactions, as an array of two columns. `preferred`
+    is the broker of which the consumer is to fetch instead, -1 if it is this one.
     """
 
     topic: str
@@ -51,6 +52,7 @@ class Fetched(NamedTuple):
     high_watermark: int
     stable: int
     log_start: int
+    preferred: int
     aborted: Any
     records: pa.Buffer
 
@@ -162,11 +164,14 @@ def read_fetch_response(
             partition, code, high_watermark, stable = reader.unpack(_PARTITION)
             log_start = reader.unpack(_INT64)[0] if version >= 5 else -1
             aborted = reader.aborted()
-            if version >= 11:
-                reader.unpack(_INT32)
+            preferred = reader.unpack(_INT32)[0] if version >= 11 else -1
             records = reader.slice()
             reader.tags()
-            found.append(Fetched(topic, partition, code, high_watermark, stable, log_start, aborted, records))
+            found.append(
+                Fetched(
+                    topic, partition, code, high_watermark, stable, log_start, preferred, aborted, records
+                )
+            )
         reader.tags()
     reader.tags()
     if reader.at != len(reader.view):

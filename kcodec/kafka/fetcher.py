@@ -9,7 +9,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,10 +36,12 @@ from kcodec.kafka.error_codes import (
     broker_error,
     is_retriable,
     recreated,
+    truncated,
 )
 from kcodec.kafka.fetch_response import WITH_IDS, Fetched, read_fetch_response
 from kcodec.kafka.offsets import Lost, Range
 from kcodec.kafka.report import RecordError, RecordFault
+from kcodec.kafka.truncation import EpochEnd, Epochs, ask_epoch_ends
 
 __all__ = ["Fetcher", "Piece"]
 
@@ -50,7 +53,8 @@ class Piece(NamedTuple):
     """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
 
     `aborted` are producers and where their aborted transactions start, an array of two columns; `top` is the
-    offset behind all that can be read.
+    offset behind all that can be read. `ends` and `epochs` are of each batch: the offset behind it, and the epoch of
+    the leader that took it.
     """
 
     place: TopicPartition
@@ -60,12 +64,14 @@ class Piece(NamedTuple):
     next: int
     aborted: Any
     top: int
+    ends: Any
+    epochs: Any
 
 
 class _Cursor:
-    """Where a partition is read."""
+    """Where a partition is read. `epoch` is that of the record before, -1 if it is unknown."""
 
-    def __init__(self, cluster: Cluster, given: Range) -> None:
+    def __init__(self, cluster: Cluster, given: Range, epoch: int) -> None:
         self.place = given.place
         #: Of the topic whose offsets these are.
         self.topic_id = cluster.topic_id(given.topic)
@@ -77,6 +83,12 @@ class _Cursor:
         self.error: KafkaError | None = None
         self.not_before = 0.0
         self.unknown = 0
+        #: Of the last batch that was read, and of the leader that was known to have it.
+        self.epoch = epoch
+        self.leader_epoch = -1
+        #: Another broker that has the partition, nearer than the leader, and until when it is asked.
+        self.replica: int | None = None
+        self.replica_until = 0.0
         #: Another range of the partition, which is read when this one is at its end: a request has each partition once.
         self.following: _Cursor | None = None
 
@@ -109,7 +121,8 @@ class Fetcher:
 
     Iterating gives lists of pieces, of a response each, until all ranges are at their ends; with `is_endless` it goes
     on when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`; with
-    `may_be_deleted` a topic that is deleted is none, and its partitions are among the `deleted`.
+    `may_be_deleted` a topic that is deleted is none, and its partitions are among the `deleted`. `epochs` are those of
+    the records before the ranges, as far as they are known.
     """
 
     def __init__(
@@ -119,6 +132,7 @@ class Fetcher:
         isolation: str,
         is_endless: bool = False,
         may_be_deleted: bool = False,
+        epochs: Mapping[TopicPartition, int] = MappingProxyType({}),
     ) -> None:
         self.cluster = cluster
         self.isolation = isolation
@@ -139,12 +153,14 @@ class Fetcher:
         #: Whose pieces were taken last.
         self._holder: _Broker | None = None
         self._open = 0
-        if not self.add(ranges) and not is_endless:
+        if not self.add(ranges, epochs) and not is_endless:
             self.arrived.put(None)
 
-    def add(self, ranges: Iterable[Range]) -> int:
+    def add(
+        self, ranges: Iterable[Range], epochs: Mapping[TopicPartition, int] = MappingProxyType({})
+    ) -> int:
         """Read further ranges, too; return how many of them have not ended."""
-        cursors = [_Cursor(self.cluster, each) for each in ranges]
+        cursors = [_Cursor(self.cluster, each, epochs.get(each.place, -1)) for each in ranges]
         cursors = [each for each in cursors if not each.is_done]
         with self._lock:
             self._open += len(cursors)
@@ -223,14 +239,16 @@ class Fetcher:
         self.arrived.put(None)
 
     def place(self, cursors: Iterable[_Cursor]) -> None:
-        """Hand cursors to the threads of their leaders."""
+        """Hand cursors to the threads of their leaders, or of nearer replicas."""
         with self._lock:
             for cursor in cursors:
                 # Without a leader, any thread looks for one.
-                leader = self.cluster.leader(cursor.place).broker
-                broker = self._brokers.get(leader)
+                number = self.cluster.leader(cursor.place).broker
+                if cursor.replica is not None:
+                    number = cursor.replica
+                broker = self._brokers.get(number)
                 if broker is None:
-                    broker = self._brokers[leader] = _Broker(self, leader)
+                    broker = self._brokers[number] = _Broker(self, number)
                     broker.thread.start()
                 broker.given.append(cursor)
                 broker.woken.set()
@@ -300,6 +318,19 @@ class _Broker:
             times = [each.not_before for each in self.cursors if each.error is not None]
             self.woken.wait(max(min(times) - now, 0))
             return
+        left = [each for each in ready if each.replica is not None and self._leaves_replica(each, now)]
+        if left:
+            self._hand_over(left)
+            return
+        unchecked = [each for each in ready if self._has_new_leader(each)]
+        if unchecked:
+            try:
+                self._check_epochs(unchecked)
+            except KafkaError as error:
+                if not is_retriable(error):
+                    raise
+                self._fail(unchecked, error)
+            return
         # This bounds the memory: no further response is asked for while the reader still has two.
         self.permits.acquire()
         if self.fetcher.stopped.is_set():
@@ -337,6 +368,8 @@ class _Broker:
     def _fail(self, cursors: Iterable[_Cursor], error: KafkaError) -> None:
         for each in cursors:
             if not each.is_done:
+                # Behind an error the leader is asked.
+                each.replica = None
                 each.fail(error, self.fetcher.may_be_deleted)
 
     def _find(self, cursors: list[_Cursor]) -> None:
@@ -364,9 +397,60 @@ class _Broker:
                 continue
             each.error = None
             if leader != self.number:
-                self.cursors.remove(each)
                 moved.append(each)
-        self.fetcher.place(moved)
+        self._hand_over(moved)
+
+    def _hand_over(self, cursors: Collection[_Cursor]) -> None:
+        """Leave cursors to the threads of other brokers."""
+        for each in cursors:
+            self.cursors.remove(each)
+        self.fetcher.place(cursors)
+
+    def _leaves_replica(self, cursor: _Cursor, now: float) -> bool:
+        """Return whether a cursor goes back to its leader: it may know a better replica, or there is another leader."""
+        leader = self.cluster.leader(cursor.place)
+        if now < cursor.replica_until and leader.epoch in (cursor.leader_epoch, -1):
+            return False
+        cursor.replica = None
+        return leader.broker != self.number
+
+    def _has_new_leader(self, cursor: _Cursor) -> bool:
+        """Return whether a leader has to be asked if it has what was read; there is no question before."""
+        epoch = self.cluster.leader(cursor.place).epoch
+        if epoch in (cursor.leader_epoch, -1):
+            return False
+        if cursor.epoch < 0:
+            cursor.leader_epoch = epoch
+        return cursor.epoch >= 0
+
+    def _check_epochs(self, cursors: list[_Cursor]) -> None:
+        """Ask the leader if it has what was read of partitions; go back, or raise, where it has not."""
+        known = {each.place: self.cluster.leader(each.place).epoch for each in cursors}
+        channel = self.cluster.channel(self.number, "fetch")
+        found = ask_epoch_ends(
+            channel, {each.place: Epochs(known[each.place], each.epoch) for each in cursors}
+        )
+        for each in cursors:
+            if found is not None:
+                end = found[each.place]
+                if end.error:
+                    error = broker_error(end.error, str(each.place))
+                    if not is_retriable(error):
+                        raise error
+                    self._fail([each], error)
+                    continue
+                if end.offset < each.next:
+                    self._go_back(each, end)
+            # From now on, fetches are for this leader only.
+            each.leader_epoch = known[each.place]
+
+    def _go_back(self, cursor: _Cursor, end: EpochEnd) -> None:
+        """Go on behind what is left of the records that were read, if offsets that are gone may be left out."""
+        if self.cluster.settings.reset == "error" or end.offset < 0:
+            raise truncated(str(cursor.place), cursor.next, end.offset)
+        self.fetcher.lost.append(Lost(*cursor.place, end.offset, cursor.next, True))
+        cursor.advance(end.offset)
+        cursor.epoch = end.epoch
 
     def _is_recreated(self, cursor: _Cursor) -> bool:
         """Return whether a new topic has the name of a cursor's topic; if so, the cursor fails."""
@@ -394,7 +478,8 @@ class _Broker:
             # well.
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
             "isolationLevel": int(self.fetcher.is_committed),
-            "topics": _topics(self.cluster, cursors),
+            "topics": _topics(cursors),
+            "rackId": settings.rack,
         }
         asked = time.monotonic()
         # Without the id of one of them, all are asked for by name: then only metadata tell of another topic.
@@ -413,6 +498,8 @@ class _Broker:
         for cursor, each in answers:
             assert cursor is not None
             try:
+                if self._is_sent_on(cursor, each):
+                    continue
                 piece = self._piece(cursor, each)
             except KafkaError as error:
                 if not is_retriable(error):
@@ -431,8 +518,23 @@ class _Broker:
                 if cursor.error is None:
                     cursor.deadline.restart()
         else:
-            self._check_progress(cursors, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
+            left = [each for each in cursors if each.replica in (None, self.number)]
+            self._check_progress(left, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
+
+    def _is_sent_on(self, cursor: _Cursor, fetched: Fetched) -> bool:
+        """Return whether the leader says that another replica is nearer; then the cursor is handed over to it."""
+        if (
+            fetched.error
+            or fetched.preferred < 0
+            or cursor.replica is not None
+            or fetched.preferred == self.number
+        ):
+            return False
+        cursor.replica = fetched.preferred
+        cursor.replica_until = time.monotonic() + self.cluster.settings.metadata_age_ms / 1000
+        self._hand_over([cursor])
+        return True
 
     def _read(
         self, channel: Channel, content: pa.Buffer, version: int, cursors: list[_Cursor]
@@ -463,12 +565,13 @@ class _Broker:
             self.fetcher.stopped.wait(self.cluster.settings.backoff_ms / 1000)
 
     def _piece(self, cursor: _Cursor, fetched: Fetched) -> Piece | None:
-        if fetched.error == OFFSET_OUT_OF_RANGE:
+        # A replica may be behind its leader.
+        if fetched.error == OFFSET_OUT_OF_RANGE and cursor.replica is None:
             self._reset(cursor)
             return None
         if fetched.error:
             error = broker_error(fetched.error, str(cursor.place))
-            if not is_retriable(error):
+            if not is_retriable(error) and cursor.replica is None:
                 raise error
             self._fail([cursor], error)
             return None
@@ -492,6 +595,7 @@ class _Broker:
             )
         start = cursor.next
         cursor.advance(after)
+        cursor.epoch = int(headers["leader_epoch"][-1])
         return Piece(
             cursor.place,
             records.slice(0, scan.end),
@@ -501,6 +605,8 @@ class _Broker:
             fetched.aborted,
             # What is not stable yet is nothing that who reads committed records could be behind.
             fetched.high_watermark if fetched.stable < 0 or not self.fetcher.is_committed else fetched.stable,
+            headers["offset"] + headers["last_delta"] + 1,
+            headers["leader_epoch"],
         )
 
     def _enlarge(self, cursor: _Cursor) -> None:
@@ -546,13 +652,13 @@ def _in_order(headers: Any, cursor: _Cursor) -> int:
     return int(last[-1]) + 1
 
 
-def _topics(cluster: Cluster, cursors: list[_Cursor]) -> list[dict[str, Any]]:
+def _topics(cursors: list[_Cursor]) -> list[dict[str, Any]]:
     topics: dict[tuple[str, bytes], list[dict[str, Any]]] = {}
     for each in cursors:
         topics.setdefault((each.place.topic, each.topic_id or bytes(16)), []).append(
             {
                 "partition": each.place.partition,
-                "currentLeaderEpoch": cluster.leader(each.place).epoch,
+                "currentLeaderEpoch": each.leader_epoch,
                 "fetchOffset": each.next,
                 "partitionMaxBytes": each.max_bytes,
             }

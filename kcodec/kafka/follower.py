@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec.columns.stream import Lasting
@@ -12,7 +13,7 @@ from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.columns import Columns
 from kcodec.kafka.fetcher import Fetcher, Piece
-from kcodec.kafka.group import commit_offsets, fetch_offsets
+from kcodec.kafka.group import Committed, commit_offsets, fetch_commits
 from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, read_positions, topics_of
 from kcodec.kafka.one_by_one import records
 from kcodec.kafka.report import ReadReport
@@ -105,6 +106,8 @@ class Follower:
         self._isolation = isolation
         self._topics = topics
         self.report = ReadReport()
+        #: By partition, the batches before the position: where they start and end, and the epochs of their leaders.
+        self._known: dict[TopicPartition, tuple[int, Any, Any]] = {}
         ranges = self._ranges(topics_of(cluster.partitions, topics), start)
         names = list(dict.fromkeys(each.topic for each in ranges))
         self._columns = Columns(
@@ -117,7 +120,12 @@ class Follower:
         self._tops: dict[TopicPartition, int] = {}
         # As those of Java's clients, a pattern means the topics that there are.
         self._fetcher = Fetcher(
-            cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern(topics)
+            cluster,
+            ranges,
+            isolation,
+            is_endless=True,
+            may_be_deleted=is_pattern(topics),
+            epochs=self._epochs(positions_of(ranges)),
         )
         self._batches: Iterator[pa.RecordBatch] = iter(())
         #: Topic, partition and end of the batch that was returned last, and its records where these are taken.
@@ -128,9 +136,14 @@ class Follower:
 
     def _ranges(self, partitions: list[TopicPartition], start: Any) -> list[Range]:
         group = self._group
-        committed = None if group is None else fetch_offsets(self._cluster, group, partitions)
+        found: dict[TopicPartition, Committed] = {}
+        if group is not None:
+            found = fetch_commits(self._cluster, group, partitions)
+        committed = {place: each.offset for place, each in found.items()}
         ranges, lost = plan_ranges(self._cluster, partitions, start, None, self._isolation, committed)
         note_lost(lost, self.report)
+        for place, (offset, epoch) in found.items():
+            self._known[place] = offset - 1, np.array([offset]), np.array([epoch])
         return ranges
 
     def _look(self) -> None:
@@ -148,7 +161,19 @@ class Follower:
             for topic, by in positions_of(ranges).items():
                 self._positions.setdefault(topic, {}).update(by)
                 self._ids.setdefault(topic, self._cluster.topic_id(topic))
-            self._fetcher.add(ranges)
+            self._fetcher.add(ranges, self._epochs(positions_of(ranges)))
+
+    def _epochs(self, positions: Mapping[str, Mapping[int, int]]) -> dict[TopicPartition, int]:
+        """Return the epochs of the leaders that took the records before positions, as far as they are known."""
+        found = {}
+        for topic, by in positions.items():
+            for partition, position in by.items():
+                place = TopicPartition(topic, partition)
+                start, ends, epochs = self._known.get(place, (0, (), ()))
+                at = int(np.searchsorted(ends, position))
+                if start < position and at < len(ends) and epochs[at] >= 0:
+                    found[place] = int(epochs[at])
+        return found
 
     @property
     def positions(self) -> dict[str, dict[int, int]]:
@@ -276,6 +301,7 @@ class Follower:
         for piece in pieces:
             topic, partition = piece.place
             self._tops[piece.place] = piece.top
+            self._known[piece.place] = piece.start, piece.ends, piece.epochs
             for batch, position in self._columns.read(piece):
                 self._positions[topic][partition] = position
                 self._last = topic, partition, position
@@ -291,6 +317,7 @@ class Follower:
             del self._positions[place.topic]
             self._ids.pop(place.topic, None)
         self._tops.pop(place, None)
+        self._known.pop(place, None)
 
     def commit(self, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
         """Commit positions to the group, by default the present ones; they are where it starts again.
@@ -307,7 +334,7 @@ class Follower:
             raise ConfigError("commit() needs a group: follow(..., group='name')")
         given = self._positions if positions is None else read_positions(positions)
         self._cluster.check_ids({topic: self._ids.get(topic) for topic in given})
-        commit_offsets(self._cluster, self._group, given)
+        commit_offsets(self._cluster, self._group, given, self._epochs(given))
 
     def close(self) -> None:
         """Stop reading, and close all connections; loops over the follower end, too."""

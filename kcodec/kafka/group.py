@@ -1,13 +1,21 @@
 """The offsets of a group without members, as ``kafka-consumer-groups`` shows them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kcodec.errors import KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import UNKNOWN_MEMBER_ID, broker_error
 
-__all__ = ["commit_offsets", "fetch_offsets"]
+__all__ = ["Committed", "commit_offsets", "fetch_commits", "fetch_offsets"]
+
+
+class Committed(NamedTuple):
+    """An offset of a group, and the epoch of the leader that took the record before it, -1 if that is unknown."""
+
+    offset: int
+    epoch: int
 
 
 def _ask(
@@ -40,13 +48,23 @@ def _ask(
     return cluster.retry(attempt)
 
 
-def commit_offsets(cluster: Cluster, group: str, positions: Mapping[str, Mapping[int, int]]) -> None:
-    """Commit offsets as a consumer does that chooses its partitions itself."""
+def commit_offsets(
+    cluster: Cluster,
+    group: str,
+    positions: Mapping[str, Mapping[int, int]],
+    epochs: Mapping[TopicPartition, int] = MappingProxyType({}),
+) -> None:
+    """Commit offsets as a consumer does that chooses its partitions itself, with leaders' epochs that are known."""
     topics = [
         {
             "name": topic,
             "partitions": [
-                {"partitionIndex": number, "committedOffset": offset, "committedMetadata": ""}
+                {
+                    "partitionIndex": number,
+                    "committedOffset": offset,
+                    "committedLeaderEpoch": epochs.get(TopicPartition(topic, number), -1),
+                    "committedMetadata": "",
+                }
                 for number, offset in offsets.items()
             ],
         }
@@ -59,10 +77,15 @@ def commit_offsets(cluster: Cluster, group: str, positions: Mapping[str, Mapping
         _ask(cluster, group, "OffsetCommitRequest", body, places)
 
 
-def fetch_offsets(
+def fetch_offsets(cluster: Cluster, group: str) -> dict[TopicPartition, int]:
+    """Return the committed offsets of all partitions that have one."""
+    return {place: found.offset for place, found in fetch_commits(cluster, group).items()}
+
+
+def fetch_commits(
     cluster: Cluster, group: str, partitions: Sequence[TopicPartition] | None = None
-) -> dict[TopicPartition, int]:
-    """Return the committed offsets of those partitions that have one, by default of all."""
+) -> dict[TopicPartition, Committed]:
+    """Return what was committed of those partitions of which something was, by default of all."""
     topics = None
     if partitions is not None:
         topics = [
@@ -71,4 +94,8 @@ def fetch_offsets(
         if not topics:
             return {}
     found = _ask(cluster, group, "OffsetFetchRequest", {"topics": topics}, partitions)
-    return {place: each["committedOffset"] for place, each in found.items() if each["committedOffset"] >= 0}
+    return {
+        place: Committed(each["committedOffset"], each.get("committedLeaderEpoch", -1))
+        for place, each in found.items()
+        if each["committedOffset"] >= 0
+    }

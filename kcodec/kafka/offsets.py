@@ -72,12 +72,13 @@ class Range(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Offsets that were asked for and are no longer there."""
+    """Offsets that were asked for and are no longer there, or whose records were read and have been replaced."""
 
     topic: str
     partition: int
     start: int
     end: int
+    is_replaced: bool = False
 
 
 def topics_of(

@@ -86,7 +86,7 @@ class PayloadFormat:
                     raise ConfigError(
                         f"{self.name}: format {name!r} has no options: {', '.join(map(str, options))}"
                     )
-            elif known is not None and known.codec is not None:
+            elif known is not None and known.codec is not None and known.language is None:
                 self._fixed = self._codec(known, known.codec, options)
             else:
                 self._check(name, options, Serde)
@@ -208,6 +208,8 @@ class PayloadFormat:
                 registry = self._shared_registry() if needed else None
             elif isinstance(registry, str):
                 registry = self._opened(registry)
+            if self._settings.rules:
+                options["config"] = {**dict(self._settings.rules), **(options.get("config") or {})}
             # A topic of no name stands for a first check of the options.
             place = {"topic": topic or None, "is_key": self._is_key}
             found = Serde(registry=registry, **{**place, **options})

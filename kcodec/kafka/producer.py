@@ -457,7 +457,8 @@ class _Sender:
         producer = self.producer
         error = None
         try:
-            producer.cluster.refresh(by_topic(log.place for log in logs))
+            oldest = [log.waiting[0].deadline for log in logs if log.waiting]
+            producer.cluster.refresh(by_topic(log.place for log in logs), min(oldest, default=_NEVER))
         except KafkaError as failed:
             error = failed
         with producer.lock:
@@ -476,10 +477,9 @@ class _Sender:
                     log.not_before = 0.0
                     producer.moved(log)
                     continue
-                oldest = log.waiting[0] if log.waiting else None
                 if not is_retriable(cause):
                     producer.fail(cause)
-                elif oldest is not None and time.monotonic() > oldest.deadline:
+                elif log.waiting and time.monotonic() > log.waiting[0].deadline:
                     producer.fail(timed_out(cause, producer.settings.delivery_timeout_ms))
                 log.not_before = time.monotonic() + producer.settings.max_backoff_ms / 1000
 
@@ -489,7 +489,8 @@ class _Sender:
             if self.requests and (self.channel is None or not self.channel.is_open):
                 raise KafkaError(f"broker {self.number}: the connection is lost")
             if not self.requests:
-                self.channel = producer.cluster.channel(self.number, ("produce", self.connection))
+                end = min(batch.deadline for _, batch in found)
+                self.channel = producer.cluster.channel(self.number, ("produce", self.connection), end)
             assert self.channel is not None
             if settings.compression == "zstd" and self.channel.version("ProduceRequest") < _WITH_ZSTD:
                 what = "zstd needs Kafka 2.1: give another compression.type"
@@ -514,7 +515,10 @@ class _Sender:
         producer, channel = self.producer, self.channel
         assert channel is not None
         try:
-            answer = channel.decode(*channel.receive())
+            # Behind the time of a batch nobody waits for what became of it.
+            left = min(batch.deadline for _, batch in self.requests[0]) - time.monotonic()
+            timeout = min(max(left, 0), producer.settings.request_timeout_ms / 1000)
+            answer = channel.decode(*channel.receive(timeout))
         except KafkaError as error:
             self._lost(error, [])
             return

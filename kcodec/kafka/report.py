@@ -116,8 +116,12 @@ class ReadReport:
         """Add offsets that are no longer there."""
         for each in lost:
             reason = f"the offsets {each.start} to {each.end - 1} are no longer there"
+            code = "offset_out_of_range"
+            if each.is_replaced:
+                reason = f"what was read at the offsets {each.start} to {each.end - 1} is no longer there"
+                code = "log_truncated"
             place = (each.topic, each.partition, each.start)
-            self.faults.append(RecordFault(*place, None, None, "", "offset_out_of_range", reason))
+            self.faults.append(RecordFault(*place, None, None, "", code, reason))
 
     def table(self) -> pa.Table:
         """Return a table with a row for each fault.
@@ -125,7 +129,7 @@ class ReadReport:
         Its columns are ``topic``, ``partition``, ``offset`` (of the record, or the first of a batch), ``column``
         (``key``, ``value``, or null for a batch), ``byte`` (in the key, value or batch), ``path``, ``code``, ``reason``
         and ``schema_id`` (text with `text_ids`). Offsets that are no longer there have the code
-        ``offset_out_of_range``.
+        ``offset_out_of_range``; those whose records were read, and then replaced by others, ``log_truncated``.
         """
         faults = self.faults
         if self.text_ids:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kcodec.contracts.settings import is_rule_setting
 from kcodec.errors import ConfigError, near
 from kcodec.protocol.batch.compression import CODECS
 
@@ -126,6 +127,7 @@ def _keys() -> dict[str, _Key]:
     return {
         "bootstrap.servers": _Key("servers", _text),
         "client.id": _Key("client_id", _text),
+        "client.rack": _Key("rack", _text),
         "security.protocol": _Key("protocol", _choice(*_PROTOCOLS, upper=True)),
         "sasl.mechanism": mechanism,
         "sasl.mechanisms": mechanism,
@@ -271,6 +273,7 @@ class Settings:
 
     servers: str = ""
     client_id: str = "kcodec"
+    rack: str = ""
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
     username: str | None = field(default=None, repr=False)
@@ -320,20 +323,25 @@ class Settings:
     transaction_timeout_ms: int = 60_000
     registry: str | None = field(default=None, repr=False)
     registry_config: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    rules: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, config: Mapping[str, Any] | None = None, servers: Any = None, **given: Any) -> "Settings":
         """Check settings; `servers` are addresses beside them, `given` further fields, None for those that are not.
 
         Raise `ConfigError` for an unknown name, with the nearest known one, and for an invalid value. Settings of a
-        schema registry have the prefix ``schema.registry.``, which ``basic.auth.`` and ``bearer.auth.`` may do without.
+        schema registry have the prefix ``schema.registry.``, which ``basic.auth.`` and ``bearer.auth.`` may do without;
+        those of rules are for serdes that have none of their own.
         """
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
         found: dict[str, Any] = {}
         names: dict[str, str] = {}
-        registry = []
+        registry, rules = [], []
         for name, value in (config or {}).items():
+            if is_rule_setting(name):
+                rules.append((name, value))
+                continue
             key = _KEYS.get(name)
             if key is None:
                 if isinstance(name, str) and name.startswith(("schema.registry.", *_OF_REGISTRY)):
@@ -364,7 +372,7 @@ class Settings:
             if found.get("servers", text) != text:
                 raise ConfigError("servers= and bootstrap.servers contradict each other")
             found["servers"] = text
-        made = cls(**found, registry_config=tuple(registry))
+        made = cls(**found, registry_config=tuple(registry), rules=tuple(rules))
         made._check()
         return made
 
@@ -372,7 +380,8 @@ class Settings:
         if not self.addresses:
             raise ConfigError("no servers are given: servers='host:9092'")
         for name, value in (
-            ("client.id", self.client_id), ("group.id", self.group), ("transactional.id", self.transactional_id),
+            ("client.id", self.client_id), ("client.rack", self.rack), ("group.id", self.group),
+            ("transactional.id", self.transactional_id),
         ):  # fmt: skip
             if value is not None and len(_text(name, value).encode()) > _LONGEST:
                 raise ConfigError(f"{name} has more than {_LONGEST} bytes")

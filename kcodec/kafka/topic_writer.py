@@ -87,7 +87,8 @@ def write(
 
     Parameters
     ----------
-    data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
+    data : pyarrow.Table, RecordBatch, RecordBatchReader, a data frame, iterator of batches, dicts, or dict of lists
+        Frames of pandas and polars, lazy ones too, and what else has Arrow's C interface, such as relations of DuckDB.
         A row for each record. A reader is written as it is read.
     topic : str, optional
         It must exist. By default each row's is in the column ``topic``.

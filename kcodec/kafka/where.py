@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from decimal import Decimal
@@ -22,6 +23,7 @@ from kcodec.kafka.condition import (
     Not,
     OneOf,
     Path,
+    Text,
     mask,
     paths,
 )
@@ -53,6 +55,10 @@ _SQL = {
     "=": "==",
     "<>": "!=",
 }
+#: How Python is given ``like`` and ``not like``: as operators that bind more than comparisons, and nothing else has.
+_LIKE = {False: "@", True: "//"}
+_PATTERN = re.compile(r"(?:[^\\]|\\[%_\\])*", re.DOTALL)
+_NONE = "compare columns with values, joined by and, or, not"
 _EXAMPLE = "\"value.id >= 5 and (topic = 'orders' or value.note is null)\""
 #: Of layout, which a condition of one line has no use for.
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -212,9 +218,26 @@ def _as_python(text: str) -> str:
             words[-1] = "!="
         else:
             is_field = before is not None and before.string == "."
-            words.append(word if is_field or token.type == tokenize.STRING else _SQL.get(word.upper(), word))
+            if token.type == tokenize.OP and word in _LIKE.values():
+                raise ConfigError(_NONE)
+            if token.type == tokenize.STRING:
+                words.append(_kept(word) if words and words[-1] in _LIKE.values() else word)
+            elif not is_field and word.upper() == "LIKE":
+                is_not = bool(words) and words[-1] == "not"
+                words[len(words) - is_not :] = [_LIKE[is_not]]
+            else:
+                words.append(word if is_field else _SQL.get(word.upper(), word))
         before = token
     return " ".join(words)
+
+
+def _kept(text: str) -> str:
+    r"""Return a pattern in quotes in which ``\%`` and ``\_`` keep their backslash, as in Spark's SQL.
+
+    >>> print(_kept(r"'5\%'"))
+    '5\\%'
+    """
+    return text if text[0] in "rR" else re.sub(r"(?<!\\)((?:\\\\)*)\\([%_])", r"\1\\\\\2", text)
 
 
 def _condition(node: ast.expr, text: str) -> Condition:
@@ -225,9 +248,22 @@ def _condition(node: ast.expr, text: str) -> Condition:
         return Not(_condition(node.operand, text))
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _comparison(node.ops[0], node.left, node.comparators[0], text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.MatMult, ast.FloorDiv)):
+        like = _like(_path(node.left), _literal(node.right, text))
+        return like if isinstance(node.op, ast.MatMult) else Not(like)
     if isinstance(node, (ast.Name, ast.Attribute)):
         return Holds(_path(node))
-    raise ConfigError("compare columns with values, joined by and, or, not")
+    raise ConfigError(_NONE)
+
+
+def _like(path: Path, pattern: Any) -> Condition:
+    if not isinstance(pattern, str):
+        raise ConfigError("like takes a text, in which % stands for any characters and _ for one")
+    if _PATTERN.fullmatch(pattern) is None:
+        raise ConfigError(
+            f"like {pattern!r}: a backslash stands before %, _ or another one, for the character itself"
+        )
+    return Text(path, "match_like", pattern)
 
 
 def _comparison(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str) -> Condition:
@@ -241,7 +277,7 @@ def _comparison(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str) -> Co
         return among if isinstance(op, ast.In) else Not(among)
     if isinstance(op, (ast.Is, ast.IsNot)):
         if _literal(right, text) is not None:
-            raise ConfigError("that comparison is none of =, !=, <, <=, >, >=, in, is null")
+            raise ConfigError("that comparison is none of =, !=, <, <=, >, >=, in, like, is null")
         return IsNull(path) if isinstance(op, ast.Is) else Not(IsNull(path))
     value = _literal(right, text)
     if value is None:

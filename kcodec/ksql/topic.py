@@ -221,7 +221,8 @@ def write(
     ----------
     statement, registry, variables
         As for `read`.
-    data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
+    data : pyarrow.Table, RecordBatch, RecordBatchReader, a data frame, iterator of batches, dicts, or dict of lists
+        Frames of pandas and polars, lazy ones too, and what else has Arrow's C interface, such as relations of DuckDB.
         A row for each record. Columns are found by their names as they are, or else in upper case; those that are
         missing are null. ROWTIME is the time of the record; without it, that is now. Rows as `read` returns them are
         written without their ROWPARTITION and ROWOFFSET.

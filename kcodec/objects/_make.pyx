@@ -1,7 +1,7 @@
 """Python's dates, times and decimals, made of what stands in columns."""
 
 from cpython.datetime cimport date_new, datetime_new, import_datetime, time_new
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import decimal
 
@@ -15,6 +15,7 @@ cdef enum:
     FIRST_DAY = -719_162      # 0001-01-01
     LAST_DAY = 2_932_896      # 9999-12-31
     DAYS_TO_1970 = 719_468    # since 0000-03-01
+    SHORT_TEXT = 512          # more than 64 bits and the zeros of any scale may take
 
 cdef int64_t DAY_MICROS = 86_400_000_000
 
@@ -75,3 +76,22 @@ cdef object make_datetime(int64_t micros, object zone):
 
 cdef object make_decimal(const char *text, Py_ssize_t size):
     return PyObject_CallOneArg(Decimal, PyUnicode_FromStringAndSize(text, size))
+
+
+cdef object make_short_decimal(int64_t value, int32_t scale):
+    cdef char text[SHORT_TEXT]
+    cdef int32_t end = SHORT_TEXT
+    cdef int32_t digits = 0
+    cdef uint64_t left = <uint64_t>-value if value < 0 else <uint64_t>value
+    while left or digits <= scale:
+        if digits == scale and digits:
+            end -= 1
+            text[end] = b"."
+        end -= 1
+        text[end] = <char>(48 + left % 10)
+        left //= 10
+        digits += 1
+    if value < 0:
+        end -= 1
+        text[end] = b"-"
+    return make_decimal(text + end, SHORT_TEXT - end)

@@ -10,12 +10,10 @@ from cpython.dict cimport PyDict_Copy, PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from kcodec.columns._c_data cimport ArrowArray, ArrowSchema
 from kcodec.columns._integrity cimport Exported
-from kcodec.objects._make cimport make_date, make_datetime, make_decimal, make_time
-from kcodec.wire.ascii cimport is_ascii
+from kcodec.objects._make cimport make_date, make_datetime, make_decimal, make_text, make_time
 from kcodec.wire.cursor cimport multiply_overflows, unlikely
 from kcodec.wire.decimal cimport decimal_slot_text
 
@@ -24,11 +22,6 @@ import datetime
 import pyarrow as pa
 
 __all__ = ["rows"]
-
-cdef extern from "Python.h":
-    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
-    object PyUnicode_New(Py_ssize_t size, Py_UCS4 greatest)
-    void *PyUnicode_1BYTE_DATA(object text)
 
 cdef enum:
     SLOT_TEXT = 512           # more than the text of a decimal may take
@@ -109,12 +102,7 @@ cdef class Text(Sized):
     cdef object value(self, int64_t at):
         cdef int64_t start = self.start(at)
         cdef int64_t size = self.start(at + 1) - start
-        if size > 1 and is_ascii(self.data + start, size):
-            # Python looks for that too, but takes three times as long over short texts.
-            short = PyUnicode_New(size, 127)
-            memcpy(PyUnicode_1BYTE_DATA(short), self.data + start, size)
-            return short
-        return PyUnicode_DecodeUTF8(<const char *>self.data + start, size, NULL)
+        return make_text(self.data + start, size)
 
 
 @cython.final

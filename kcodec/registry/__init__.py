@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcodec.errors import ConfigError
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 from kcodec.registry.base import (
     Reference,
     RegisteredSchema,

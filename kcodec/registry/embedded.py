@@ -20,6 +20,7 @@ from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_config, ch
 from kcodec.registry.store.admission import Admission, populated
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
+from kcodec.registry.store.keys import Keys
 from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
 from kcodec.registry.store.versions import MAX_VERSION, Counts, Versions, check_version
 
@@ -58,6 +59,8 @@ class EmbeddedRegistry:
         self._ids = Ids(database, self._settings)
         self._versions = Versions(database, self._settings)
         self._admission = Admission(self._versions)
+        #: The keys of encrypted fields.
+        self.keys = Keys(database)
 
     @property
     def url(self) -> str:

@@ -1,6 +1,7 @@
 """A Schema Registry server: ``http://`` and ``https://``."""
 
 import base64
+import functools
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +25,7 @@ from kcodec.registry.base import (
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 from kcodec.registry.compatibility.levels import Compatibility, check_level, read_differences
+from kcodec.registry.keys.client import ServerKeys
 from kcodec.registry.settings import Config, check_config, check_mode
 
 __all__ = ["HttpRegistry"]
@@ -92,6 +94,11 @@ class HttpRegistry:
     def url(self) -> str:
         """The address, without credentials."""
         return self._url
+
+    @property
+    def keys(self) -> ServerKeys:
+        """The keys of encrypted fields that the server keeps."""
+        return ServerKeys(functools.partial(self._ask, kind=dict))
 
     def __repr__(self) -> str:
         return f"<HttpRegistry {self._url}>"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from kcodec.errors import RegistryError, SchemaError, check_kind
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     Reference,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.formats.language import SchemaLanguage
+from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import Schema
 
 __all__ = [
@@ -29,7 +30,7 @@ _PACKAGE = "io.confluent.kafka.serializers.subject."
 class ConfiguredSchema(Schema):
     """A schema, and its language as a serde is configured for it: which of its messages is meant."""
 
-    language: SchemaFormat | None = None
+    language: SchemaLanguage | None = None
 
 
 def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:

@@ -12,12 +12,16 @@ __all__ = ["Target", "choose"]
 
 
 class Target(NamedTuple):
-    """What a column is written as; `given` is the schema whose values it holds, where that is another."""
+    """What a column is written as; `given` is the schema whose values it holds, where that is another.
+
+    `ruled` is the schema as it is registered, with its rules.
+    """
 
     schema_id: int | None
     guid: str
     schema: SchemaTexts
     given: SchemaTexts | None = None
+    ruled: Schema | None = None
 
 
 def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
@@ -28,9 +32,9 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     config, registry = topic.config, topic.registry
     schema = given.schema
     text = topic.format.written_text(schema.text)
-    given = Given(Schema(text, schema.type, schema.references, schema.metadata), given.imports)
+    given = Given(Schema(text, schema.type, schema.references, schema.metadata, schema.rules), given.imports)
     if not topic.has_registry:
-        return Target(None, "", topic.given_texts(given))
+        return Target(None, "", topic.given_texts(given), ruled=schema)
     _check_one_choice(config, is_derived)
     subject = topic.subject(given.schema)
     if subject is None:
@@ -82,7 +86,7 @@ def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Ta
         if topic.config.normalize:
             # Older servers answer with the id alone.
             texts = texts._replace(text=topic.format.normalized(topic.parsed(texts)))
-    return Target(found.id, found.guid, texts)
+    return Target(found.id, found.guid, texts, ruled=found.schema)
 
 
 def _target(
@@ -91,7 +95,7 @@ def _target(
     """Return a schema that was found as the target; compare it with the one that was given, if any."""
     chosen = topic.texts(found.schema)
     if schema is None:
-        return Target(found.id, found.guid, chosen)
+        return Target(found.id, found.guid, chosen, ruled=found.schema)
     given = topic.given_texts(schema)
     reader, writer = topic.parsed(chosen), topic.parsed(given)
     if is_strict and topic.format.differences(reader, writer):
@@ -99,4 +103,5 @@ def _target(
             f"Incompatible schema of type '{topic.format.type}'. Set {name}.compatibility.strict=false to "
             "disable this check"
         )
-    return Target(found.id, found.guid, chosen, None if topic.format.same(reader, writer) else given)
+    converted = None if topic.format.same(reader, writer) else given
+    return Target(found.id, found.guid, chosen, converted, found.schema)

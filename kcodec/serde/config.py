@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kcodec.contracts.settings import RuleSettings, is_rule_setting
 from kcodec.errors import ConfigError, near
-from kcodec.formats.schema_format import flag
+from kcodec.formats.payloads import flag
 from kcodec.frames import CONFLUENT, Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.client_settings import plain_name
@@ -36,6 +37,10 @@ KEYS: dict[str, str] = {
     "HeaderSchemaIdDeserializer, or ConfigSchemaIdDeserializer: all have that of use.schema.id or guid",
     "value.schema.id.deserializer": "the same for values",
     "schema.registry.url": "the registry, where none is given",
+    "rule.executors.NAME.param.*": "parameters of the rule NAME, _default_ for all: credentials of a key service",
+    "rule.executors.NAME.onFailure": "ERROR or NONE in place of what the rule says, or both with a comma between: "
+    "first writing, then reading",
+    "rule.executors.NAME.disabled": "whether the rule is left out",
 }
 
 _PACKAGE = "io.confluent.kafka.serializers.schema.id."
@@ -78,6 +83,7 @@ class SerdeConfig:
     name_strategy: SubjectNameStrategy | None = field(default=topic_subject)
     fallback: SubjectNameStrategy | None = field(default=topic_subject)
     cluster: str = "-"
+    rules: RuleSettings = field(default_factory=RuleSettings, compare=False)
 
     @classmethod
     def of(
@@ -95,7 +101,7 @@ class SerdeConfig:
         """
         known = {**KEYS, **(settings or {})}
         for key in config:
-            if key not in known:
+            if key not in known and not is_rule_setting(key):
                 of_registry = plain_name(str(key))
                 if of_registry is not None:
                     raise ConfigError(
@@ -141,6 +147,7 @@ class SerdeConfig:
             name_strategy=None if associated else strategy(named),
             fallback=None if fallback == "NONE" else strategy(_FALLBACKS[fallback]),
             cluster=str(config.get("subject.name.strategy.kafka.cluster.id") or "-"),
+            rules=RuleSettings.of(config),
         )
 
     def framed(self, frame: Frame, config: Mapping[str, Any], is_key: bool) -> "SerdeConfig":

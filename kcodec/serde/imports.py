@@ -29,7 +29,7 @@ def with_references(topic: TopicSchemas, given: Given) -> Schema:
     def complete(schema: Schema) -> Schema:
         names = [name for name in topic.format.imports(schema.text) if name in texts]
         references = tuple(refer(name) for name in names)
-        return Schema(schema.text, schema.type, references, schema.metadata)
+        return Schema(schema.text, schema.type, references, schema.metadata, schema.rules)
 
     return given.schema if given.schema.references or not texts else complete(given.schema)
 

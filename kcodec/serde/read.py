@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
-from kcodec.codec import Run, Step, name_other_frames
+from kcodec.codec import Run, Step
 from kcodec.columns.faults import Faults, integers, joined, schema_ids
 from kcodec.columns.fields import field_names
+from kcodec.columns.frame_hints import name_other_frames
 from kcodec.columns.source import payloads
+from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
+from kcodec.formats.payloads import SchemaDecoder
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits
@@ -20,6 +23,7 @@ from kcodec.plan.failure import OtherMeaning, OtherPrefix
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
+from kcodec.serde.payloads import opened
 from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnReader", "ReadingSteps", "Source"]
@@ -33,12 +37,16 @@ _NOT_ASKED = f"one of more than {_MISSES} unknown ids in these values, too many 
 
 
 class Source(NamedTuple):
-    """How the payloads of one key are read: by a program; or not at all, with the error for their rows."""
+    """How the payloads of one key are read: by a program; or not at all, with the error for their rows.
+
+    `ruled` is what rules do with them, if there are any.
+    """
 
     schema_id: int | str | None
     program: Any = None
     code: str = ""
     reason: str = ""
+    ruled: Ruled | None = None
 
 
 class ReadingSteps(NamedTuple):
@@ -64,6 +72,9 @@ class ColumnReader:
         self._options = options
         self._limits = limits
         self._texts: SchemaTexts | None = None
+        #: The reader's schema, where it may have rules that hold for all values: one that is given with rules, or that
+        #: a setting of Confluent's names, as with Confluent's deserializers. Others are how values are laid out.
+        self._asked: Schema | None = None
         self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
         #: Writers' schemas, where payloads of one id may be of several messages.
@@ -137,6 +148,7 @@ class ColumnReader:
     def _find(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
         if isinstance(wanted, Given):
+            self._asked = wanted.schema
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
             return topic.texts(topic.registered(wanted).schema)
@@ -155,6 +167,7 @@ class ColumnReader:
                     latest = registry.get_version(subject)
                 else:
                     latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
+                self._asked = latest.schema if wanted is None and required else None
                 return topic.texts(latest.schema)
             except RegistryError as error:
                 if required or not error.missing:
@@ -243,6 +256,8 @@ class ColumnReader:
             known = [] if source.code == "unknown_schema_id" else [schema_key(key)]
             self.meter.read(1, known, [fault])
             raise DecodeError(*fault)
+        if source.ruled is not None:
+            return None
         reader = None if decoder is None else decoder.object_reader(source.program, form)
         return None if reader is None else (reader, source.schema_id)
 
@@ -250,7 +265,10 @@ class ColumnReader:
         """Return whether payloads of a key have been read, by a decoder that checks their prefix."""
         source = self._sources.get(key)
         decoder = self._decoder
-        return source is not None and not source.code and decoder is not None and decoder.takes_prefix
+        if source is None or source.code or decoder is None:
+            return False
+        is_encrypted = source.ruled is not None and bool(source.ruled.contract.payload)
+        return decoder.takes_prefix and not is_encrypted
 
     def _look_up(self, keys: list[Key], errors: str) -> dict[Key, Source]:
         """Find out how the payloads of keys are read, at the cost of one failure of the registry at most."""
@@ -304,7 +322,9 @@ class ColumnReader:
             indexes = topic.message_path(writer, named)
             decoder = self.decoder(registered, indexes)
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
-            source = Source(schema_id, decoder.program(writer, indexes))
+            source = Source(
+                schema_id, decoder.program(writer, indexes), ruled=self._ruled(registered, decoder)
+            )
         except SchemaError as error:
             code = "logical_type" if isinstance(error, OtherMeaning) else "schema_error"
             source = Source(schema_id, code=code, reason=str(error))
@@ -317,6 +337,26 @@ class ColumnReader:
             self._fetched.pop(schema_key(oldest), None)
         self._sources[key] = source
         return source
+
+    def _ruled(self, registered: RegisteredSchema, decoder: SchemaDecoder) -> Ruled | None:
+        """Return what rules do with the values of a writer's schema: the reader's, if it has any, else its own."""
+        topic, written = self._topic, registered.schema
+        asked = self._asked
+        schema = written if asked is None or asked.rules is None else asked
+        contract = topic.contract(schema, "READ")
+        own = contract if schema is written else topic.contract(written, "READ")
+        if own is not None:
+            # Payloads are encrypted as what they were written with.
+            contract = dataclasses.replace(contract or own, payload=own.payload)
+        if contract is None:
+            return None
+        fields: Sequence[Any] = ()
+        if contract.fields:
+            assert self._format is not None
+            assert self._texts is not None
+            reader, ruled = topic.parsed(self._texts), topic.parsed(topic.texts(schema))
+            fields = self._format.tagged_fields(reader, ruled, decoder.arrow_type, self._options)
+        return Ruled(contract, tuple(fields))
 
     def _unread(self, key: Key, code: str, reason: str) -> Source:
         return Source(self._topic.told_id(schema_key(key)), code=code, reason=reason)
@@ -358,15 +398,22 @@ class ColumnReader:
     ) -> tuple[pa.Array, Sequence[Fault]]:
         used = set(framed.used)
         found = [sources[key] if key in used else None for key in framed.keys]
+        ruled = [None if source is None else source.ruled for source in found]
+        is_ruled = any(each is not None for each in ruled)
         parts = [framed.faults, _refused(framed, found)]
         programs = [None if source is None else source.program for source in found]
         if decoder is not None and any(program is not None for program in programs):
+            read = framed
+            if is_ruled:
+                read, closed = opened(framed, ruled, self._topic.ring)
+                parts.append(_with_ids(closed, framed, found))
             array, bad = decoder.decode(
-                framed.values, programs, selector=framed.selector, starts=framed.starts, stop=stop
+                read.values, programs, selector=read.selector, starts=read.starts, stop=stop and not is_ruled
             )
-            if bad:
-                bad = Faults.of(bad)
-                parts.append(bad.with_ids(_ids(found).take(framed.numbers(bad.rows))))
+            parts.append(_with_ids(bad, framed, found))
+            if is_ruled:
+                array, refused = self._without_encryption(array, framed, ruled)
+                parts.append(_with_ids(refused, framed, found))
         else:
             array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
         faults = joined(parts)
@@ -374,6 +421,36 @@ class ColumnReader:
         known = [schema_key(key) for key in used if sources[key].code not in unknown]
         self.meter.read(len(framed), known, faults[:1] if stop else faults)
         return array, faults
+
+    def _without_encryption(
+        self, array: pa.Array, framed: Framed, ruled: list[Ruled | None]
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decrypt the fields of the rows of each contract."""
+        groups: dict[Ruled, list[int]] = {}
+        for number, each in enumerate(ruled):
+            if each is not None and each.contract.fields:
+                groups.setdefault(each, []).append(number)
+        faults: list[Fault] = []
+        for each, numbers in groups.items():
+            rows = None
+            if len(numbers) < len(framed.keys):
+                # Most serdes need no NumPy.
+                import numpy as np
+
+                rows = np.zeros(len(framed), bool)
+                rows[framed.rows(numbers).to_numpy()] = True
+            array, failed = decrypt_fields(array, each, self._topic.ring, rows)
+            faults += failed
+        faults.sort(key=lambda fault: fault.row)
+        return without_rows(array, faults), faults
+
+
+def _with_ids(faults: Sequence[Fault], framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
+    """Return faults with the schema ids of their rows."""
+    if not faults:
+        return faults
+    found = Faults.of(faults)
+    return found.with_ids(_ids(sources).take(framed.numbers(found.rows)))
 
 
 def _ids(sources: list[Source | None]) -> pa.Array:

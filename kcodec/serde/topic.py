@@ -1,13 +1,16 @@
 """The schemas of a topic's keys or values: under which subject, in which format, in which registry."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
 from kcodec.columns.frames import Indexes
+from kcodec.contracts.keyring import Keyring
+from kcodec.contracts.rules import Contract, contract_of
 from kcodec.errors import ConfigError, RegistryError, SchemaError
-from kcodec.formats.schema_format import NamedText, SchemaFormat
+from kcodec.formats.language import NamedText
+from kcodec.formats.schema_format import SchemaFormat
 from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
@@ -62,6 +65,20 @@ class TopicSchemas:
     frame: Frame = CONFLUENT
     given: tuple[Given, ...] = ()
     has_registry: bool = True
+    ring: Keyring = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        #: The keys of encrypted fields.
+        self.ring = Keyring(self.registry, self.config.rules)
+
+    def contract(self, schema: Schema, mode: str) -> Contract | None:
+        """Return what the rules of a schema do with its values, read or written; None if they do nothing."""
+        if schema.rules is None:
+            return None
+        subject = None
+        with suppress(ConfigError, SchemaError):
+            subject = self.subject(schema)
+        return contract_of(schema, subject, mode, self.config.rules)
 
     def subject(self, schema: Schema | None, language: SchemaFormat | None = None) -> str | None:
         """Return the subject of a schema, or of its message that the language is for; see `SerdeConfig.subject`."""

@@ -1,5 +1,6 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -8,16 +9,21 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
+from kcodec.columns.nested import cast_unpacked, unpack
 from kcodec.columns.packed import packed
 from kcodec.columns.source import arrays, sound, valid
+from kcodec.columns.types import plain_type
+from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
-from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.formats.payloads import SchemaEncoder
+from kcodec.formats.tagged import TaggedField
 from kcodec.frames import key_of, key_text
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
+from kcodec.serde.payloads import closed
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnWriter"]
@@ -89,10 +95,14 @@ class ColumnWriter:
         if self._topic.config.header_out:
             prefix, header = b"", prefix
         schema_id = self._told_id(target)
+        ruled = self._ruled(target, kind)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-            chunk = chunk if encoder.checks_offsets else sound(chunk)
-            encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
+            if ruled is not None:
+                encoded, faults = self._encrypted(chunk, ruled, encoder, prefix, large, stop)
+            else:
+                chunk = chunk if encoder.checks_offsets else sound(chunk)
+                encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
             if frame.compression == "zlib":
                 encoded = packed(encoded, frame)
             named = name_rounding(faults, chunk.type)
@@ -109,6 +119,8 @@ class ColumnWriter:
             return None
         # The schema that is given is chosen for columns of any type.
         target = self.choose(pa.null())
+        if target.ruled is not None and self._topic.contract(target.ruled, "WRITE") is not None:
+            return None
         with self._lock:
             encoder = self._encoder(target)
         writer = encoder.object_writer(form)
@@ -116,6 +128,39 @@ class ColumnWriter:
         if writer is None or self._topic.frame.compression == "zlib":
             return None
         return writer, self._framed(target, encoder), self._told_id(target)
+
+    def _ruled(self, target: Target, kind: pa.DataType) -> Ruled | None:
+        """Return what the rules of the chosen schema do with the columns of a type."""
+        topic = self._topic
+        contract = None if target.ruled is None else topic.contract(target.ruled, "WRITE")
+        if contract is None:
+            return None
+        fields: Sequence[TaggedField] = ()
+        wrong = ""
+        if contract.fields:
+            kind, schema = plain_type(kind), topic.parsed(target.schema)
+            given = schema if target.given is None else topic.parsed(target.given)
+            fields = topic.format.tagged_fields(given, schema, kind, self._options)
+            reading = topic.format.reading(given, None) or topic.format
+            own = reading.decoder(given, self._options, self._limits).arrow_type
+            wrong = closed_columns(contract, reading.tagged_fields(given, schema, own, self._options), kind)
+        return Ruled(contract, tuple(fields), wrong)
+
+    def _encrypted(
+        self, array: pa.Array, ruled: Ruled, encoder: SchemaEncoder, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Write an array with encrypted fields, as encrypted payloads if rules say so."""
+        array = unpack(array)
+        array, faults = encrypt_fields(cast_unpacked(array, plain_type(array.type)), ruled, self._topic.ring)
+        array = without_rows(array, faults)
+        is_closed = bool(ruled.contract.payload)
+        front = b"" if is_closed else prefix
+        encoded, unwritten = encoder.encode(array, prefix=front, large=large, stop=False)
+        faults = sorted([*faults, *unwritten], key=lambda fault: fault.row)
+        if is_closed:
+            encoded, refused = closed(encoded, ruled.contract, self._topic.ring, prefix)
+            faults = refused or faults
+        return encoded, faults[:1] if stop else faults
 
     def _framed(self, target: Target, encoder: SchemaEncoder) -> bytes:
         """Return what names the schema of values, in front of them or in their header."""

@@ -55,6 +55,8 @@ cdef enum Status:
     SCHEMA_VIOLATION
     LOGICAL_TYPE
     EMPTY_DECIMAL
+    ENCRYPTION
+    RULE
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY

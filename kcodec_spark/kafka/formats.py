@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec import AvroCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
+from kcodec import AvroCodec, JsonCodec, ProtobufCodec
 from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
-from kcodec_spark import avro, connect, protobuf
+from kcodec.formats.table import FORMATS, load
+from kcodec_spark import avro, connect_json, protobuf
 from kcodec_spark.codecs import WRITTEN, Place, known_type, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import PAYLOAD, Given
@@ -159,10 +160,6 @@ def _write_protobuf(asked: _Asked) -> Any:
     return ProtobufCodec(asked.needed(), asked.one_message, **protobuf.SIGNED, **WRITTEN)
 
 
-def _json_schema(asked: _Asked) -> Any:
-    return JsonSchemaCodec(asked.needed(), **_fields(asked)) if asked.place is None else _framed(asked)
-
-
 def _read_json(asked: _Asked) -> Any:
     return _selected(JsonCodec(_json_type(asked.needed(), asked.part)), asked)
 
@@ -172,46 +169,49 @@ def _write_json(asked: _Asked) -> Any:
 
 
 def _read_connect(asked: _Asked) -> Any:
-    return _selected(connect.connect_codec(asked.needed(), asked.own, key=asked.is_key), asked)
+    return _selected(connect_json.connect_codec(asked.needed(), asked.own, key=asked.is_key), asked)
 
 
 def _write_connect(asked: _Asked) -> Any:
     if asked.schema is not None:
         return _read_connect(asked)
-    return _DerivedEncoder(functools.partial(connect.connect_codec, options=asked.own, key=asked.is_key))
+    return _DerivedEncoder(functools.partial(connect_json.connect_codec, options=asked.own, key=asked.is_key))
 
 
-def _ksql(asked: _Asked) -> Any:
-    return _selected(KsqlCodec(asked.format, asked.needed(), key=asked.is_key), asked)
+def _by_table(asked: _Asked) -> Any:
+    """Return the serde where a registry has the schema, else the codec that the table of formats names."""
+    known = FORMATS.get(asked.format)
+    if known is None or known.codec is None or asked.place is not None:
+        return _framed(asked)
+    codec = load(known.codec)
+    made = codec(asked.format, asked.needed(), key=asked.is_key) if known.is_shared else codec(asked.needed())
+    return _selected(made, asked)
 
 
 class _Format(NamedTuple):
-    """How a format is read, and written without a registry; by default as a plugin's, which is always framed."""
+    """How a format is read, and written without a registry, where Spark has its own ways or options of it."""
 
-    read: Callable[[_Asked], Any] = _framed
-    write: Callable[[_Asked], Any] = _framed
+    read: Callable[[_Asked], Any] = _by_table
+    write: Callable[[_Asked], Any] = _by_table
     options: tuple[str, ...] = ()
     has_messages: bool = False
     #: What encoders with a registry are made with.
     written: Mapping[str, Any] = {}
 
 
-_FORMATS = {
+#: What Spark adds to the table of formats. A document of JSON is of a type of Spark here, not of ksqlDB's columns.
+_SPARKS = {
     "AVRO": _Format(_read_avro, _write_avro, avro.OPTIONS),
     "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, True, protobuf.SIGNED),
-    "JSON_SR": _Format(_json_schema, _json_schema),
     "JSON": _Format(_read_json, _write_json),
-    "CONNECT_JSON": _Format(_read_connect, _write_connect, connect.OPTIONS),
-    "DELIMITED": _Format(_ksql, _ksql),
-    "KAFKA": _Format(_ksql, _ksql),
+    "CONNECT_JSON": _Format(_read_connect, _write_connect, connect_json.OPTIONS),
 }
-_BYTES = "BYTES"
 #: The options of any format.
-FORMAT_OPTIONS = tuple(dict.fromkeys(name for each in _FORMATS.values() for name in each.options))
+FORMAT_OPTIONS = tuple(dict.fromkeys(name for each in _SPARKS.values() for name in each.options))
 
 
 def _find(format: str) -> _Format:
-    return _FORMATS.get(format) or _Format()
+    return _SPARKS.get(format) or _Format()
 
 
 def format_of(given: Given, part: str) -> str | None:
@@ -222,19 +222,20 @@ def format_of(given: Given, part: str) -> str | None:
             raise ConfigError(f"{part}.{others[0]} needs {part}.format, such as avro")
         return None
     name = text.strip().upper()
-    if name not in (*_FORMATS, _BYTES) and find_schema_format(name) is None:
-        known = ", ".join(map(str.lower, (*_FORMATS, _BYTES)))
+    if name not in FORMATS and find_schema_format(name) is None:
+        known = ", ".join(map(str.lower, FORMATS))
         raise ConfigError(f"{part}.format={text!r} is not one of {known}")
     options = {*PAYLOAD, *_find(name).options}
     for other in given.names(f"{part}."):
         if other not in options:
             raise ConfigError(f"{part}.{other} is not an option of {name.lower()}")
-    return None if name == _BYTES else name
+    return None if name in FORMATS and FORMATS[name].is_plain else name
 
 
 def _is_registered(format: str) -> bool:
     """Return whether a registry may have schemas of a format."""
-    return find_schema_format(format) is not None and format != "JSON"
+    known = FORMATS.get(format)
+    return find_schema_format(format) is not None if known is None else known.language is not None
 
 
 def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:

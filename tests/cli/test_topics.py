@@ -3,46 +3,45 @@
 import json
 
 import pytest
-from fake_broker import CLOSE
-
-from kcodec.cli import topics
 
 
-def test_topics(run, filled, cluster):
-    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
-    status, out, _ = run("topics", "--sample")
+def test_topics(run, filled):
+    status, out, _ = run("topics")
     first, second = (json.loads(line) for line in out.splitlines())
-    assert status == 0
-    assert (first["start"], first["end"], first["values"]) == (0, 0, "")
-    assert (second["end"], second["keys"], second["values"]) == (3, "text, null", "schema id 1")
+    assert (status, first["start"], first["end"], second["end"]) == (0, 0, 0, 3)
     assert run("topics", "orders", "-o", "table")[1].splitlines()[0].split() == [
         "topic", "partition", "leader", "start", "end", "size",
     ]  # fmt: skip
 
 
+def test_what_topics_look_like(run, filled):
+    status, out, _ = run("topics", "--sample", "--registry", filled)
+    (row,) = (json.loads(line) for line in out.splitlines())
+    assert (status, row["topic"], row["partitions"], row["records"]) == (0, "orders", 2, 3)
+    assert (row["keys"], row["values"]) == ("text, null", "schema id 1")
+    assert (row["value"]["format"], row["value"]["schema_ids"]) == ("AVRO", ["1"])
+    assert row["value"]["columns"] == "id BIGINT NOT NULL, note STRING"
+    assert row["value"]["fields"][1] == {
+        "field": "note", "type": "STRING", "nulls": pytest.approx(1 / 3), "examples": ["ä", "z"],
+    }  # fmt: skip
+    (row,) = (json.loads(line) for line in run("topics", "--sample")[1].splitlines())
+    assert (row["values"], row["value"]["format"]) == ("schema id 1", None)
+    assert "without a registry" in row["value"]["problem"]
+    table = run("topics", "--sample", "-o", "table")[1].splitlines()
+    assert table[0].split() == ["topic", "partitions", "records", "size", "rate", "last", "keys", "values"]
+    page = run("topics", "orders", "--sample", "-o", "table", "--registry", filled)[1]
+    assert page.startswith("orders: 2 partitions, 3 records")
+    assert "note   STRING  33%   ä, z" in page
+
+
 def test_topics_without_a_leader(run, filled, cluster):
-    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
     cluster.leaders["orders", 0] = -1
-    status, out, _ = run("topics", "--sample")
-    first, second = (json.loads(line) for line in out.splitlines())
-    assert (status, second["end"], second["keys"]) == (0, 3, "text, null")
+    first, second = (json.loads(line) for line in run("topics")[1].splitlines())
+    assert second["end"] == 3
     assert first == {"topic": "orders", "partition": 0, **dict.fromkeys(list(first)[2:])}
-
-
-@pytest.mark.parametrize(
-    ("payload", "look"),
-    [
-        ("0000000000000007", "int64"),
-        ("0000000000ffffff", "int64"),
-        ("0000000005026102", "schema id 5 or int64"),
-        ("0000018cc251f400", "schema id 101570 or int64"),
-        ("000000000502", "schema id 5"),
-        ("000000000000000000", "schema id 0"),
-        ("fffffffffffffffe", "int64 or double"),
-    ],
-)
-def test_eight_bytes_may_be_a_frame_or_a_number(payload, look):
-    assert topics._looks([bytes.fromhex(payload)]) == look
+    status, out, _ = run("topics", "--sample")
+    row = json.loads(out)
+    assert (status, row["records"], row["keys"]) == (0, 3, "text, null")
 
 
 def test_topics_are_made_set_and_deleted(run, cluster):
@@ -51,7 +50,6 @@ def test_topics_are_made_set_and_deleted(run, cluster):
         assert (status, errors) == (0, "")
         return [json.loads(line) for line in out.splitlines()]
 
-    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
     settings = ("--set", "cleanup.policy=compact", "--set", "x=a=b")
     assert done("create", "new", "--partitions", "3", "--replicas", "1", *settings, "--dry-run") == []
     assert "new" not in cluster.ids

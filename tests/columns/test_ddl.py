@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec import ConfigError, JsonCodec, SchemaError
-from kcodec.columns.ddl import ddl_type
+from kcodec.columns.ddl import ddl_text, ddl_type
 
 WRONG = [
     "",
     " ",
     "id",
     "id NOTHING",
+    "id VOID NOT NULL",
     "id INT,",
     "id INT, ",
     ", id INT",
@@ -126,3 +127,58 @@ def test_a_codec_takes_it(impl):
     assert codec == JsonCodec(codec.arrow_type)
     with pytest.raises(ConfigError, match="DDL"):
         JsonCodec(7)
+
+
+_LEAVES = (
+    *(
+        pa.bool_(),
+        pa.int8(),
+        pa.uint8(),
+        pa.int16(),
+        pa.uint16(),
+        pa.int32(),
+        pa.uint32(),
+        pa.int64(),
+        pa.uint64(),
+    ),
+    *(pa.float16(), pa.float32(), pa.float64(), pa.string_view(), pa.large_binary(), pa.binary(3), pa.null()),
+    *(
+        pa.date32(),
+        pa.date64(),
+        pa.time32("ms"),
+        pa.time64("ns"),
+        pa.timestamp("ns"),
+        pa.timestamp("s", "Asia/Tokyo"),
+    ),
+    *(pa.decimal128(38, 38), pa.decimal32(5, 2), pa.dictionary(pa.int8(), pa.string())),
+)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(_LEAVES),
+        lambda inner: st.one_of(
+            inner.map(pa.list_),
+            inner.map(lambda kind: pa.map_(pa.string(), kind)),
+            st.dictionaries(st.text("aB `.é1", min_size=1), st.tuples(inner, st.booleans())).map(
+                lambda fields: pa.struct(
+                    [pa.field(name, kind, null or kind == pa.null()) for name, (kind, null) in fields.items()]
+                )
+            ),
+        ),
+        max_leaves=8,
+    )
+)
+def test_what_is_written_is_read(kind):
+    text = ddl_text(pa.struct([pa.field("a`b", kind)]))
+    # What Spark has no width for has become the next one, which stays.
+    assert ddl_text(ddl_type(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [(pa.list_(pa.duration("s")), "a"), (pa.decimal256(50, 2), "a"), (pa.decimal128(5, -2), "a")],
+)
+def test_what_has_no_ddl(kind, path):
+    with pytest.raises(SchemaError, match=f"^{path}(\\[\\])?: Spark's DDL has no type for "):
+        ddl_text(pa.struct([("a", kind)]))

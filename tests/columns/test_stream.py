@@ -3,10 +3,12 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas
 import pyarrow as pa
 import pytest
 
-from kcodec.columns.stream import stream
+import kcodec.columns.stream
+from kcodec.columns.stream import reader_of, stream
 from kcodec.errors import KcodecError, RegistryError
 
 SCHEMA = pa.schema({"id": pa.int64()})
@@ -73,3 +75,69 @@ def test_threads_share_a_reader():
     with ThreadPoolExecutor(4) as pool:
         found = pool.map(lambda _: [batch["id"][0].as_py() for batch in reader], range(4))
     assert sorted(number for each in found for number in each) == list(range(40))
+
+
+def test_rows_of_dicts_have_the_columns_of_all():
+    assert reader_of([{"id": 1}, {"note": "a"}]).read_all().to_pydict() == {
+        "id": [1, None],
+        "note": [None, "a"],
+    }
+    assert reader_of({"id": [1, 2]}).read_all().to_pydict() == {"id": [1, 2]}
+    assert reader_of(iter([])).read_all().num_rows == 0
+
+
+def test_an_iterator_is_read_as_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(kcodec.columns.stream, "_ROWS", 2)
+    taken = []
+
+    def rows():
+        for number in range(5):
+            taken.append(number)
+            yield {"id": number}
+
+    reader = reader_of(rows())
+    assert taken == [0, 1]
+    assert reader.read_next_batch().to_pydict() == {"id": [0, 1]}
+    assert reader.read_all().to_pydict() == {"id": [2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ({"id": "x"}, "rows from 2 have other types than the first 2"),
+        ({"id": 1, "more": 2}, "row 2 has a column 'more', which the first 2 rows have not"),
+        (5, "row 2 is no dict but int: a table is"),
+    ],
+)
+def test_rows_that_are_unlike_the_first(monkeypatch, last, message):
+    monkeypatch.setattr(kcodec.columns.stream, "_ROWS", 2)
+    reader = reader_of(iter([{"id": 1}, {"id": 2}, last]))
+    with pytest.raises(TypeError, match=message):
+        reader.read_all()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"id": [1, "a"]}, "column 'id': "),
+        ({1: [1]}, "1 is no name of a column"),
+        ({"a": [1], "b": [1, 2]}, "dict is no table: .*length"),
+        ([{"id": 1}, 5], "row 1 is no dict but int"),
+        (5, "int is no table: a table is an Arrow table"),
+        (pa.array([1]), "Array is no table: .*; a table is"),
+    ],
+)
+def test_what_is_no_table(data, message):
+    with pytest.raises(TypeError, match=message):
+        reader_of(data)
+
+
+def test_an_index_without_a_name_is_no_column():
+    frame = pandas.DataFrame({"id": [2, 3]}, index=[7, 5])
+    assert reader_of(frame).read_all().to_pydict() == {"id": [2, 3]}
+    assert reader_of(frame.rename_axis("place")).schema.names == ["id", "place"]
+
+
+def test_batches_one_by_one():
+    batches = pa.table({"id": [1, 2, 3]}).to_batches(2)
+    assert reader_of(iter(batches)).read_all().to_pydict() == {"id": [1, 2, 3]}

@@ -27,6 +27,7 @@ FAST = {
 PATIENT = {"fetch.max.wait.ms": 20}
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC, UNKNOWN_ID, TOO_LARGE = 1, 6, 45, 3, 100, 10
+FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
 #: The first partition of the topic of `filled`.
 PLACE = ("t", 0)
 
@@ -39,6 +40,10 @@ class FakeCluster:
         self.logs = {}
         self.leaders = {}
         self.starts = {}
+        #: Of the leaders of partitions, 0 if they are the first.
+        self.epochs = {}
+        #: By rack, the broker that leaders send its consumers to.
+        self.nearest = {}
         self.aborted = {}
         self.settings = {}
         #: By group, the client ids of its members.
@@ -46,6 +51,7 @@ class FakeCluster:
         #: By topic, partition and producer: first sequences and offsets of batches, and the sequence that is next.
         self.sequences = {}
         self.committed = {}
+        self.committed_epochs = {}
         self.producers = 0
         self.lock = threading.RLock()
         #: Of topics; zeros are those of brokers that have none.
@@ -92,9 +98,28 @@ class FakeCluster:
             base = self.end(place)
             data = bytearray(data)
             data[:8] = base.to_bytes(8, "big")
+            data[12:16] = self.epochs.get(place, 0).to_bytes(4, "big")
             last = base + int.from_bytes(data[23:27], "big")
             self.logs[place].append((base, last, bytes(data)))
             return base
+
+    def epoch_end(self, place, epoch):
+        """Return the last epoch up to one, and where it ends."""
+        written = [
+            (int.from_bytes(data[12:16], "big", signed=True), last + 1) for _, last, data in self.logs[place]
+        ]
+        found = [each for each in written if each[0] <= epoch]
+        if epoch == self.epochs.get(place, 0):
+            return epoch, self.end(place)
+        return max(found, default=(-1, -1))
+
+    def elect(self, place, leader, end=None):
+        """Have another broker lead a partition, which lacks what is behind an offset."""
+        with self.lock:
+            self.leaders[place] = leader
+            self.epochs[place] = self.epochs.get(place, 0) + 1
+            if end is not None:
+                self.logs[place] = [each for each in self.logs[place] if each[0] < end]
 
     def put(self, place, data):
         """Append a batch with the offsets that it has."""
@@ -214,7 +239,7 @@ class FakeBroker:
                     "errorCode": 0,
                     "partitionIndex": partition,
                     "leaderId": cluster.leaders[topic, partition],
-                    "leaderEpoch": 0,
+                    "leaderEpoch": cluster.epochs.get((topic, partition), 0),
                     "replicaNodes": [],
                     "isrNodes": [],
                     "offlineReplicas": [],
@@ -244,6 +269,26 @@ class FakeBroker:
 
     def _leads(self, place):
         return self.cluster.leaders.get(place) == self.number
+
+    def _fenced(self, place, epoch):
+        """Return the error of a client that knows an older epoch of the leader, or a newer one; 0 if it knows none."""
+        known = self.cluster.epochs.get(place, 0)
+        return 0 if epoch in (-1, known) else FENCED_EPOCH if epoch < known else UNKNOWN_EPOCH
+
+    def _OffsetForLeaderEpoch(self, body):
+        topics = []
+        for topic in body["topics"]:
+            partitions = []
+            for each in topic["partitions"]:
+                place = topic["topic"], each["partition"]
+                error = 0 if self._leads(place) else NOT_LEADER
+                error = error or self._fenced(place, each["currentLeaderEpoch"])
+                epoch, end = self.cluster.epoch_end(place, each["leaderEpoch"]) if not error else (-1, -1)
+                partitions.append(
+                    {"partition": place[1], "errorCode": error, "leaderEpoch": epoch, "endOffset": end}
+                )
+            topics.append({"topic": topic["topic"], "partitions": partitions})
+        return {"throttleTimeMs": 0, "topics": topics}
 
     def _ListOffsets(self, body):
         topics = []
@@ -278,10 +323,23 @@ class FakeBroker:
             for each in topic["partitions"]:
                 place = name, each["partition"]
                 log, offset = self.cluster.logs.get(place, []), each["fetchOffset"]
-                error = UNKNOWN_ID if name is None else 0 if self._leads(place) else NOT_LEADER
+                nearest = self.cluster.nearest.get(body.get("rackId"))
+                error = (
+                    UNKNOWN_ID
+                    if name is None
+                    else 0
+                    if self._leads(place) or nearest == self.number
+                    else NOT_LEADER
+                )
+                error = error or self._fenced(place, each.get("currentLeaderEpoch", -1))
+                is_sent_on = not error and nearest not in (None, self.number)
                 if not error and not self.cluster.starts.get(place, 0) <= offset <= self.cluster.end(place):
                     error = OUT_OF_RANGE
-                data = b"".join(data for _, last, data in log if last >= offset) if not error else b""
+                data = (
+                    b"".join(data for _, last, data in log if last >= offset)
+                    if not error and not is_sent_on
+                    else b""
+                )
                 first = 12 + int.from_bytes(data[8:12], "big") if data else 0
                 # The first batch is sent whole whatever its size, and what does not fit is cut.
                 data = data[: max(min(each["partitionMaxBytes"], left), first)] if left > 0 else b""
@@ -294,7 +352,7 @@ class FakeBroker:
                         "lastStableOffset": -1,
                         "logStartOffset": 0,
                         "abortedTransactions": self._aborted(place, offset),
-                        "preferredReadReplica": -1,
+                        "preferredReadReplica": nearest if is_sent_on else -1,
                         "records": data,
                     }
                 )
@@ -385,6 +443,7 @@ class FakeBroker:
             for each in topic["partitions"]:
                 key = body["groupId"], topic["name"], each["partitionIndex"]
                 self.cluster.committed[key] = each["committedOffset"]
+                self.cluster.committed_epochs[key] = each.get("committedLeaderEpoch", -1)
             partitions = [
                 {"partitionIndex": each["partitionIndex"], "errorCode": 0} for each in topic["partitions"]
             ]
@@ -434,6 +493,26 @@ class FakeBroker:
         error = 0 if there else UNKNOWN_TOPIC
         found = {"errorCode": error, "errorMessage": None, **named, "configs": configs if there else []}
         return {"throttleTimeMs": 0, "results": [found]}
+
+    def _DescribeLogDirs(self, body):
+        topics = [
+            {
+                "name": topic["topic"],
+                "partitions": [
+                    {
+                        "partitionIndex": number,
+                        "partitionSize": sum(
+                            len(each[2]) for each in self.cluster.logs[topic["topic"], number]
+                        ),
+                        "offsetLag": 0,
+                        "isFutureKey": False,
+                    }
+                    for number in topic["partitions"]
+                ],
+            }
+            for topic in body["topics"]
+        ]
+        return {"throttleTimeMs": 0, "results": [{"errorCode": 0, "logDir": "/logs", "topics": topics}]}
 
     def _IncrementalAlterConfigs(self, body):
         (resource,) = body["resources"]
@@ -488,7 +567,9 @@ class FakeBroker:
                         "committedOffset": self.cluster.committed.get(
                             (body["groupId"], topic["name"], each), -1
                         ),
-                        "committedLeaderEpoch": -1,
+                        "committedLeaderEpoch": self.cluster.committed_epochs.get(
+                            (body["groupId"], topic["name"], each), -1
+                        ),
                         "metadata": "",
                         "errorCode": 0,
                     }

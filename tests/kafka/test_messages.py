@@ -75,6 +75,7 @@ def fetched(message):
             each["highWatermark"],
             each["lastStableOffset"],
             each.get("logStartOffset", -1),
+            each.get("preferredReadReplica", -1),
             [[pair["producerId"], pair["firstOffset"]] for pair in each["abortedTransactions"] or []],
             each["records"] or b"",
         )

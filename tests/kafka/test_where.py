@@ -9,7 +9,11 @@ import pytest
 from kcodec.errors import ConfigError
 from kcodec.kafka.where import Where, named_columns
 
-VALUES = [{"id": 1, "note": "ä"}, {"id": 2, "note": None}, {"id": 3, "note": "z"}]
+VALUES = [
+    {"id": 1, "note": "ä", "like": None},
+    {"id": 2, "note": None, "like": "l"},
+    {"id": 3, "note": "z", "like": "no"},
+]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,12 @@ VALUES = [{"id": 1, "note": "ä"}, {"id": 2, "note": None}, {"id": 3, "note": "z
         ("ratio = 0.0 or ratio in [-0.0]", [0]),
         ("ratio >= 0 and not ratio = 5", [0, 1]),
         ("single = 0.1 or single in [0.25]", [0, 1]),
+        ("value.note like '%'", [0, 2]),
+        ("value.note LIKE '_' and value.note NOT LIKE 'z%'", [0]),
+        ("not value.note like 'z'", [0]),
+        (r"sign like '5\%' or sign like 'a\\\\b'", [0, 1]),
+        (r"sign like r'\_%'", [2]),
+        ("value.note in ('ä') or value.like like 'l'", [0, 1]),
         ("messages.shop.Order.id > 7 and messages.shop.Order.id < 9", [1]),
     ],
 )
@@ -59,6 +69,7 @@ def test_conditions(text, rows):
             "offset": [0, 1, 2],
             "value": VALUES,
             "flag": [True, None, False],
+            "sign": ["5%", "a\\b", "_"],
             "when": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us")),
             "sent": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us", "UTC")),
             "price": pa.array([Decimal("1.25"), Decimal("1.50"), Decimal("2.50")]),
@@ -100,16 +111,25 @@ def test_conditions(text, rows):
         "'",
         "offset = 1 +",
         "offset = 1j",
+        "offset like 'a'",
+        "note like 5",
+        "note like null",
+        r"note like 'a\\b'",
+        r"note like 'a\\'",
+        "note @ 'a'",
+        "note // 'a'",
+        "note like 'a' = true",
     ],
 )
 def test_conditions_that_are_none(text):
     value = pa.struct([("id", pa.int64())])
-    schema = pa.schema([("offset", pa.int64()), ("value", value), ("sent", pa.timestamp("us", "UTC"))])
+    kinds = {"offset": pa.int64(), "value": value, "sent": pa.timestamp("us", "UTC"), "note": pa.string()}
+    schema = pa.schema(kinds)
     with pytest.raises(ConfigError, match=r"^--where"):
         Where(text, schema, "--where")
 
 
-@pytest.mark.parametrize("text", ["offset = = 1", "note like 'a%'", "offset = 1 && flag"])
+@pytest.mark.parametrize("text", ["offset = = 1", "like 'a%'", "note not like", "offset = 1 && flag"])
 def test_what_is_no_condition_is_told_what_one_is_like(text):
     with pytest.raises(ConfigError, match=r"invalid syntax: it is such as \"value\.id >= 5 and "):
         Where(text, pa.schema([("offset", pa.int64())]), "--where")

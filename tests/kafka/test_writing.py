@@ -351,6 +351,68 @@ def test_time_outs(fast):
             assert time.monotonic() - start < 10
 
 
+def test_a_broker_that_stops_while_it_is_written_to(fast):
+    """Those that are left know who leads instead; nothing else is asked of the one that has stopped."""
+    with FakeCluster({"t": 1}, brokers=4) as cluster:
+        stopped = cluster.brokers[0]
+
+        def stop(body):
+            stopped.hooks = dict.fromkeys(("Produce", "Metadata", "ApiVersions"), lambda body: False)
+            cluster.leaders["t", 0] = 1
+            return False
+
+        stopped.hooks["Produce"] = stop
+        config = {**fast, "request.timeout.ms": 700, "delivery.timeout.ms": 1_300}
+        write(numbers(100), "t", servers=f"127.0.0.1:{stopped.port}", config=config)
+        assert values(cluster) == list(range(100))
+
+
+@pytest.mark.parametrize("name", ["Produce", "Metadata"])
+@pytest.mark.timeout(20)
+def test_batches_are_not_waited_for_behind_their_time(fast, name):
+    """Whatever a request may take."""
+    with FakeCluster({"t": 1}) as cluster:
+        (broker,) = cluster.brokers
+
+        def lose(body):
+            broker.hooks = {name: lambda body: False}
+            return CLOSE
+
+        broker.hooks["Produce"] = lose
+        config = {
+            **fast,
+            "request.timeout.ms": 60_000,
+            "default.api.timeout.ms": 60_000,
+            "delivery.timeout.ms": 300,
+        }
+        with pytest.raises(KafkaTimeoutError):
+            write(numbers(100), "t", servers=cluster.address, config=config)
+
+
+def test_an_outage_that_is_longer_than_any_other_call_may_take(fast):
+    with FakeCluster({"t": 2}, brokers=2) as cluster:
+
+        def all_stop():
+            for broker in cluster.brokers:
+                broker.hooks.clear()
+                broker.stop()
+            time.sleep(0.6)
+            for broker in cluster.brokers:
+                broker.start()
+
+        def stop(body):
+            for broker in cluster.brokers:
+                broker.hooks["Produce"] = lambda body: CLOSE
+            threading.Thread(target=all_stop).start()
+            return CLOSE
+
+        for broker in cluster.brokers:
+            broker.hooks["Produce"] = stop
+        config = {**fast, **SMALL, "default.api.timeout.ms": 250, "delivery.timeout.ms": 20_000}
+        write(numbers(1_000), "t", servers=cluster.address, config=config, partition=0)
+        assert values(cluster) == list(range(1_000))
+
+
 @pytest.mark.parametrize("code", [29, 87, 47])
 def test_errors_that_do_not_pass(fast, code):
     with FakeCluster({"t": 1}) as cluster:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
 
-from kcodec.ksql.records.datetimes import DateTimePattern, check_zone
+from kcodec.ksql.records.datetime_parts import check_zone
+from kcodec.ksql.records.datetimes import DateTimePattern
 
 
 def answer(pattern, text, zone):

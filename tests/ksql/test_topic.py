@@ -113,7 +113,7 @@ def test_what_is_not_written(place):
     assert error.value.row == 3
     with pytest.raises(SchemaError, match="Column name `x` does not exist"):
         ksql.write(STREAM, pa.table({"x": [1]}), **place)
-    with pytest.raises(TypeError, match="list is no table"):
+    with pytest.raises(TypeError, match="row 0 is no dict but int: a table is"):
         ksql.write(STREAM, [1], **place)
 
 

@@ -24,6 +24,7 @@ from kcodec.server.access_log import logger
 from kcodec.server.api.apicurio import APICURIO_ROUTES
 from kcodec.server.api.calls import ROUTES
 from kcodec.server.api.durations import Durations
+from kcodec.server.api.keys import KEY_ROUTES
 
 
 class TestTypes:
@@ -298,7 +299,7 @@ class TestFaults:
         assert ask("POST", "/subjects/s/versions", b'{"schema": "\\ud800"}').fault[:2] == (422, 42201)
         assert ask("GET", "/subjects/%ed%a0%80/versions").fault[:2] == (400, 400)
 
-    paths = st.sampled_from([route.template for route in (*ROUTES, *APICURIO_ROUTES)]).flatmap(
+    paths = st.sampled_from([route.template for route in (*ROUTES, *KEY_ROUTES, *APICURIO_ROUTES)]).flatmap(
         lambda template: st.lists(
             st.sampled_from(
                 [template, "", "..", "%2e%2e", "%2F", "a%2Fb", "%00", "%", "%ff", ":.lab:", "-1"]

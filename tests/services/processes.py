@@ -62,6 +62,11 @@ class Service:
         self._process: subprocess.Popen | None = None
 
     def start(self) -> None:
+        self.launch()
+        self.await_ready()
+
+    def launch(self) -> None:
+        """Start it without waiting for it: some are ready only together with others."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*ENDS_WITH_US, *self._command],
@@ -71,6 +76,8 @@ class Service:
                 cwd=self.folder,
                 env={**os.environ, **self._env},
             )
+
+    def await_ready(self) -> None:
         end = time.monotonic() + _READY_SECONDS
         while not self._ready():
             if self._process.poll() is not None or time.monotonic() > end:
@@ -95,6 +102,10 @@ class Service:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int:

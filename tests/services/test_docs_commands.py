@@ -153,10 +153,13 @@ def of_registries(shell: Shell, steps: list[Step]) -> Story:
     try:
         registry.open(url).register("orders-value", registry.Schema(SCHEMA))
         shell.places.append(("http://registry:8081", url))
+        pq.write_table(pa.table({"id": [1]}), shell.folder / "orders.parquet")
         yield
     finally:
         served.stop()
-    assert [step.output for step in steps] == ["1 version copied\n"] * 2
+    derived, *copies = steps
+    assert "package shop;\n\nmessage Order {\n  optional int64 id = 1;\n}" in derived.output
+    assert [step.output for step in copies] == ["1 version copied\n"] * 2
     copied = registry.open(f"sqlite:///{shell.folder}/schemas.db").get_version("orders-value")
     assert json.loads(copied.schema.text) == json.loads(SCHEMA)
     assert '"orders-value"' in (shell.folder / "schemas.jsonl").read_text()

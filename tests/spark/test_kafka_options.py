@@ -173,7 +173,7 @@ def test_columns_of_values():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"value.format": "arvo"}, "is not one of avro, protobuf"),
+        ({"value.format": "arvo"}, "is not one of json_sr, protobuf, avro"),
         (
             {"value.format": "delimited", "value.schema": "A INT, B INT", "value.fields": "A"},
             "value.fields: delimited is read as a whole: select the columns",

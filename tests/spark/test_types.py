@@ -14,7 +14,16 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from kcodec import AvroCodec, SchemaError
-from kcodec_spark import from_avro, to_avro, to_connect_json, to_json, to_json_schema, to_ksql, types
+from kcodec_spark import (
+    from_avro,
+    schema_of,
+    to_avro,
+    to_connect_json,
+    to_json,
+    to_json_schema,
+    to_ksql,
+    types,
+)
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "avro_vectors.jsonl.gz"
 REFUSALS = (Py4JJavaError, PySparkException)
@@ -300,3 +309,17 @@ def test_types_of_the_schemas_of_the_vectors_are_sparks_own(converters):
         assert json.loads(kind.json()) == own, schema
         agreed += 1
     assert agreed > 100
+
+
+def test_the_schema_of_a_frame(spark):
+    frame = spark.range(1).selectExpr("id", "cast(id AS string) AS note")
+    for given in (frame, frame.schema):
+        assert json.loads(schema_of(given, name="Order", namespace="shop")) == {
+            "type": "record",
+            "name": "Order",
+            "namespace": "shop",
+            "fields": [
+                {"name": "id", "type": "long"},
+                {"name": "note", "type": "string"},
+            ],
+        }

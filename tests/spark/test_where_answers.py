@@ -24,7 +24,9 @@ QUERIES = 200 if os.environ.get("KCODEC_HYPOTHESIS") == "thorough" else 4
 
 EPOCH = datetime(1970, 1, 1)
 NAN = math.nan
-WORDS = ["", "a", "ab", "aä", "\uffff", "𝄞", "Z", "z", "ü€", "DE"]
+#: Patterns of LIKE, as SQL and Python have them within quotes.
+PATTERNS = ["", "%", "a%", "%b", "_", "a_", "%ä%", "\\\\%", "\\%", "a\\_", "_\\%%", "d_", "%.%"]
+WORDS = ["a%", "a_", "\\", "a\nb", "", "a", "ab", "aä", "\uffff", "𝄞", "Z", "z", "ü€", "DE"]
 MOMENTS = [
     EPOCH + timedelta(microseconds=each)
     for each in (-14831769600000001, -1, 0, 1, 1729987199999999, 1769860800000000)
@@ -86,6 +88,8 @@ def condition(draw, depth=2, paths=("{}", "value.{}")):
     if name == "flag" and kind < 0.6:
         return Holds(path)
     if name == "text" and kind < 0.6:
+        if draw.random() < 0.4:
+            return Text(path, "match_like", draw.choice(PATTERNS))
         return Text(path, draw.choice(["starts_with", "ends_with", "match_substring"]), draw.choice(WORDS))
     return Compare(path, draw.choice(["==", "!=", "<", "<=", ">", ">="]), draw.choice(values))
 
@@ -102,12 +106,18 @@ def sql(made):
         return f"({name} IS NULL)"
     if isinstance(made, Holds):
         return name
+    if isinstance(made, Text) and made.how == "match_like":
+        return f"({name} LIKE {quoted(made.value)})"
     if isinstance(made, Text):
         how = {"starts_with": "startswith", "ends_with": "endswith", "match_substring": "contains"}[made.how]
-        return f"{how}({name}, '{made.value}')"
+        return f"{how}({name}, {quoted(made.value)})"
     if isinstance(made, OneOf):
         return f"({name} IN ({', '.join(literal(each, made.path[-1]) for each in made.values)}))"
     return f"({name} {made.op} {literal(made.value, made.path[-1])})"
+
+
+def quoted(text):
+    return "'" + text.replace("\\", "\\\\").replace("\n", "\\n") + "'"
 
 
 def literal(value, column):
@@ -116,7 +126,7 @@ def literal(value, column):
     if isinstance(value, date):
         return f"DATE '{value}'"
     if isinstance(value, str):
-        return f"'{value}'"
+        return quoted(value)
     if isinstance(value, float):
         kind = "FLOAT" if column == "single" else "DOUBLE"
         # A zero of this sign is none of a decimal.
@@ -139,7 +149,7 @@ def python(made):
     if isinstance(made, Holds):
         return name
     if isinstance(made, Text):
-        return None
+        return f"{name} LIKE {made.value!r}" if made.how == "match_like" else None
     values = made.values if isinstance(made, OneOf) else (made.value,)
     if any(isinstance(each, float) and not math.isfinite(each) for each in values):
         return None

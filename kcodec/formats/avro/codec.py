@@ -13,9 +13,10 @@ from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.avro.encode_plan import encode_plan, object_plan
 from kcodec.formats.avro.kernel import kernel
+from kcodec.formats.avro.model import Schema, canonical
 from kcodec.formats.avro.objects.kernel import object_reader, object_writer
 from kcodec.formats.avro.plan import decode_plan
-from kcodec.formats.avro.schema import Schema, canonical, parse
+from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer

@@ -7,8 +7,8 @@ must match (the simple name, or an alias), and that all of a union must be reada
 from collections import defaultdict
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import NAMED, PRIMITIVES, Field, Schema
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.avro.model import NAMED, PRIMITIVES, Field, Schema
+from kcodec.formats.language import Difference
 
 __all__ = ["MAX_DIFFERENCES", "differences"]
 

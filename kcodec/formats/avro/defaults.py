@@ -5,7 +5,8 @@ import struct
 from typing import Any
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema, is_valid_default
+from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.schema import is_valid_default
 from kcodec.wire.single import write
 
 __all__ = ["default_bytes", "varint"]

@@ -8,9 +8,9 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
+from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.plan import PlanMaker
 from kcodec.formats.avro.resolution import describe
-from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 

@@ -5,7 +5,7 @@ As ``SchemaNormalization`` of Avro Java computes both; the specification has the
 
 import functools
 
-from kcodec.formats.avro.schema import NAMED, PRIMITIVES, Schema
+from kcodec.formats.avro.model import NAMED, PRIMITIVES, Schema
 
 __all__ = ["fingerprint", "parsing_form"]
 

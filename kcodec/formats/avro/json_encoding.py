@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import is_list
-from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.types import widest
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import format_java_double

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.model import Schema
 from kcodec.wire.single import write as varint
 
 __all__ = ["payload_of", "tagged_lines"]

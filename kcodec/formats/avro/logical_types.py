@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases, unreadable
-from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import TypeOptions, logical_type
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 
 __all__ = ["MAX_SHIFT", "Conversion", "conversion", "conversions"]
 
@@ -75,6 +75,9 @@ class Conversion(NamedTuple):
     reason: str = ""
 
 
+_PLAIN = Conversion()
+
+
 def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversion:
     """Return how values of one type, which is neither nested nor a union, are read as another that can read it.
 
@@ -96,9 +99,11 @@ def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversi
     "the writer's date is not the reader's time-micros"
     """
     read = _name(reader, options)
+    if not read and writer is reader:
+        return _PLAIN
     made = _MEANINGS.get(read, _Meaning(read))
     column = _COLUMN_NANOS.get(read, made.nanos)
-    plain = Conversion(factor=made.nanos // column if column else 1)
+    plain = Conversion(factor=made.nanos // column) if column else _PLAIN
     if writer is reader or options.compat == "avro":
         return plain
     written = _name(writer, options)

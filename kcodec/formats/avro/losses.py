@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases
-from kcodec.formats.avro.schema import Schema
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 
 __all__ = ["losses"]
 

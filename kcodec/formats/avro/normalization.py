@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import NAMED, PRIMITIVES, Field, Schema, canonical, parse_all
+from kcodec.formats.avro.model import NAMED, PRIMITIVES, Field, Schema, canonical
+from kcodec.formats.avro.schema import parse_all
 from kcodec.java.numbers import format_java_float, round_to_float
 
 __all__ = ["normalized"]

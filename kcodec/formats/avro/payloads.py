@@ -12,9 +12,9 @@ from kcodec.columns.types import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.kernel import kernel
-from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.types import TypeOptions
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits

@@ -9,8 +9,8 @@ from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
 from kcodec.formats.avro.logical_types import conversion
+from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
-from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 

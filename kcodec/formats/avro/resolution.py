@@ -8,7 +8,7 @@ of a reader's union whose fields fit.
 from collections.abc import Mapping
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import NAMED, Field, Schema, same
+from kcodec.formats.avro.model import NAMED, Field, Schema, same
 
 __all__ = ["Branches", "apply_aliases", "describe", "equal_unions", "unreadable"]
 

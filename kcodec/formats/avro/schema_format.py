@@ -11,20 +11,18 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
 from kcodec.formats.avro.fingerprint import fingerprint
 from kcodec.formats.avro.losses import losses
+from kcodec.formats.avro.model import PRIMITIVES, Schema, canonical, same
 from kcodec.formats.avro.normalization import normalized
-from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, load, parse_ordered, same
-from kcodec.formats.schema_format import (
-    Difference,
-    NamedText,
-    SchemaDecoder,
-    SchemaEncoder,
-    SchemaFormat,
-    flag,
-)
+from kcodec.formats.avro.schema import load, parse_ordered
+from kcodec.formats.language import Difference, NamedText
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
+from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
+    from typing_extensions import Self
 
     from kcodec.formats.avro.types import TypeOptions
     from kcodec.plan import Limits
@@ -91,11 +89,12 @@ class AvroFormat(SchemaFormat):
     fail_on_trailing: bool = False
     remove_java: bool = False
 
-    def configured(self, config: Mapping[str, Any]) -> AvroFormat:
+    def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
-        return AvroFormat(
-            flag(config, "avro.fail.on.trailing.data", False),
-            flag(config, "avro.remove.java.properties", False),
+        return replace(
+            self,
+            fail_on_trailing=flag(config, "avro.fail.on.trailing.data", False),
+            remove_java=flag(config, "avro.remove.java.properties", False),
         )
 
     def options_type(self) -> Any:
@@ -188,6 +187,16 @@ class AvroFormat(SchemaFormat):
 
         return json.dumps(derive_schema(kind))
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return the schema of a column, with the root record of this name; only a record has one."""
+        import pyarrow as pa
+
+        from kcodec.formats.avro.types import ROOT, derive_schema
+
+        if not pa.types.is_struct(kind):
+            raise SchemaError(f"a name is one of a record, which {kind} is not")
+        return json.dumps(derive_schema(kind, name or ROOT, namespace=namespace), ensure_ascii=False)
+
     def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
         """Return what prints values in Avro's JSON encoding."""
         from kcodec.formats.avro.json_encoding import json_lines
@@ -242,6 +251,14 @@ class AvroFormat(SchemaFormat):
         """Return the sentence of Confluent's registry."""
         kind, path, message = difference
         return _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
+
+    def tagged_fields(
+        self, schema: ParsedSchema, ruled: ParsedSchema, kind: pa.DataType, options: TypeOptions
+    ) -> Sequence[TaggedField]:
+        """Return the fields of records, by their full names."""
+        from kcodec.formats.avro.tagged import tagged_fields
+
+        return tagged_fields(schema.root, ruled.root, kind, options)
 
     def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""

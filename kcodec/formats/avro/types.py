@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_names, field_tree
 from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
-from kcodec.formats.avro.schema import MAX_NESTING, Schema
+from kcodec.formats.avro.model import MAX_NESTING, Schema
 from kcodec.formats.time_types import TIME_TYPES, TimeType
 from kcodec.plan.failure import step
 
@@ -301,8 +301,12 @@ class _Types:
         return pa.struct(members)
 
 
+#: Name of the record that is derived from a column, as Spark names it.
+ROOT = "topLevelRecord"
+
+
 def derive_schema(
-    kind: pa.DataType, name: str = "topLevelRecord", nullable: bool = False
+    kind: pa.DataType, name: str = ROOT, nullable: bool = False, *, namespace: str = ""
 ) -> dict[str, Any] | list[Any] | str:
     """Return the Avro schema that a column of an Arrow type is encoded with when none is given.
 
@@ -315,7 +319,7 @@ def derive_schema(
     >>> derive_schema(pa.struct([pa.field("id", pa.int64(), nullable=False)]), "Order")
     {'type': 'record', 'name': 'Order', 'fields': [{'name': 'id', 'type': 'long'}]}
     """
-    result = _derive(plain_type(kind), name, "", name, 0)
+    result = _derive(plain_type(kind), name, namespace, name, 0)
     return ["null", result] if nullable and result != "null" else result
 
 

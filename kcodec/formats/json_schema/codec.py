@@ -22,7 +22,7 @@ from kcodec.formats.json_schema.texts import rewrite_texts
 from kcodec.formats.json_schema.types import TypeOptions, arrow_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 

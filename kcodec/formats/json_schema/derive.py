@@ -23,7 +23,9 @@ DRAFTS = {
 _MAX_LEVELS = 90
 
 
-def derive_text(kind: pa.DataType, *, draft: str = "draft_7", nulls: bool = True, closed: bool = True) -> str:
+def derive_text(
+    kind: pa.DataType, *, draft: str = "draft_7", nulls: bool = True, closed: bool = True, title: str = ""
+) -> str:
     """Return the text of the schema that columns of a type are written with.
 
     Parameters
@@ -36,6 +38,8 @@ def derive_text(kind: pa.DataType, *, draft: str = "draft_7", nulls: bool = True
         Whether what is nullable is ``oneOf`` null and the type; else it only is not required.
     closed : bool
         Whether objects have no other properties.
+    title : str
+        Of the whole.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def derive_text(kind: pa.DataType, *, draft: str = "draft_7", nulls: bool = True
     {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}
     """
     schema = _Derivation(nulls, closed).schema(pa.field("", kind, False), 0)
-    return write_document({"$schema": DRAFTS[draft], **schema})
+    return write_document({"$schema": DRAFTS[draft], **({"title": title} if title else {}), **schema})
 
 
 class _Derivation:

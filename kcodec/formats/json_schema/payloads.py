@@ -20,7 +20,7 @@ from kcodec.formats.json_schema.types import TypeOptions
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.json_schema.written import has_logical_types, written_as
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan import Limits
 from kcodec.plan.node import Node

@@ -17,7 +17,7 @@ from kcodec.formats.json_schema.connect_keywords import connect_type
 from kcodec.formats.json_schema.document import read_document
 from kcodec.formats.json_schema.pattern_syntax import check_pattern
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kcodec.errors import CODES, DecodeError, SchemaError, check_choice
+from kcodec.errors import CODES, ConfigError, DecodeError, SchemaError, check_choice
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
 from kcodec.formats.json_schema.document import (
@@ -17,18 +17,15 @@ from kcodec.formats.json_schema.document import (
     write_document,
 )
 from kcodec.formats.json_schema.schema import JsonSchema, parse
-from kcodec.formats.schema_format import (
-    Difference,
-    NamedText,
-    SchemaDecoder,
-    SchemaEncoder,
-    SchemaFormat,
-    flag,
-)
+from kcodec.formats.language import Difference, NamedText
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
+from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
+    from typing_extensions import Self
 
     from kcodec.formats.json_schema.types import TypeOptions
     from kcodec.plan import Limits
@@ -88,7 +85,7 @@ class JsonSchemaFormat(SchemaFormat):
     indent: bool = False
     derived: tuple[str, bool, bool] = ("draft_7", True, True)
 
-    def configured(self, config: Mapping[str, Any]) -> JsonSchemaFormat:
+    def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
         from kcodec.formats.json_schema.derive import DRAFTS
 
@@ -124,6 +121,15 @@ class JsonSchemaFormat(SchemaFormat):
 
         draft, nulls, closed = self.derived
         return derive_text(kind, draft=draft, nulls=nulls, closed=closed)
+
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return a schema with a title, as Confluent's generator gives it the name of the class."""
+        from kcodec.formats.json_schema.derive import derive_text
+
+        if namespace:
+            raise ConfigError("a JSON Schema has no namespace: leave out namespace=")
+        draft, nulls, closed = self.derived
+        return derive_text(kind, draft=draft, nulls=nulls, closed=closed, title=name)
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
         """Read a schema; references are known by their names and by their identifiers."""
@@ -234,6 +240,14 @@ class JsonSchemaFormat(SchemaFormat):
         from kcodec.formats.json_schema.payloads import unwrapped
 
         return super().writes_nulls(unwrapped(array) if self.envelope else array)
+
+    def tagged_fields(
+        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: TypeOptions
+    ) -> Sequence[TaggedField]:
+        """Return the properties of objects, by their paths: ``$.customer.email``."""
+        from kcodec.formats.json_schema.tagged import tagged_fields
+
+        return tagged_fields(schema, ruled, kind, options)
 
     def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads documents as those of a schema."""

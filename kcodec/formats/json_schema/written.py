@@ -11,7 +11,7 @@ from typing import Any
 from kcodec.formats.connect.model import DATE, DECIMAL, LOGICAL, TIMESTAMP
 from kcodec.formats.json_schema.shape import Note, Shape
 from kcodec.formats.json_schema.types import decimal_scale
-from kcodec.formats.schema_format import Difference
+from kcodec.formats.language import Difference
 from kcodec.plan.failure import OtherMeaning
 
 __all__ = ["conversions", "has_logical_types", "written_as"]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.schema_format import Difference
 
 __all__ = ["message_differences"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from kcodec.errors import SchemaError
+from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, is_map_entry
-from kcodec.formats.schema_format import Difference
 
 __all__ = ["BREAKING", "MAX_DIFFERENCES", "Side", "changes", "describe"]
 

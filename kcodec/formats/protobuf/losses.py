@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
-from kcodec.formats.schema_format import Difference
 
 __all__ = ["losses"]
 

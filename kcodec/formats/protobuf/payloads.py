@@ -10,13 +10,13 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 
 __all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]

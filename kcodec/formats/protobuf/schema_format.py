@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, DecodeError, SchemaError
+from kcodec.formats.language import Difference, NamedText
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
 from kcodec.formats.protobuf.evolution import BREAKING, MAX_DIFFERENCES, Side, changes, describe
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.checks import check_descriptors
@@ -22,19 +24,14 @@ from kcodec.formats.protobuf.message import read_message
 from kcodec.formats.protobuf.ref import read_ref, write_ref
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.written_changes import all_changes
-from kcodec.formats.schema_format import (
-    Difference,
-    NamedText,
-    SchemaDecoder,
-    SchemaEncoder,
-    SchemaFormat,
-    flag,
-)
+from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import TaggedField
 from kcodec.plan.failure import RowError
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
+    from typing_extensions import Self
 
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.plan import Limits
@@ -107,7 +104,7 @@ class ProtobufFormat(SchemaFormat):
     skip_known: bool = True
     plain_indexes: bool = False
 
-    def configured(self, config: Mapping[str, Any]) -> ProtobufFormat:
+    def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
         strategy = str(config.get("reference.subject.name.strategy") or _STRATEGIES[0])
         simple = strategy.removeprefix(_PACKAGE)
@@ -124,7 +121,7 @@ class ProtobufFormat(SchemaFormat):
             plain_indexes=flag(config, "use.deprecated.format", False),
         )
 
-    def of_message(self, message: object) -> ProtobufFormat:
+    def of_message(self, message: object) -> Self:
         """Return the format for messages of one name, or of several, by name."""
         if isinstance(message, str):
             return replace(self, messages=(message,))
@@ -257,6 +254,14 @@ class ProtobufFormat(SchemaFormat):
 
         return derive_text(kind, self._message or MESSAGE)
 
+    def named_text(self, kind: pa.DataType, name: str, namespace: str) -> str:
+        """Return a text with one message of this name in this package."""
+        from kcodec.formats.protobuf.language.derive import MESSAGE, derive_text
+
+        if "." in name:
+            raise ConfigError(f"name={name!r} is not the name of a message alone: its package is namespace=")
+        return derive_text(kind, f"{namespace}.{name or MESSAGE}".lstrip("."))
+
     # Comparison
 
     def same(self, left: ProtobufSchema, right: ProtobufSchema) -> bool:
@@ -295,7 +300,7 @@ class ProtobufFormat(SchemaFormat):
 
     def reading(
         self, schema: ProtobufSchema, first: tuple[ProtobufSchema, tuple[int, ...]] | None
-    ) -> ProtobufFormat | None:
+    ) -> Self | None:
         """Return the format for the message of the first payload, where none is named and the schema has several."""
         if self.messages:
             return self
@@ -325,11 +330,28 @@ class ProtobufFormat(SchemaFormat):
         """Return the full names of the messages that the main file declares."""
         return schema.declared()
 
-    def members(self) -> Mapping[str, SchemaFormat]:
+    def members(self) -> Mapping[str, Self]:
         """Return the format for each of several messages."""
         if not self.is_struct:
             return {}
         return {name: replace(self, messages=(name,), is_struct=False) for name in self.messages}
+
+    def tagged_fields(
+        self, schema: ProtobufSchema, ruled: ProtobufSchema, kind: pa.DataType, options: ProtobufOptions
+    ) -> Sequence[TaggedField]:
+        """Return the fields of messages, by their full names and, of another version, by their numbers."""
+        from kcodec.formats.protobuf.tagged import tagged_fields
+
+        if self.is_struct:
+            return [
+                each._replace(steps=(name, *each.steps))
+                for name, member in self.members().items()
+                if kind.get_field_index(name) >= 0
+                for each in member.tagged_fields(schema, ruled, kind.field(name).type, options)
+            ]
+        message = schema.message(self._message)
+        other = ruled.messages.get(message.name)
+        return [] if other is None else tagged_fields(message, other, kind, options)
 
     def decoder(self, schema: ProtobufSchema, options: ProtobufOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as messages of a schema."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.descriptor import SCALARS
 from kcodec.formats.protobuf.evolution import Side, changes
 from kcodec.formats.protobuf.language.names import full_name
@@ -27,7 +28,6 @@ from kcodec.formats.protobuf.language.syntax import (
     is_map_entry,
 )
 from kcodec.formats.protobuf.language.text import option_text
-from kcodec.formats.schema_format import Difference
 
 __all__ = ["all_changes"]
 

@@ -10,7 +10,7 @@ from kcodec.columns.source import without_view
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.model import ConnectType
 from kcodec.formats.json.kernel import JsonKernel
-from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.formats.payloads import SchemaDecoder
 from kcodec.ksql.formats.coercion import coerced
 from kcodec.ksql.formats.reading import Reading, reading
 from kcodec.ksql.types import RowOptions, arrow_type

@@ -18,7 +18,7 @@ from kcodec.columns.faults import refused
 from kcodec.columns.nested import rebuild, replace_rows
 from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
-from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.formats.payloads import SchemaEncoder
 from kcodec.ksql.formats.faults import of_field, of_items, without_rows
 from kcodec.ksql.formats.json.plan import cast_written, code_of, match_fields, written_type
 from kcodec.ksql.types import SqlType

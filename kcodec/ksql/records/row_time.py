@@ -11,7 +11,8 @@ from kcodec.codec import report
 from kcodec.columns.nested import replace_rows
 from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, one_line
-from kcodec.ksql.records.datetimes import DateTimePattern, check_zone
+from kcodec.ksql.records.datetime_parts import check_zone
+from kcodec.ksql.records.datetimes import DateTimePattern
 from kcodec.ksql.statement.statement import Statement
 
 __all__ = ["RowTime", "milliseconds_of", "row_time"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kcodec.errors import RegistryError
-from kcodec.formats.schema_format import Difference, SchemaFormat
+from kcodec.formats.language import Difference, SchemaLanguage
 
 __all__ = ["LEVELS", "Compatibility", "Earlier", "check", "check_level", "read_differences"]
 
@@ -118,13 +118,13 @@ def check_level(level: Any) -> str:
 
 
 def check(
-    known: SchemaFormat, level: str, new: Any, earlier: Iterable[Earlier], policy: str = "STRICT"
+    known: SchemaLanguage, level: str, new: Any, earlier: Iterable[Earlier], policy: str = "STRICT"
 ) -> Compatibility:
     r"""Compare a new schema with those before it.
 
     Parameters
     ----------
-    known : SchemaFormat
+    known : SchemaLanguage
         The language of the new schema.
     level : str
         One of `LEVELS`.
@@ -173,7 +173,7 @@ def check(
     return Compatibility(True)
 
 
-def _differences(known: SchemaFormat, reader: Any, writer: Any, policy: str) -> list[Difference]:
+def _differences(known: SchemaLanguage, reader: Any, writer: Any, policy: str) -> list[Difference]:
     if policy != "STRICT" and policy in known.policies:
         return known.differences(reader, writer, policy=policy)
     return known.differences(reader, writer)

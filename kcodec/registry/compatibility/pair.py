@@ -3,7 +3,8 @@
 from typing import Any
 
 from kcodec.errors import ConfigError, check_choice
-from kcodec.formats.schema_format import Difference, NamedText, SchemaFormat, schema_format
+from kcodec.formats.language import Difference, NamedText, SchemaLanguage
+from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
 
@@ -98,7 +99,7 @@ def losses(old: Schema, new: Schema, *, registry: SchemaRegistry | None = None) 
     return known.losses(reader, writer)
 
 
-def _parsed(old: Schema, new: Schema, registry: SchemaRegistry | None) -> tuple[SchemaFormat, Any, Any]:
+def _parsed(old: Schema, new: Schema, registry: SchemaRegistry | None) -> tuple[SchemaLanguage, Any, Any]:
     """Return the language of two schemas, and what they parse to."""
     for name, schema in (("old", old), ("new", new)):
         if not isinstance(schema, Schema):

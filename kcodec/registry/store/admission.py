@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.formats.language import SchemaLanguage
+from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     Reference,
@@ -187,7 +188,7 @@ class Admission:
                 return found
         return None
 
-    def parsed(self, known: SchemaFormat, schema: Schema, context: str) -> Any:
+    def parsed(self, known: SchemaLanguage, schema: Schema, context: str) -> Any:
         """Return the parsed form of a schema as it is kept."""
         try:
             if schema.references:
@@ -216,14 +217,14 @@ def populated(schema: Schema, previous: Schema | None, config: Config) -> Schema
 
 
 def _text(
-    known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool
+    known: SchemaLanguage, text: str, references: Any, normalize: bool, new: bool, fields: bool
 ) -> tuple[str, Any]:
     """Return the text that a registry keeps of a schema, and the parsed form of that."""
     schema = _parsed_new(known, text, references, fields) if new else known.parse_known(text, references)
     return _printed(known, schema, references, normalize)
 
 
-def _parsed_new(known: SchemaFormat, text: str, references: Any, fields: bool) -> Any:
+def _parsed_new(known: SchemaLanguage, text: str, references: Any, fields: bool) -> Any:
     """Return the parsed form of a text that is not registered yet; ``fields`` refuses reserved names of fields."""
     schema = known.parse(text, references)
     if fields:
@@ -231,7 +232,7 @@ def _parsed_new(known: SchemaFormat, text: str, references: Any, fields: bool) -
     return schema
 
 
-def _printed(known: SchemaFormat, schema: Any, references: Any, normalize: bool) -> tuple[str, Any]:
+def _printed(known: SchemaLanguage, schema: Any, references: Any, normalize: bool) -> tuple[str, Any]:
     """Return the text of a parsed schema, and the parsed form of that."""
     if not normalize:
         return known.canonical(schema), schema
@@ -244,7 +245,7 @@ def _is_unicode(text: str) -> bool:
     return (text.isascii() and "\\u" not in text) or _HALF.search(text) is None
 
 
-def _reserved(known: SchemaFormat, parsed: Any, new: Schema, old: Schema | None) -> list[str]:
+def _reserved(known: SchemaLanguage, parsed: Any, new: Schema, old: Schema | None) -> list[str]:
     """Return what is wrong with the reserved names of fields in a schema's metadata."""
     names = _reserved_names(new)
     gone = set() if old is None else _reserved_names(old) - names

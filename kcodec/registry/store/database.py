@@ -55,6 +55,30 @@ CREATE TABLE settings (
 ) WITHOUT ROWID;
 """
 
+#: What format 3 adds: keys that encrypt keys, and those that encrypt the fields of subjects, all of them encrypted.
+_KEYS = """
+CREATE TABLE keks (
+    name TEXT PRIMARY KEY,
+    kms_type TEXT NOT NULL,
+    kms_key_id TEXT NOT NULL,
+    kms_props TEXT NOT NULL,
+    doc TEXT,
+    shared INTEGER NOT NULL,
+    ts INTEGER NOT NULL,
+    deleted INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE deks (
+    kek_name TEXT NOT NULL REFERENCES keks (name),
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    algorithm TEXT NOT NULL,
+    encrypted TEXT NOT NULL,
+    ts INTEGER NOT NULL,
+    deleted INTEGER NOT NULL,
+    PRIMARY KEY (kek_name, subject, algorithm, version)
+) WITHOUT ROWID;
+"""
+
 #: Tables whose ids were those of all contexts, and which checked nothing.
 _FROM_1 = f"""
 ALTER TABLE schemas RENAME TO old_schemas;
@@ -85,10 +109,10 @@ DROP TABLE old_versions;
 DROP TABLE old_schemas;
 """
 
-#: What makes the tables of each format from those of the one before.
-_STEPS = {0: _TABLES, 1: _FROM_1}
+#: What makes the tables of today's format from those of each before.
+_STEPS = {0: _TABLES + _KEYS, 1: _FROM_1 + _KEYS, 2: _KEYS}
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class _Session:

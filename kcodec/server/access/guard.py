@@ -18,6 +18,7 @@ from kcodec.registry.base import (
 from kcodec.registry.embedded import EmbeddedRegistry, Registration
 from kcodec.registry.references import needed_subjects
 from kcodec.registry.settings import Config
+from kcodec.server.access.key_guard import GuardedKeys
 from kcodec.server.access.roles import ANONYMOUS, Role, Roles, User, deny
 
 __all__ = ["GuardedRegistry", "ServedRegistry", "current_user"]
@@ -58,6 +59,11 @@ class GuardedRegistry:
             return method(*arguments, **named)
 
         return checked
+
+    @property
+    def keys(self) -> GuardedKeys:
+        """The keys of encrypted fields, for what the user may do with them."""
+        return GuardedKeys(self._registry.keys, self._check, self._check_some, self._may_read)
 
     def _check(self, role: Role, subject: str | None) -> None:
         """Refuse an action that the user may not do with a subject, a context or (None) all of the registry."""

@@ -10,6 +10,7 @@ from kcodec.server.api.answers import Answers
 from kcodec.server.api.apicurio import APICURIO_ROUTES
 from kcodec.server.api.calls import ROUTES
 from kcodec.server.api.dispatch import Dispatcher, another
+from kcodec.server.api.keys import KEY_ROUTES
 from kcodec.server.api.request import Request, refuse
 from kcodec.server.api.router import Router, Write
 from kcodec.server.api.writer import Writer
@@ -22,7 +23,7 @@ __all__ = ["Api"]
 #: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
 _TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
 
-_ROUTER = Router([*ROUTES, *APICURIO_ROUTES])
+_ROUTER = Router([*ROUTES, *KEY_ROUTES, *APICURIO_ROUTES])
 
 
 class Api:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kcodec.errors import KcodecError, RegistryError, one_line
-from kcodec.formats.schema_format import Difference, schema_format
+from kcodec.formats.language import Difference
+from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.types import TypeOptions, member_name, widest
 
 _TIMES = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}

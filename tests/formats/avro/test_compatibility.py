@@ -8,7 +8,7 @@ from vector_files import HERE, read_vectors
 from kcodec.formats.avro.compatibility import differences
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.schema_format import AvroFormat
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 
 
 def test_differences_of_avro_java():

@@ -7,9 +7,10 @@ from kcodec.errors import SchemaError
 from kcodec.formats.avro.codec import AvroCodec, AvroReader, AvroWriter
 from kcodec.formats.avro.compatibility import MAX_DIFFERENCES, differences
 from kcodec.formats.avro.encode_plan import encode_plan
+from kcodec.formats.avro.model import canonical, same
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.resolution import apply_aliases
-from kcodec.formats.avro.schema import canonical, parse, same
+from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
 
 SYMBOLS = [f"s{number}" for number in range(200_000)]

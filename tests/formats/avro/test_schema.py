@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from kcodec.errors import SchemaError
+from kcodec.formats.avro.model import MAX_NESTING, canonical, same
 from kcodec.formats.avro.normalization import normalized
-from kcodec.formats.avro.schema import MAX_NESTING, canonical, parse, parse_all, same
+from kcodec.formats.avro.schema import parse, parse_all
 
 
 def record(*fields, name="R", **others):

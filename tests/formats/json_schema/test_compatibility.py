@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec.errors import SchemaError
-from kcodec.formats.json_schema.compatibility import _match, changes, differences
+from kcodec.formats.json_schema.comparison import _match
+from kcodec.formats.json_schema.compatibility import changes, differences
 from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
 from kcodec.formats.json_schema.schema import parse
-from kcodec.formats.schema_format import NamedText
+from kcodec.formats.language import NamedText
 
 STRING = {"type": "string"}
 

@@ -11,7 +11,8 @@ from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.references import is_uri
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
-from kcodec.formats.schema_format import NamedText, schema_format
+from kcodec.formats.language import NamedText
+from kcodec.formats.schema_format import schema_format
 
 JSON = JsonSchemaFormat()
 

@@ -3,9 +3,9 @@
 import pytest
 from vector_files import read_vectors
 
+from kcodec.formats.language import NamedText
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.formats.schema_format import NamedText
 
 PROTOBUF = ProtobufFormat()
 

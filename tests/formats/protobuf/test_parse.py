@@ -11,10 +11,12 @@ from proto_texts import proto_files
 
 from kcodec import SchemaError
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
-from kcodec.formats.protobuf.language.parse import MAX_DEPTH, parse, unquote, unquote_bytes
+from kcodec.formats.protobuf.language.literals import unquote, unquote_bytes
+from kcodec.formats.protobuf.language.parse import parse
 from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
 from kcodec.formats.protobuf.language.text import print_file
+from kcodec.formats.protobuf.language.tokens import MAX_DEPTH
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 
@@ -277,7 +279,7 @@ def test_empty_statements_cost_no_words():
 
 
 def test_words_are_bounded(monkeypatch):
-    monkeypatch.setattr("kcodec.formats.protobuf.language.parse.MAX_WORDS", 4)
+    monkeypatch.setattr("kcodec.formats.protobuf.language.tokens.MAX_WORDS", 4)
     assert parse("message A {}").messages
     with pytest.raises(SchemaError, match=r"line 1, column 13: a schema of more than 4 words"):
         parse("message A {};")

@@ -10,6 +10,7 @@ from google.protobuf import descriptor_pb2
 from vector_files import read_vectors
 
 from kcodec import ConfigError, SchemaError
+from kcodec.formats.language import NamedText
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.language.parse import parse
@@ -17,7 +18,6 @@ from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.formats.schema_format import NamedText
 from kcodec.registry import Metadata, Reference, Schema
 from kcodec.registry.base import guid
 

@@ -24,6 +24,7 @@ from kcodec.registry.memory import MemoryRegistry
 from kcodec.server.access import bearer, users
 from kcodec.server.access.passwords import hashed
 from kcodec.server.api.calls import ROUTES
+from kcodec.server.api.keys import KEY_ROUTES
 
 INT = Schema('"int"')
 ISSUER, AUDIENCE = "https://issuer.example", "registry"
@@ -301,15 +302,25 @@ class TestWhatIsResolved:
 
 
 class TestRoles:
-    @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.template}")
+    @pytest.mark.parametrize(
+        "route", [*ROUTES, *KEY_ROUTES], ids=lambda route: f"{route.method} {route.template}"
+    )
     def test_nothing_is_open(self, ask, route):
         """Who has no role, or has shown no name, is answered by nothing that the registry holds."""
         path = route.template
-        for name, value in {"subject": "orders-value", "version": "1", "id": "1", "guid": "x"}.items():
+        for name, value in {
+            "subject": "orders-value",
+            "version": "1",
+            "id": "1",
+            "guid": "x",
+            "kek": "pii",
+        }.items():
             path = path.replace(f"{{{name}}}", value)
         for name in ("context", "cluster", "topic"):
             path = path.replace(f"{{{name}}}", ".lab")
         body = {"schema": '"int"', "mode": "READONLY", "compatibility": "NONE"}
+        if "/deks" not in path:
+            body |= {"name": "pii", "kmsType": "local-kms", "kmsKeyId": "mykey"}
         open_to_all = ("/", "/schemas/types", "/v1/metadata/id", "/v1/metadata/version")
         for headers, refusal in ((basic("nobody"), (403, 40301)), ({}, (401, 40101))):
             answer = ask(route.method, path, body, headers)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
+from kcodec.formats.protobuf.language.literals import unquote_bytes
 from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of, full_name
 from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
-from kcodec.formats.protobuf.language.parse import unquote_bytes
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
 from kcodec.formats.protobuf.language.known import KNOWN, known_file
-from kcodec.formats.protobuf.language.parse import fail
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
+from kcodec.formats.protobuf.language.tokens import fail
 
 __all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "with_known"]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import SCALARS, FieldType, MessageType
+from kcodec.formats.protobuf.language.literals import integer, unquote_bytes
 from kcodec.formats.protobuf.language.names import Names
-from kcodec.formats.protobuf.language.parse import integer, unquote_bytes
 from kcodec.formats.protobuf.language.syntax import Aggregate, Option, Quoted, Value
 
 __all__ = ["Fields", "OptionReader", "Packed", "flattened", "number"]

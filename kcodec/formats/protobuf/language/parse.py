@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
-from typing import NoReturn
 
 from kcodec.errors import SchemaError, refuse_file
+from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
@@ -31,55 +28,20 @@ from kcodec.formats.protobuf.language.syntax import (
     Word,
     find_option,
 )
+from kcodec.formats.protobuf.language.tokens import NAME, QUOTES, Tokens
 
-__all__ = ["fail", "integer", "parse", "unquote", "unquote_bytes"]
-
-#: How deep messages, groups and values of options may be nested.
-MAX_DEPTH = 100
+__all__ = ["parse"]
 
 #: The longest text that is read.
 MAX_TEXT = 64 << 20
 
-#: Words, marks and comments that a text may have.
-MAX_WORDS = 2_000_000
-
-_INT32 = (-(2**31), 2**31 - 1)
-
-_TOKEN = re.compile(
-    r"""[\s\ufeff]*(?:
-      (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+)?)
-    | ("[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
-    | (//[^\n]* | /\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
-    | ([={}\[\]()<>:,/-])
-    | (;[\s;\ufeff]*)
-    | (\S)
-    )""",
-    re.ASCII | re.DOTALL | re.VERBOSE,
-)
 #: The end of a statement, a comment that describes it, and more in that comment's line.
 _DESCRIBED = re.compile(r";[ \t]*/\*[^*]*\*+(?:[^/*][^*]*\*+)*/(?=[ \t\r]*[^ \t\r\n])")
-#: What may stand between tokens.
-_BLANKS = " \t\n\r\f\v\ufeff"
-
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
-_UNSIGNED = re.compile(r"\.?[0-9]|inf|nan", re.ASCII)
 _WORD = re.compile(r"[\w.-]+", re.ASCII)
-_QUOTES = ('"', "'")
 _LABELS = frozenset(["optional", "required", "repeated"])
 _VISIBILITY = ("export", "local")
 _INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
 _KEYS = frozenset(["bool", "string", *(f"{kind}{bits}" for kind in _INTEGERS for bits in (32, 64))])
-_ESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})"
-    # Both halves of a surrogate pair are one character.
-    r"|u([dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4})"
-    r"|U([0-9A-Fa-f]{8})|(.))",
-    re.DOTALL,
-)
-_REGISTRY_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})|()()(.))", re.DOTALL)
-_PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 def parse(text: str) -> File:
@@ -98,218 +60,8 @@ def parse(text: str) -> File:
     return _Parser(text).file()
 
 
-def fail(text: str, at: int, message: str, path: str = "") -> NoReturn:
-    """Raise a SchemaError with the line and column of an offset."""
-    if not text:
-        raise SchemaError(f"{path}: {message}" if path else message)
-    line = text.count("\n", 0, at) + 1
-    column = at - text.rfind("\n", 0, at)
-    raise SchemaError(f"{path + ', ' if path else ''}line {line}, column {column}: {message}")
-
-
-def integer(word: str) -> int | None:
-    """Return a whole number in decimal or hexadecimal digits; None if it is none.
-
-    Zeros in front mean nothing, as the registry has it; protoc reads them as octal.
-    """
-    if _INTEGER.fullmatch(word) is None:
-        return None
-    return int(word, 16) if "x" in word or "X" in word else int(word)
-
-
-def unquote(value: Quoted) -> str:
-    """Return a text with its escapes read as the registry has it: each a character of its own.
-
-    Letters that are no escape there stand for themselves, ``u`` and ``U`` too, which protoc reads as code points.
-    """
-    return "".join(_REGISTRY_ESCAPE.sub(_character, each) for each in value.pieces)
-
-
-def unquote_bytes(value: Quoted) -> bytes:
-    """Return a text as bytes: octal and hexadecimal escapes are bytes, the rest is UTF-8."""
-    if not any("\\" in each for each in value.pieces):
-        return "".join(value.pieces).encode("utf-8", "surrogatepass")
-    # Bytes pass as lone surrogates, which no text that was decoded has.
-    text = "".join(_ESCAPE.sub(_byte, each) for each in value.pieces)
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _character(match: re.Match[str]) -> str:
-    octal, hexadecimal, short, long, plain = match.groups()
-    if plain is not None:
-        return _PLAIN.get(plain, plain)
-    if octal is not None:
-        return chr(int(octal, 8))
-    if short is not None:
-        return bytes.fromhex(short.replace("\\u", "")).decode("utf-16-be", "replace")
-    code = int(hexadecimal or long, 16)
-    return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
-
-
-def _byte(match: re.Match[str]) -> str:
-    octal, hexadecimal = match.group(1, 2)
-    if octal is None and hexadecimal is None:
-        return _character(match)
-    code = int(octal, 8) & 0xFF if octal is not None else int(hexadecimal, 16)
-    return chr(code) if code < 0x80 else chr(0xDC00 + code)
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.words: list[str] = []
-        self.places: list[int] = []
-        self.comments: list[tuple[int, int]] = []
-        self.depth = 0
-        words, places = self.words, self.places
-        # Blanks at the end, which no token follows, would be looked through from each of them.
-        end = len(text.rstrip(_BLANKS))
-        at = 0
-        for match in islice(_TOKEN.finditer(text, 0, end), MAX_WORDS):
-            kind = match.lastindex
-            at = match.end()
-            if kind == 5:
-                words.append(";")
-                places.append(match.start(5))
-                # Empty statements in a row mean no more than one does.
-                if (second := text.find(";", places[-1] + 1, at)) >= 0:
-                    words.append(";")
-                    places.append(second)
-            elif kind == 3:
-                self.comments.append(match.span(3))
-            elif kind == 6:
-                self._odd_character(match)
-            else:
-                words.append(match[kind or 0])
-                places.append(match.start(kind or 0))
-        if at < end:
-            fail(text, at, f"a schema of more than {MAX_WORDS} words")
-        # What follows the end is the end.
-        words += ["", "", ""]
-        places += [len(text)] * 3
-        self.next = 0
-        self.syntax = ""
-        self.ends: list[int] = []
-        self.refused: tuple[int, str] | None = None
-        self.misnamed: tuple[int, str] | None = None
-
-    def _odd_character(self, match: re.Match[str]) -> None:
-        at, char = match.start(6), match[6]
-        if char in "\"'":
-            fail(self.text, at, "a text without its closing quotation mark")
-        if char == "*" and self.text[at - 1] == "/":
-            fail(self.text, at - 1, "a comment without its end")
-        fail(self.text, at, f"unexpected character {char!r}")
-
-    # Tokens
-
-    def fail(self, message: str, at: int | None = None) -> NoReturn:
-        """Raise an error at an offset, or at the next token."""
-        fail(self.text, self.places[self.next] if at is None else at, message)
-
-    def unexpected(self, wanted: str) -> NoReturn:
-        word = self.words[self.next]
-        self.fail(f"expected {wanted}, got {repr(word[:40]) if word else 'the end'}")
-
-    def expect(self, mark: str) -> None:
-        if self.words[self.next] != mark:
-            self.unexpected(repr(mark))
-        self.next += 1
-
-    def accept(self, mark: str) -> bool:
-        if self.words[self.next] == mark:
-            self.next += 1
-            return True
-        return False
-
-    def name(self) -> str:
-        word = self.words[self.next]
-        if self.words[self.next + 1][:1] == "-":
-            word = self.dashed()
-        elif _NAME.fullmatch(word) is None:
-            self.unexpected("a name")
-        self.next += 1
-        return word
-
-    def dashed(self) -> str:
-        """Return the next token with what follows it behind dashes: a name to the registry, though not to protoc."""
-        first = self.next
-        word = self.words[first]
-        end = self.places[first] + len(word)
-        if not _TYPE.fullmatch(word):
-            self.unexpected("a name")
-        while self.words[self.next + 1][:1] == "-" and self.places[self.next + 1] == end:
-            self.next += 1
-            end += len(self.words[self.next])
-            word += self.words[self.next]
-        if self.next > first and self.misnamed is None:
-            self.misnamed = self.places[first], f"{word!r} is not a name: it has a dash"
-        return word
-
-    def type_name(self) -> str:
-        """Return a name with dots, around which there may be blanks."""
-        first = self.next
-        if self.words[first + 1][:1] == "-" and self.places[first + 1] == self.places[first] + len(
-            self.words[first]
-        ):
-            found = self.dashed()
-            self.next += 1
-            return found
-        parts = [self.words[first]]
-        self.next += 1
-        while (word := self.words[self.next]) and (word[0] == "." or parts[-1].endswith(".")):
-            self.refuse("the registry takes no blanks in a name")
-            parts.append(word)
-            self.next += 1
-        found = "".join(parts)
-        if _TYPE.fullmatch(found) is None:
-            self.next = first
-            self.unexpected("a type")
-        return found
-
-    def number(self) -> int:
-        """Return an int32."""
-        word = self.signed()
-        found = integer(word)
-        if found is None or not _INT32[0] <= found <= _INT32[1]:
-            self.unexpected("a number of 32 bits")
-        self.next += 1
-        return found
-
-    def signed(self) -> str:
-        """Return the next token, with the minus sign that may stand apart in front of it."""
-        if self.words[self.next] == "-" and _UNSIGNED.match(self.words[self.next + 1]):
-            self.refuse("the registry takes no blanks behind a sign")
-            self.next += 1
-            self.words[self.next] = f"-{self.words[self.next]}"
-        return self.words[self.next]
-
-    def end(self) -> None:
-        """Take the semicolon after which a comment may describe the statement."""
-        self.ends.append(self.places[self.next])
-        self.expect(";")
-
-    def refuse(self, why: str, at: int | None = None) -> None:
-        """Note what the registry does not take."""
-        if self.refused is None:
-            self.refused = (self.places[self.next] if at is None else at, why)
-
-    def quoted(self) -> Quoted:
-        pieces = []
-        while self.words[self.next][:1] in _QUOTES:
-            pieces.append(self.words[self.next][1:-1])
-            self.next += 1
-        if not pieces:
-            self.unexpected("a text in quotation marks")
-        return Quoted(tuple(pieces))
-
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            self.fail(f"nested deeper than {MAX_DEPTH} levels")
-        yield
-        self.depth -= 1
+class _Parser(Tokens):
+    """What each statement holds."""
 
     # Statements
 
@@ -604,9 +356,9 @@ class _Parser:
         items: list[Range | str] = []
         while True:
             word = self.words[self.next]
-            if self.is_edition and _NAME.fullmatch(word):
+            if self.is_edition and NAME.fullmatch(word):
                 items.append(self.name())
-            elif word[:1] in _QUOTES and not self.is_edition:
+            elif word[:1] in QUOTES and not self.is_edition:
                 items.append(unquote(self.quoted()))
             else:
                 items.append(self.range(last))
@@ -656,9 +408,9 @@ class _Parser:
                 # Dots at either end join it to a name in parentheses, or behind blanks.
                 parts = word.removeprefix(".") if name else word
                 after = self.words[self.next + 1]
-                if after == "(" or (word != "." and _NAME.match(after)):
+                if after == "(" or (word != "." and NAME.match(after)):
                     parts = parts.removesuffix(".")
-                if parts and not all(_NAME.fullmatch(each) for each in parts.split(".")):
+                if parts and not all(NAME.fullmatch(each) for each in parts.split(".")):
                     self.unexpected("the name of an option")
                 self.next += 1
                 if not parts and word == ".":
@@ -681,7 +433,7 @@ class _Parser:
             return self.aggregate("}")
         if word == "[":
             return self.list()
-        if word[:1] in _QUOTES:
+        if word[:1] in QUOTES:
             return self.quoted()
         if not word or not (word[-1].isalnum() or word[-1] in "_."):
             self.unexpected("a value")

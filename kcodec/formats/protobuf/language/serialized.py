@@ -17,8 +17,8 @@ from kcodec.formats.protobuf.language.descriptor_bytes import (
     reserved_ranges,
     written_options,
 )
+from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import full_name
-from kcodec.formats.protobuf.language.parse import unquote
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Enum,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kcodec.formats.protobuf.language.parse import unquote
+from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,

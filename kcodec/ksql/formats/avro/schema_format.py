@@ -1,7 +1,6 @@
 """ksqlDB's AVRO: the schemas that it registers, and any schema of Avro read and written as its columns."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +9,14 @@ import pyarrow as pa
 from kcodec.columns.casts import cast_bytes
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
+from kcodec.formats.avro.model import Field, Schema, canonical
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
-from kcodec.formats.avro.schema import Field, Schema, canonical, parse
+from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.ksql.formats.avro.defaults import field_default, with_default, with_logical_types
 from kcodec.ksql.formats.avro.maps import with_maps
 from kcodec.ksql.formats.reading import Reading, annotated
@@ -232,11 +232,6 @@ class KsqlAvroFormat(AvroFormat):
 
     rows: RowOptions | None = None
     record: str = VALUE_NAME
-
-    def configured(self, config: Mapping[str, Any]) -> AvroFormat:
-        """Return the format with the flags of a serde's settings."""
-        known = super().configured(config)
-        return replace(self, fail_on_trailing=known.fail_on_trailing, remove_java=known.remove_java)
 
     @property
     def _rows(self) -> RowOptions:

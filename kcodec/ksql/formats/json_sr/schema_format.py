@@ -14,7 +14,7 @@ from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
 from kcodec.ksql.formats.reading import annotated

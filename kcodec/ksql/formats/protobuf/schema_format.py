@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +14,7 @@ from kcodec.columns.selection import select_rows
 from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_protobuf import WRAPPED, FieldAsConnect, MessageAsConnect, oneofs_of
+from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.names import full_name
@@ -21,7 +22,6 @@ from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.formats.protobuf.types import WELL_KNOWN, ProtobufOptions
-from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.ksql.formats.coercion import validity
 from kcodec.ksql.formats.protobuf.values import date_parts, decimal_parts, time_parts
 from kcodec.ksql.formats.reading import Reading
@@ -38,6 +38,9 @@ from kcodec.ksql.formats.writing import (
 )
 from kcodec.ksql.types import MAX_NESTING, RowOptions, SqlType
 from kcodec.plan import Limits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["KsqlProtobufFormat", "ProtobufRows", "schema_text"]
 
@@ -408,7 +411,7 @@ class KsqlProtobufFormat(ProtobufFormat):
             return FieldAsConnect(message.fields[0], self._wrappers)
         return MessageAsConnect(message, self._wrappers)
 
-    def reading(self, schema: Any, first: Any) -> ProtobufFormat:
+    def reading(self, schema: Any, first: Any) -> "Self":
         """Return the format itself: payloads are of any message."""
         return self
 

@@ -1,0 +1,59 @@
+"""Rows as a table that people read: of text, and of HTML as notebooks show it."""
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["html_table", "shortened", "text_table"]
+
+
+def shortened(value: Any, most: int = 40) -> str:
+    r"""Return a value as a text of one line.
+
+    Examples
+    --------
+    >>> shortened(b"\x00\xff"), shortened("a\nb"), shortened(None), shortened("a" * 50, 5)
+    ('0x00ff', 'a b', 'null', 'aa...')
+    """
+    if isinstance(value, bytes):
+        text = f"0x{value[:most].hex()}"
+    elif value is None:
+        text = "null"
+    else:
+        text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    text = " ".join(text[: most + 1].split()) if len(text) > most else " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str = "") -> str:
+    """Return rows under their names, in columns as wide as they have to be.
+
+    Examples
+    --------
+    >>> print(text_table(["field", "type"], [["id", "BIGINT"], ["note", "STRING"]], "  "))
+      field  type
+      id     BIGINT
+      note   STRING
+    """
+    lines = [list(names), *map(list, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(names))]
+    return "\n".join(
+        indent + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as a table of HTML, in which nothing of a cell is markup.
+
+    Examples
+    --------
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(names, 'th')}</thead><tbody>{body}</tbody></table>"

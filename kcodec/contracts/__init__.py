@@ -1,0 +1,1 @@
+"""Data contracts: what the rules that are registered with a schema do with its values."""

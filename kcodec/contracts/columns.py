@@ -1,0 +1,100 @@
+"""Columns with some of their values changed, however deep they stand."""
+
+import bisect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.nested import members, rebuild
+from kcodec.formats.tagged import ITEMS, VALUES
+from kcodec.plan.failure import step
+
+__all__ = ["Place", "changed"]
+
+#: ``change(values, place, chosen)`` returns other values of the same type and number; only those `chosen` are changed.
+Change = Callable[[pa.Array, "Place", Any], pa.Array]
+
+
+class Place:
+    """Where values stand: which row each belongs to, and by which path; asked for those that fail alone."""
+
+    def __init__(self, locate: Callable[[int], tuple[int, str]]) -> None:
+        self.locate = locate
+
+    @classmethod
+    def rows(cls) -> "Place":
+        """Return the place of the rows themselves."""
+        return cls(lambda at: (at, ""))
+
+    def member(self, name: str) -> "Place":
+        """Return the place of a member of structs."""
+
+        def locate(at: int) -> tuple[int, str]:
+            row, path = self.locate(at)
+            return row, step(path, name)
+
+        return Place(locate)
+
+    def items(self, offsets: Any, keys: pa.Array | None) -> "Place":
+        """Return the place of items of lists, or of values of maps with such keys."""
+
+        def locate(at: int) -> tuple[int, str]:
+            within = bisect.bisect_right(offsets, at) - 1
+            row, path = self.locate(within)
+            return row, f"{path}[{at - int(offsets[within]) if keys is None else repr(keys[at].as_py())}]"
+
+        return Place(locate)
+
+
+def changed(
+    array: pa.Array, changes: Iterable[tuple[Sequence[str | int], Change]], chosen: Any = None
+) -> pa.Array:
+    """Return an array in which the values at some steps are changed, one step after the other.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Rows, in a layout that `kcodec.columns.nested.unpack` leaves as it is.
+    changes : iterable of (steps, change)
+        The way to values, as in `kcodec.formats.tagged.TaggedField`, and what changes them.
+    chosen : numpy.ndarray of bool, optional
+        The rows whose values are changed; None for all.
+
+    Examples
+    --------
+    >>> rows = pa.array([{"a": [1, 2]}, {"a": None}])
+    >>> changed(rows, [(("a", ITEMS), lambda values, place, chosen: pa.array([5, 6]))]).to_pylist()
+    [{'a': [5, 6]}, {'a': None}]
+    """
+    for steps, change in changes:
+        array = _changed(array, tuple(steps), change, Place.rows(), chosen)
+    return array
+
+
+def _changed(
+    array: pa.Array, steps: tuple[str | int, ...], change: Change, place: Place, chosen: Any
+) -> pa.Array:
+    if not steps:
+        return change(array, place, chosen)
+    first, rest = steps[0], steps[1:]
+    if isinstance(first, str):
+        parts = members(array)
+        at = array.type.get_field_index(first)
+        parts[at] = _changed(parts[at], rest, change, place.member(first), chosen)
+        return rebuild(array, parts)
+    offsets = array.offsets.to_numpy(zero_copy_only=False)
+    values = array.values
+    if chosen is not None:
+        # A serde that reads nothing encrypted needs no NumPy.
+        import numpy as np
+
+        below = np.zeros(len(values), bool)
+        below[offsets[0] : offsets[-1]] = np.repeat(chosen, np.diff(offsets))
+        chosen = below
+    if first == ITEMS:
+        return rebuild(array, [_changed(values, rest, change, place.items(offsets, None), chosen)])
+    assert first == VALUES
+    keys, items = members(values)
+    items = _changed(items, rest, change, place.items(offsets, keys), chosen)
+    return rebuild(array, [rebuild(values, [keys, items])])

@@ -1,0 +1,294 @@
+"""Fields of columns, and payloads, encrypted and decrypted by the rules of their schema."""
+
+import binascii
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
+from kcodec.columns.nested import replace_rows
+from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
+from kcodec.contracts.columns import Place, changed
+from kcodec.contracts.keyring import Keyring, Session
+from kcodec.contracts.rules import Contract, EncryptRule
+from kcodec.contracts.tags import chosen
+from kcodec.errors import Fault
+from kcodec.formats.tagged import ITEMS, VALUES, TaggedField
+from kcodec.plan.failure import bounded
+
+__all__ = [
+    "Ruled",
+    "closed_columns",
+    "decrypt_fields",
+    "decrypt_payloads",
+    "encrypt_fields",
+    "encrypt_payloads",
+    "without_rows",
+]
+
+_CODE = "encryption"
+#: Types whose values rules encrypt; all others they refuse to.
+_ENCRYPTED = ("STRING", "BYTES")
+
+
+class Ruled(NamedTuple):
+    """A contract, and the fields of a column that its rules may be about; or why the column cannot be encrypted."""
+
+    contract: Contract
+    fields: tuple[TaggedField, ...]
+    wrong: str = ""
+
+
+def decrypt_fields(
+    array: pa.Array, ruled: Ruled, ring: Keyring, rows: Any = None
+) -> tuple[pa.Array, list[Fault]]:
+    """Decrypt the fields of a column.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        The rows, decoded.
+    ruled : Ruled
+        What is encrypted, and how.
+    ring : Keyring
+        The keys.
+    rows : numpy.ndarray of bool, optional
+        The rows that the contract is about; None for all.
+
+    Returns
+    -------
+    tuple
+        The rows, and those of them that failed: one fault each, in order. These stay as they are.
+    """
+    session = Session(ring)
+    return _fields(array, ruled, lambda rule, field: _Decryption(rule, ruled.contract, field, session), rows)
+
+
+def encrypt_fields(array: pa.Array, ruled: Ruled, ring: Keyring) -> tuple[pa.Array, list[Fault]]:
+    """Encrypt the fields of a column, in a layout that `kcodec.columns.nested.unpack` leaves as it is."""
+    session = Session(ring)
+    return _fields(array, ruled, lambda rule, field: _Encryption(rule, ruled.contract, field, session), None)
+
+
+def decrypt_payloads(
+    payloads: Sequence[bytes | None], contract: Contract, ring: Keyring
+) -> tuple[list[bytes | None], dict[int, str]]:
+    """Decrypt payloads; also return why those failed that are None."""
+    session, failed = Session(ring), {}
+    values = list(payloads)
+    for rule in contract.payload:
+        cipher_of = functools.partial(session.read, rule, contract.subject)
+        values, wrong = decrypt_values(values, cipher_of, versioned=rule.expiry_days > 0)
+        if rule.failure == "NONE":
+            for at in wrong:
+                values[at] = payloads[at]
+        else:
+            failed.update({at: _told(rule, reason) for at, reason in wrong.items()})
+    return values, failed
+
+
+def encrypt_payloads(
+    payloads: Sequence[bytes | None], contract: Contract, ring: Keyring
+) -> tuple[list[bytes | None], str]:
+    """Encrypt payloads; also return why they are not, if there is no key."""
+    session = Session(ring)
+    values = list(payloads)
+    for rule in contract.payload:
+        key = session.write(rule, contract.subject)
+        if not isinstance(key, str):
+            values = encrypt_values(values, key[0], version=key[1])
+        elif rule.failure != "NONE":
+            return values, _told(rule, key)
+    return values, ""
+
+
+def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> str:
+    """Return why a column would be written in the clear, since what is in it is not known; empty if it is.
+
+    Parameters
+    ----------
+    contract : Contract
+        What is to be encrypted.
+    fields : sequence of TaggedField
+        The fields of the schema, in columns of its own layout.
+    kind : pyarrow.DataType
+        The type of the columns to be written. Columns that are missing are no error: there is no value in them. One
+        that has no columns itself, such as text of JSON, may have a field in it that is to be encrypted.
+    """
+    for rule in contract.fields:
+        for field in chosen(fields, rule.tags, contract.schema.metadata):
+            within = _opaque(field.steps, kind)
+            if within is not None and rule.failure != "NONE":
+                return f"the rule {rule.name} encrypts {field.name}, which cannot be found in a column of {within}"
+    return ""
+
+
+def _opaque(steps: Sequence[str | int], kind: pa.DataType) -> pa.DataType | None:
+    """Return the type in which steps lead no further; None if they end, or a member is missing."""
+    for each in steps:
+        if isinstance(each, str):
+            at = kind.get_field_index(each) if pa.types.is_struct(kind) else -1
+            if at < 0:
+                return None if pa.types.is_struct(kind) or pa.types.is_null(kind) else kind
+            kind = kind.field(at).type
+        elif each == ITEMS and is_list(kind):
+            kind = kind.value_type
+        elif each == VALUES and pa.types.is_map(kind):
+            kind = kind.item_type
+        else:
+            return None if pa.types.is_null(kind) else kind
+    return None
+
+
+def without_rows(array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
+    """Return an array that is null in the rows of faults."""
+    if not faults:
+        return array
+    return replace_rows(array, [fault.row for fault in faults], pa.nulls(len(faults), array.type))
+
+
+def _fields(
+    array: pa.Array, ruled: Ruled, change: Callable[[EncryptRule, TaggedField], "_Change"], rows: Any
+) -> tuple[pa.Array, list[Fault]]:
+    """Run the rules in their order, each for its fields in theirs; a row counts by its first failure."""
+    failed: dict[int, Fault] = {}
+    if ruled.wrong:
+        rows_of = pc.indices_nonzero(array.is_valid()).to_pylist()
+        return array, [Fault(row, None, "", _CODE, ruled.wrong) for row in rows_of]
+    for rule in ruled.contract.fields:
+        if rule.wrong and rule.failure != "NONE":
+            wanted = array.is_valid() if rows is None else pc.and_(array.is_valid(), pa.array(rows))
+            for row in pc.indices_nonzero(wanted).to_pylist():
+                failed.setdefault(row, Fault(row, None, "", _CODE, _told(rule, rule.wrong)))
+            continue
+        for field in chosen(ruled.fields, rule.tags, ruled.contract.schema.metadata):
+            made = change(rule, field)
+            array = changed(array, [(field.steps, made)], rows)
+            for row, path, reason in made.failed:
+                failed.setdefault(row, Fault(row, None, bounded(path), _CODE, _told(rule, reason)))
+    return array, [failed[row] for row in sorted(failed)]
+
+
+def _told(rule: EncryptRule, reason: str) -> str:
+    return f"the rule {rule.name}: {reason}"
+
+
+class _Change:
+    """What becomes of the values of one field by one rule; `failed` has row, path and reason of those that failed."""
+
+    def __init__(self, rule: EncryptRule, contract: Contract, field: TaggedField, session: Session) -> None:
+        self.rule, self.subject, self.field, self.session = rule, contract.subject, field, session
+        self.failed: list[tuple[int, str, str]] = []
+
+    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+        """Return the values changed, but for those of other rows."""
+        if not self.is_about(values.type):
+            return values
+        if self.field.kind not in _ENCRYPTED or not _is_written(values.type):
+            # Text that is read as times, and bytes as decimals, are no text or bytes any more.
+            reason = f"a field of type {self.field.kind} in a column of {values.type} is not encrypted"
+            self._fail(place, dict.fromkeys(_valid(values, rows), reason))
+            return values
+        binary = pa.large_binary() if values.type in _LARGE else pa.binary()
+        if pa.types.is_fixed_size_binary(values.type):
+            values = values.cast(binary)
+        wanted = values
+        if rows is not None:
+            wanted = pc.if_else(pa.array(rows), values, pa.nulls(len(values), values.type))
+        made, failed = self.values(kernel("columns._binary").bytes_list(wanted.cast(binary)))
+        self._fail(place, failed)
+        found = self._column(made, values.type, place)
+        kept = found.is_null() if rows is None else pc.or_(found.is_null(), pa.array(~rows))
+        return pc.if_else(kept, values, found) if kept.true_count else found
+
+    def is_about(self, kind: pa.DataType) -> bool:
+        """Return whether values of a column are looked at."""
+        raise NotImplementedError
+
+    def values(self, values: list[bytes | None]) -> tuple[list[bytes | None], dict[int, str]]:
+        """Return the values changed, and why some are not, by their position."""
+        raise NotImplementedError
+
+    def _column(self, made: list[bytes | None], kind: pa.DataType, place: Place) -> pa.Array:
+        """Return values as a column; text that is none fails."""
+        binary = pa.large_binary() if kind in _LARGE else pa.binary()
+        array = kernel("columns._binary").binary_array(made)
+        array = pa.array(made, binary) if array is None else array.cast(binary)
+        try:
+            return array.cast(kind)
+        except pa.ArrowInvalid:
+            wrong = {
+                at: "the decrypted text is not UTF-8" for at, value in enumerate(made) if not _is_utf8(value)
+            }
+        self._fail(place, wrong)
+        return pa.array([None if at in wrong else value for at, value in enumerate(made)], binary).cast(kind)
+
+    def _fail(self, place: Place, failed: dict[int, str]) -> None:
+        if self.rule.failure != "NONE":
+            self.failed += [(*place.locate(at), reason) for at, reason in failed.items()]
+
+
+class _Decryption(_Change):
+    def is_about(self, kind: pa.DataType) -> bool:
+        # What is of other types was never encrypted.
+        return self.field.kind in _ENCRYPTED and _is_written(kind)
+
+    def values(self, values: list[bytes | None]) -> tuple[list[bytes | None], dict[int, str]]:
+        made, failed = decrypt_values(
+            values,
+            functools.partial(self.session.read, self.rule, self.subject),
+            versioned=self.rule.expiry_days > 0,
+            encoded=self.field.kind == "STRING" and not self.field.is_base64,
+        )
+        if self.field.is_base64:
+            for at, value in enumerate(made):
+                try:
+                    made[at] = None if value is None else binascii.a2b_base64(value)
+                except binascii.Error:
+                    made[at], failed[at] = None, "the decrypted text is not Base64"
+        return made, failed
+
+
+class _Encryption(_Change):
+    def is_about(self, kind: pa.DataType) -> bool:
+        return True
+
+    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+        if self.field.is_never_absent and values.null_count and _is_written(values.type):
+            values = pc.fill_null(values, "" if is_text(values.type) else b"")
+        return super().__call__(values, place, rows)
+
+    def values(self, values: list[bytes | None]) -> tuple[list[bytes | None], dict[int, str]]:
+        key: tuple[Cipher, int | None] | str = self.session.write(self.rule, self.subject)
+        if isinstance(key, str):
+            nothing: list[bytes | None] = [None] * len(values)
+            return nothing, {at: key for at, value in enumerate(values) if value is not None}
+        if self.field.is_base64:
+            values = [None if each is None else binascii.b2a_base64(each, newline=False) for each in values]
+        encoded = self.field.kind == "STRING" and not self.field.is_base64
+        return encrypt_values(values, key[0], version=key[1], encoded=encoded), {}
+
+
+_LARGE = (pa.large_binary(), pa.large_string())
+
+
+def _is_written(kind: pa.DataType) -> bool:
+    """Return whether values of a column are text or bytes."""
+    return is_text(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind)
+
+
+def _valid(values: pa.Array, rows: Any) -> list[int]:
+    valid = values.is_valid() if rows is None else pc.and_(values.is_valid(), pa.array(rows))
+    found: list[int] = pc.indices_nonzero(valid).to_pylist()
+    return found
+
+
+def _is_utf8(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False

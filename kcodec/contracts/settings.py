@@ -1,0 +1,135 @@
+"""The settings of rules, under the names that Confluent's serializers have for them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcodec.errors import ConfigError
+from kcodec.registry.rules import Rule
+
+__all__ = ["OPEN", "PREFIX", "RuleSettings", "is_rule_setting"]
+
+#: What all of these settings begin with; behind it stands the name of a rule, or `_ALL`.
+PREFIX = "rule.executors."
+_ALL = "_default_"
+_PARAM = "param."
+_OWN = ("onFailure", "disabled")
+#: Parameters that are no secrets.
+OPEN = frozenset(
+    [
+        "cache.expiry.secs",
+        "client.id",
+        "encrypt.alternate.kms.key.ids",
+        "namespace",
+        "profile",
+        "role.arn",
+        "role.session.name",
+        "tenant.id",
+    ]
+)
+
+
+class RuleSettings:
+    """What a serde sets of rules: of one by its name, or of all of them.
+
+    ``rule.executors._default_.param.secret`` is a parameter of all rules, such as the credentials of a key management
+    service; ``rule.executors.NAME.onFailure`` and ``rule.executors.NAME.disabled`` stand for what the rule says itself.
+    Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
+    of its own environment.
+
+    Raises
+    ------
+    ConfigError
+        For another setting of this prefix.
+
+    Examples
+    --------
+    >>> settings = RuleSettings.of({"rule.executors._default_.param.secret": "mine"})
+    >>> settings, settings.parameters("encrypt")
+    (<RuleSettings>, {'secret': 'mine'})
+    """
+
+    def __init__(self) -> None:
+        self._parameters: dict[str, dict[str, str]] = {}
+        self._own: dict[tuple[str, str], str] = {}
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "RuleSettings":
+        """Return the settings of rules among those of a serde."""
+        made = cls()
+        for key, value in config.items():
+            if not is_rule_setting(key):
+                continue
+            name, _, rest = key.removeprefix(PREFIX).partition(".")
+            if name and rest.startswith(_PARAM) and rest != _PARAM:
+                made._parameters.setdefault(name, {})[rest.removeprefix(_PARAM)] = str(value)
+            elif name and rest in _OWN:
+                made._own[name, rest] = str(value)
+            else:
+                raise ConfigError(
+                    f"unknown setting {key!r}: of a rule there are {PREFIX}NAME.param.*, {PREFIX}NAME.onFailure and "
+                    f"{PREFIX}NAME.disabled, and {_ALL} stands for the name of each"
+                )
+        return made
+
+    def parameters(self, name: str) -> dict[str, str]:
+        """Return the parameters of a rule, over those of all."""
+        return {**self._parameters.get(_ALL, {}), **self._parameters.get(name, {})}
+
+    @property
+    def secrets(self) -> list[str]:
+        """The settings that no other process gets."""
+        return [
+            f"{PREFIX}{name}.{_PARAM}{key}"
+            for name, values in self._parameters.items()
+            for key in values
+            if key not in OPEN
+        ]
+
+    def is_disabled(self, rule: Rule) -> bool:
+        """Return whether a rule is left out."""
+        found = self._of_rule(rule.name, "disabled")
+        return rule.disabled if found is None else found.strip().lower() == "true"
+
+    def failure(self, rule: Rule, mode: str) -> str:
+        """Return what is done where a rule fails: ``ERROR``, ``NONE`` or another action.
+
+        A rule for both directions may name one for each, that of writing first.
+        """
+        found = self._of_rule(rule.name, "onFailure")
+        action = (rule.on_failure if found is None else found) or "ERROR"
+        if rule.mode in ("WRITEREAD", "UPDOWN") and "," in action:
+            actions = action.split(",")
+            action = actions[0 if mode in ("WRITE", "UPGRADE") else 1]
+        return action.strip() or "ERROR"
+
+    def _of_rule(self, name: str, setting: str) -> str | None:
+        return self._own.get((name, setting), self._own.get((_ALL, setting)))
+
+    def __repr__(self) -> str:
+        return "<RuleSettings>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {
+            name: {key: value for key, value in values.items() if key in OPEN}
+            for name, values in self._parameters.items()
+        }
+        return {"_parameters": kept, "_own": self._own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSettings) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def is_rule_setting(key: object) -> bool:
+    """Return whether a setting of a serde is one of rules.
+
+    Examples
+    --------
+    >>> is_rule_setting("rule.executors._default_.disabled"), is_rule_setting("use.latest.version")
+    (True, False)
+    """
+    return isinstance(key, str) and key.startswith(PREFIX)
