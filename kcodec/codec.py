@@ -287,13 +287,14 @@ class Codec:
         """
         run = Run(errors, use_threads=use_threads)
         parts, chunked = run.parts(payloads(values))
+        codec = self._for(parts)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
-            decoded, faults = self._decode(chunk, stop)
+            decoded, faults = codec._decode(chunk, stop)
             named = self._names_frames and errors != "null"
             return decoded, name_frames(faults, chunk) if named else faults
 
-        return run.result(step, parts, chunked, self.arrow_type, DecodeError)
+        return run.result(step, parts, chunked, codec.arrow_type, DecodeError)
 
     def encode(
         self, array: Columns, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
@@ -613,6 +614,10 @@ class Codec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._arguments)
+
+    def _for(self, parts: Sequence[pa.Array]) -> "Codec":
+        """Return the codec that reads the parts of a column: this one, unless the rows say what they are read as."""
+        return self
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         raise TypeError(f"{type(self).__name__} does not decode")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcodec_spark.merge import merge_newest
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
+    from kcodec_spark.protobuf_layout import SparkLayout
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
     from kcodec_spark.schema import schema_of
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KsqlView",
     "ServerReport",
+    "SparkLayout",
     "check_server",
     "consumer_lag",
     "dead_letters",
@@ -88,6 +90,7 @@ _MODULES = {
     **spark_names(),
     "KsqlView": ".ksql_topics",
     "ServerReport": ".ship",
+    "SparkLayout": ".protobuf_layout",
     "check_server": ".ship",
     "consumer_lag": ".lag",
     "dead_letters": ".dead_letters",

@@ -138,6 +138,7 @@ LIGHT = """
 import sys
 import pyarrow as pa
 import kcodec
+from kcodec_spark import SparkLayout
 from kcodec_spark.udf import decode_permissive
 
 codec = {codec}
@@ -162,7 +163,7 @@ def test_good_rows_load_no_pandas(format):
         "AVRO": """kcodec.AvroCodec('{"type": "record", "name": "R", "fields": ['
             '{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}')""",
         "JSON_SR": """kcodec.JsonSchemaCodec(True, validate=True)""",
-        "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout="spark")""",
+        "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout=SparkLayout())""",
     }
     data = b"12" if format == "JSON_SR" else b"\x08\2"
     run(LIGHT.format(codec=codecs[format], format=format, data=data))

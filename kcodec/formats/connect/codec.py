@@ -37,7 +37,8 @@ class ConnectJsonCodec(Codec):
     ----------
     schema : ConnectSchema, str, dict, pyarrow.DataType or pyarrow.Schema, optional
         What rows are read as and written as: a schema of Connect (its JSON, as envelopes carry it), or an Arrow
-        type. Without one, rows are read as the first schema in the column says, and written by their Arrow type.
+        type. Without one, rows are read as the first schema in the column says (as nulls if there is none), and
+        written by their Arrow type.
     decimal_format : {"BASE64", "NUMERIC"}
         How decimals are written, KIP-481's ``decimal.format``. Both forms are always read.
     schemas_enable : bool
@@ -256,25 +257,18 @@ class ConnectJsonCodec(Codec):
 
     # Decoding ---------------------------------------------------------------------------------------
 
-    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
-        """Decode a column of rows; parameters and result as for every `Codec`.
-
-        Without a schema of the codec's own, the column has the type of the first schema in it; a column without
-        any is of the null type.
-        """
+    def _for(self, parts: Sequence[pa.Array]) -> "ConnectJsonCodec":
         if self._target is not None:
-            return super().decode(values, errors, use_threads=use_threads)
+            return self
         if not self._enveloped:
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
-        chunks, chunked = payloads(values)
-        target = self._first(chunks)
+        target = self._first(parts)
         # `copy` would compile it again, as pickling does.
-        bound = object.__new__(type(self))
-        bound.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
-        column = pa.chunked_array(chunks, None if chunks else pa.binary()) if chunked else chunks[0]
-        return bound.decode(column, errors, use_threads=use_threads)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
+        return made
 
     def _first(self, chunks: Sequence[pa.Array]) -> Target:
         """Return the columns of the first schema in a column."""

@@ -25,8 +25,7 @@ from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.objects.kernel import object_reader
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
-from kcodec.formats.protobuf.spark_layout import SparkLayout
-from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, ProtobufOptions
+from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, Layout, ProtobufOptions
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
@@ -64,7 +63,6 @@ class ProtobufReader:
         plan, self._converted = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
-        self._layout = SparkLayout(self.options) if self.options.layout == "spark" else None
         # Not pa.array, which loads pandas where that is installed.
         self.arrow_type = self._laid_out(pa.nulls(0, self._converted)).type
 
@@ -86,12 +84,13 @@ class ProtobufReader:
     def object_reader(self, columns: Reader) -> Reader:
         """Return what reads messages as Python objects; `columns` reads them as a codec of columns does."""
         plan = self.program.plan
-        if self._layout is not None or plan.arrow_type != self._converted:
+        if self.options.layout is not None or plan.arrow_type != self._converted:
             return columns
         return object_reader(plan, self.program.limits, columns)
 
     def _laid_out(self, array: pa.Array) -> pa.Array:
-        return array if self._layout is None else self._layout.messages(array, self.message)
+        layout = self.options.layout
+        return array if layout is None else layout.columns(array, self.message, self.options)
 
 
 class ProtobufWriter:
@@ -162,12 +161,11 @@ class ProtobufCodec(Codec):
         Whether enums are text or int32.
     unknown_enums : {"number", "error"}
         What a number is that an open enum does not name: its digits as text, or an error of its row.
-    unsigned : {"wide", "native", "signed", "wide_varints"}
+    unsigned : {"wide", "native", "signed"}
         What uint32, fixed32 and uint64, fixed64 are: int64 and decimal128(20, 0); uint32 and uint64; or int32 and
-        int64 of the same bits, as Spark has them. With ``"wide_varints"``, Spark's ``upcast.unsigned.ints``, only
-        uint32 and uint64 are wide.
+        int64 of the same bits.
     absent : {"default", "null"}
-        What a field without presence is that has its default: this default, or null, as Spark has it.
+        What a field without presence is that has its default: this default, or null.
     unit : {"us", "ns"}
         Unit of timestamps, durations and times of day.
     round : {"error", "truncate"}
@@ -177,10 +175,10 @@ class ProtobufCodec(Codec):
         Whether each oneof has a column of the name of the member that is set, behind those of the fields.
     empty_messages : {"keep", "drop"}
         Whether messages without fields are columns: structs without fields.
-    layout : {"columns", "spark"}
-        Whether columns are as Spark's own functions make them: nullable but for required fields; with the default that
-        a field of proto2 declares where it is not set; with ``absent="null"``, null for wrappers of a default; and with
-        a field of nulls in messages without fields.
+    layout : object, optional
+        What makes other columns of decoded messages: ``kcodec_spark.SparkLayout()`` those of Spark's own functions,
+        which are nullable but for required fields, with the default that a field of proto2 declares where it is not
+        set, and with a field of nulls in messages without fields.
     well_known : sequence of str
         Which groups of well-known types are columns of one value rather than structs of their fields: ``"times"``
         (Timestamp, Duration), ``"wrappers"`` (nullable values), ``"structs"`` (Struct, Value, ListValue: JSON text),
@@ -231,7 +229,7 @@ class ProtobufCodec(Codec):
         round: str = "error",
         oneofs: str = "members",
         empty_messages: str = "keep",
-        layout: str = "columns",
+        layout: Layout | None = None,
         well_known: Sequence[str] = DEFAULT_WELL_KNOWN,
         limits: Limits | None = None,
     ) -> None:
