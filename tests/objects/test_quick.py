@@ -71,7 +71,7 @@ def plain_reader(codec):
     """What reads a codec's values without columns."""
     name = "json" if codec is JSON else "protobuf"
     return kernel(f"formats.{name}.objects._read", "native").object_reader(
-        codec.plan, Limits(), left_to_columns
+        codec.decode_plan, Limits(), left_to_columns
     )
 
 
@@ -145,6 +145,6 @@ def test_items_are_counted_before_they_fill_the_memory():
     documents = JsonCodec(pa.list_(pa.struct([("a", pa.int64())])))
     for codec, name, data in ((message, "protobuf", b"\x0a\x00" * 100), (documents, "json", b"[{},{},{}]")):
         make = kernel(f"formats.{name}.objects._read", "native").object_reader
-        make(codec.plan, Limits(), left_to_columns).decode_one(data)
+        make(codec.decode_plan, Limits(), left_to_columns).decode_one(data)
         with pytest.raises(NotPlain):
-            make(codec.plan, Limits(max_expansion=100), left_to_columns).decode_one(data)
+            make(codec.decode_plan, Limits(max_expansion=100), left_to_columns).decode_one(data)
