@@ -103,7 +103,7 @@ FORMER = {
     "col": "data",
     "reader": "reader_schema",
 }
-#: What is at the beginning of functions of Spark, by its class; all else is ``data``: a column, or one of several kinds.
+#: What begins functions of Spark, by its class; all else is ``data``: a column, or one of several kinds.
 FIRST = {"DataFrame": "df", "SparkSession": "spark"}
 
 
