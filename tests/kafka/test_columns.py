@@ -77,7 +77,7 @@ def test_columns(fast):
             ({"format": "AVRO", 1: 2}, "'AVRO' has no option 1: its options are "),
             (
                 {"format": "KAFKA", "columns": "", "keys": True},
-                "'KAFKA' has no option 'keys': did you mean 'key'?",
+                "'KAFKA' has no option 'keys': did you mean 'is_key'?",
             ),
             ({"format": "CONNECT_JSON", "foo": 1}, "'CONNECT_JSON' has no option 'foo': its options are "),
         ):
