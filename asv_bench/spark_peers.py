@@ -148,9 +148,9 @@ def avro() -> Format:
 
 def protobuf() -> Format:
     """Make what is measured of Protobuf; fields without presence that have their default are null, as in Spark."""
-    from kcodec_spark import from_protobuf, to_protobuf
+    from kcodec_spark import SparkLayout, from_protobuf, to_protobuf
 
-    codec = kcodec.ProtobufCodec(PROTO, absent="null", layout="spark")
+    codec = kcodec.ProtobufCodec(PROTO, absent="null", layout=SparkLayout())
     arrow_type, descriptors = codec.arrow_type, codec.descriptor_set
 
     def order() -> Any:

@@ -216,7 +216,7 @@ def writing(broker: str, registry: str, rows: int, rounds: int) -> dict[str, flo
     for codec in CODECS:
         topic = new_topic(broker, "written")
         contestants[f"kcodec.kafka.write, {codec}"] = lambda codec=codec, topic=topic: kafka.write(
-            table, topic, servers=broker, value=serde, codec=codec
+            table, topic, servers=broker, value=serde, compression=codec
         )
     return seconds(contestants, rounds)
 

@@ -21,6 +21,7 @@ MEASURED = {
     # What every format stands on: errors, wire, columns, plan, codec.
     "kcodec/": SUITES,
     "kcodec/cli/": set(),
+    "kcodec/contracts/": {"contracts"},
     "kcodec/demo/": set(),
     "kcodec/kafka/": set(),  # needs a broker: by hand, topic_parts.py and end_to_end.py
     "kcodec/ksql/": {"ksql"},
@@ -38,7 +39,7 @@ MEASURED = {
     "kcodec/protocol/": {"batches", "protocol"},
     "kcodec/registry/": {"registry"},
     "kcodec/server/": set(),
-    "kcodec/serde/": {"avro", "json_schema", "ksql", "protobuf", "spark"},
+    "kcodec/serde/": {"avro", "contracts", "json_schema", "ksql", "protobuf", "spark"},
     "kcodec_spark/": {"spark"},
     "kcodec_spark/kafka/": set(),
     "setup.py": SUITES,

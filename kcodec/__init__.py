@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcodec import confluent, frames, kafka, ksql, plan, protocol, registry, wire
     from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
-    from kcodec.formats.avro.types import TypeOptions
+    from kcodec.formats.avro.types import AvroOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
     from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.debezium.unwrap import unwrap
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kcodec.formats.derived import schema_of
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
+    from kcodec.formats.json_schema.types import JsonSchemaOptions
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.ksql.codec.codec import KsqlCodec
@@ -45,6 +46,7 @@ __all__ = [
     "CODES",
     "ArrayError",
     "AvroCodec",
+    "AvroOptions",
     "CapacityError",
     "ConfigError",
     "ConnectJsonCodec",
@@ -54,6 +56,7 @@ __all__ = [
     "EncodeError",
     "JsonCodec",
     "JsonSchemaCodec",
+    "JsonSchemaOptions",
     "KafkaError",
     "KafkaTimeoutError",
     "KcodecError",
@@ -65,7 +68,6 @@ __all__ = [
     "RegistryError",
     "SchemaError",
     "Serde",
-    "TypeOptions",
     "column",
     "confluent",
     "frames",
@@ -94,7 +96,8 @@ __getattr__, __dir__ = lazy_names(
         "MessageCodec": ".protocol.message.codec",
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
-        "TypeOptions": ".formats.avro.types",
+        "AvroOptions": ".formats.avro.types",
+        "JsonSchemaOptions": ".formats.json_schema.types",
         "column": ".objects.rows",
         "release_unused": ".columns.memory",
         "rows": ".objects.rows",

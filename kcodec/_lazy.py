@@ -34,7 +34,12 @@ def lazy_names(
         vars(sys.modules[package])[name] = value
         return value
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *modules})
+    def names() -> list[str]:
+        # What is public: not the modules within that were imported so far.
+        known = vars(sys.modules[package])
+        return sorted({*known["__all__"], *(name for name in known if name.startswith("__"))})
+
+    return get, names
 
 
 class _LazyModule:

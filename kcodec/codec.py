@@ -14,7 +14,7 @@ from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
 from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_frames
-from kcodec.columns.source import arrays, payloads, sound, valid
+from kcodec.columns.given import arrays, payloads, sound, valid
 from kcodec.columns.types import is_bytes, type_at
 from kcodec.errors import (
     CODES,
@@ -31,6 +31,7 @@ from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
+from kcodec.typing import Columns, Payloads
 
 __all__ = [
     "ERRORS",
@@ -256,7 +257,7 @@ class Codec:
     _readers: Mapping[Any, Reader] = MappingProxyType({})
     _writers: Mapping[Any, Writer] = MappingProxyType({})
 
-    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
+    def decode(self, values: Payloads, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
 
         Parameters
@@ -286,16 +287,17 @@ class Codec:
         """
         run = Run(errors, use_threads=use_threads)
         parts, chunked = run.parts(payloads(values))
+        codec = self._for(parts)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
-            decoded, faults = self._decode(chunk, stop)
+            decoded, faults = codec._decode(chunk, stop)
             named = self._names_frames and errors != "null"
             return decoded, name_frames(faults, chunk) if named else faults
 
-        return run.result(step, parts, chunked, self.arrow_type, DecodeError)
+        return run.result(step, parts, chunked, codec.arrow_type, DecodeError)
 
     def encode(
-        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+        self, array: Columns, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
     ) -> Any:
         """Encode a column, or the columns of a table as one struct.
 
@@ -389,7 +391,7 @@ class Codec:
 
     def decode_list(
         self,
-        values: Any,
+        values: Payloads,
         errors: str = "raise",
         *,
         maps: str = "pairs",
@@ -425,14 +427,15 @@ class Codec:
         """
         check_errors(errors)
         reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
+        given: Any = values
         if not isinstance(values, list) and not isinstance(reader, ColumnReader):
-            values = _listed([_binary(chunk) for chunk in payloads(values)[0]])
-        made, faults = reader.decode_list(values, None, errors == "raise")
+            given = _listed([_binary(chunk) for chunk in payloads(values)[0]])
+        made, faults = reader.decode_list(given, None, errors == "raise")
         if not faults:
             return (made, report([])) if errors == "report" else made
         if errors == "null":
             return made
-        faults = self._told_of_objects(reader, faults, values)
+        faults = self._told_of_objects(reader, faults, given)
         if errors == "raise":
             raise DecodeError(*faults[0])
         return made, report(faults)
@@ -522,7 +525,7 @@ class Codec:
 
     def _told_of_objects(self, reader: Reader, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:
         """Return faults with the reasons that `decode` would give."""
-        if self._names_frames and not isinstance(reader, ColumnReader):
+        if self._names_frames and not reader.told:
             array = pa.array([values[fault.row] for fault in faults], pa.large_binary())
             named = name_frames([fault._replace(row=at) for at, fault in enumerate(faults)], array)
             faults = [fault._replace(reason=told.reason) for fault, told in zip(faults, named, strict=True)]
@@ -611,6 +614,10 @@ class Codec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._arguments)
+
+    def _for(self, parts: Sequence[pa.Array]) -> "Codec":
+        """Return the codec that reads the parts of a column: this one, unless the rows say what they are read as."""
+        return self
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         raise TypeError(f"{type(self).__name__} does not decode")

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
         write_ksql,
     )
     from kcodec_spark.lag import consumer_lag
+    from kcodec_spark.merge import merge_newest
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
+    from kcodec_spark.protobuf_layout import SparkLayout
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
     from kcodec_spark.schema import schema_of
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KsqlView",
     "ServerReport",
+    "SparkLayout",
     "check_server",
     "consumer_lag",
     "dead_letters",
@@ -60,6 +63,7 @@ __all__ = [
     "from_ksql",
     "from_protobuf",
     "ksql_views",
+    "merge_newest",
     "metrics",
     "readStream_ksql",
     "read_ksql",
@@ -86,6 +90,7 @@ _MODULES = {
     **spark_names(),
     "KsqlView": ".ksql_topics",
     "ServerReport": ".ship",
+    "SparkLayout": ".protobuf_layout",
     "check_server": ".ship",
     "consumer_lag": ".lag",
     "dead_letters": ".dead_letters",
@@ -99,6 +104,7 @@ _MODULES = {
     "from_json": ".json",
     "from_kafka_message": ".protocol",
     "ksql_views": ".ksql_topics",
+    "merge_newest": ".merge",
     "metrics": ".metrics",
     "readStream_ksql": ".ksql_topics",
     "read_ksql": ".ksql_topics",

@@ -14,8 +14,8 @@ from kcodec_spark.udf import Reader, Writer
 
 __all__ = [
     "WRITTEN",
+    "Decoding",
     "Place",
-    "Reading",
     "check_codec",
     "field_names",
     "is_codec",
@@ -37,7 +37,7 @@ Place = tuple[str, str, Mapping[str, Any]]
 WRITTEN: Mapping[str, Any] = {"recursive_depth": 1}
 
 
-class Reading(NamedTuple):
+class Decoding(NamedTuple):
     """What decodes a column."""
 
     read: Reader | Callable[..., Any]
@@ -84,7 +84,7 @@ def _text(name: str, value: Any) -> str | None:
     raise TypeError(f"{name} is a str or a literal of one, not {type(value).__name__}")
 
 
-def reader_of(codec: Any) -> Reading:
+def reader_of(codec: Any) -> Decoding:
     """Return what decodes with a codec or a serde."""
     if _has_versions(codec) and codec.header not in ("version", "request"):
         raise ConfigError(
@@ -104,7 +104,7 @@ def reader_of(codec: Any) -> Reading:
         durations = with_durations(kind, marked)
         if durations != kind:
             read, kind = functools.partial(read_durations, read, durations), durations
-    return Reading(read, kind, marked, text_ids=frame is not None and frame.has_text_ids)
+    return Decoding(read, kind, marked, text_ids=frame is not None and frame.has_text_ids)
 
 
 def known_type(codec: Any, option: str) -> pa.DataType:

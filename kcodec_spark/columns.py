@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, check_booleans
-from kcodec_spark.codecs import Reading
+from kcodec_spark.codecs import Decoding
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.session import abilities
@@ -54,7 +54,7 @@ _REPR = re.compile(r"Column<'(.*)'>", re.DOTALL)
 
 def decoded(
     data: "Column | str",
-    reading: Reading,
+    reading: Decoding,
     rows: RowsOptions,
     name: str,
     *,
@@ -73,12 +73,12 @@ def decoded(
     return column.alias(f"{name}({_shown(data)})")
 
 
-def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bool) -> Any:
+def decode_udf(reading: Decoding, rows: RowsOptions, name: str, deterministic: bool) -> Any:
     """Make the UDF by which SQL decodes a column; with mode PERMISSIVE all fields of the result become nullable."""
     return _udf(name, *decoding(reading, rows), deterministic, for_sql=True)
 
 
-def decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
+def decoding(reading: Decoding, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
     """Return what the executors decode by, and Spark's type of the result."""
     column = rows.corrupt_column
     spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column, text_ids=reading.text_ids))

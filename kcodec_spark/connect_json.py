@@ -24,7 +24,7 @@ def from_connect_json(
     options: Mapping[str, Any] | None = None,
     *,
     compat: str | None = None,
-    key: bool = False,
+    is_key: bool = False,
     wide_decimals: str | None = None,
     fields: Sequence[str] | None = None,
     deterministic: bool = False,
@@ -45,7 +45,7 @@ def from_connect_json(
         text that they are in Connect.
     compat : {"connect"}, optional
         Answer as JsonConverter does, silent narrowing included.
-    key : bool
+    is_key : bool
         Whether to use a worker's settings of ``key.converter``, rather than of ``value.converter``.
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
@@ -73,7 +73,7 @@ def from_connect_json(
     """
     converter, others = _settings(options, "debezium")
     rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
-    arguments = {"compat": compat, "key": key, "wide_decimals": wide_decimals, "fields": fields}
+    arguments = {"compat": compat, "is_key": is_key, "wide_decimals": wide_decimals, "fields": fields}
     codec = connect_codec(schema, converter, **arguments)
     return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
@@ -84,7 +84,7 @@ def to_connect_json(
     options: Mapping[str, Any] | None = None,
     *,
     compat: str | None = None,
-    key: bool = False,
+    is_key: bool = False,
     wide_decimals: str | None = None,
 ) -> "Column":
     """Encode a column, or several as one struct, as JsonConverter does.
@@ -98,7 +98,7 @@ def to_connect_json(
     options : dict, optional
         The converter's settings, as for `from_connect_json`; ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as
         for `to_avro`.
-    compat, key
+    compat, is_key
         As for `from_connect_json`.
     wide_decimals : {"string"}, optional
         Write decimals over 38 digits, which Spark cannot hold, from text.
@@ -120,7 +120,7 @@ def to_connect_json(
     """
     converter, others = _settings(options)
     settings = write_options(others, "to_connect_json", ", and Connect's")
-    arguments = {"compat": compat, "key": key, "wide_decimals": wide_decimals, **settings.codec}
+    arguments = {"compat": compat, "is_key": is_key, "wide_decimals": wide_decimals, **settings.codec}
     codec = connect_codec(schema, converter, **arguments)
     return encoded(data, writer_of(codec), "to_connect_json", settings.rows)
 

@@ -18,7 +18,7 @@ __all__ = ["decimal_to_text", "decode_decimal", "encode_decimal", "text_to_decim
 
 
 def decode_decimal(
-    col: "Column | str",
+    data: "Column | str",
     scale: int,
     precision: int = 38,
     options: Mapping[str, Any] | None = None,
@@ -29,7 +29,7 @@ def decode_decimal(
 
     Parameters
     ----------
-    col : Column or str
+    data : Column or str
         Binary: unscaled values, big-endian two's complement. String: the same in Base64, or numbers. Struct of
         ``scale`` and ``value``: Debezium's ``VariableScaleDecimal``. Float or double: Debezium's mode
         ``double``, by the shortest number that reads as this double.
@@ -58,17 +58,17 @@ def decode_decimal(
     >>> from kcodec_spark import decode_decimal
     >>> df.select(decode_decimal("price", 2, 9))                                        # doctest: +SKIP
     """
-    return _decoded("decode_decimal", col, DecimalCodec(scale, precision, text=text), options)
+    return _decoded("decode_decimal", data, DecimalCodec(scale, precision, text=text), options)
 
 
 def text_to_decimal(
-    col: "Column | str", scale: int, precision: int = 38, options: Mapping[str, Any] | None = None
+    data: "Column | str", scale: int, precision: int = 38, options: Mapping[str, Any] | None = None
 ) -> "Column":
     """Read numbers in text, plain or with an exponent, exactly: where ``CAST`` rounds, this is an error.
 
     Parameters
     ----------
-    col : Column or str
+    data : Column or str
         String: Debezium's mode ``string``, or what ``BigDecimal.toString`` prints.
     scale, precision, options
         As for `decode_decimal`.
@@ -89,17 +89,17 @@ def text_to_decimal(
     >>> df.select(text_to_decimal("price", 2, 9))                                       # doctest: +SKIP
     """
     codec = DecimalCodec(scale, precision, text="number")
-    return _decoded("text_to_decimal", col, codec, options)
+    return _decoded("text_to_decimal", data, codec, options)
 
 
 def encode_decimal(
-    col: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, base64: bool = False
+    data: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, base64: bool = False
 ) -> "Column":
     """Write decimals, or any numbers, as unscaled values: the fewest bytes of big-endian two's complement.
 
     Parameters
     ----------
-    col : Column or str
+    data : Column or str
         Numbers.
     scale : int
         Digits behind the point that the reader assumes.
@@ -127,17 +127,17 @@ def encode_decimal(
     check_booleans(base64=base64)
     codec = DecimalCodec(scale, output="base64" if base64 else "bytes")
     rows = rows_options(options, "encode_decimal", has_error_column=False)
-    return computed(col, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal", rows)
+    return computed(data, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal", rows)
 
 
 def decimal_to_text(
-    col: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, plain: bool = False
+    data: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, plain: bool = False
 ) -> "Column":
     """Write decimals in any of the forms that `decode_decimal` takes as numbers, of up to 10,000 digits.
 
     Parameters
     ----------
-    col : Column or str
+    data : Column or str
         As for `decode_decimal`; strings are Base64.
     scale : int
         Digits behind the point, of unscaled values. Integers, decimals and structs keep their own.
@@ -158,7 +158,7 @@ def decimal_to_text(
     """
     codec = DecimalCodec(scale, as_text=True, plain=plain)
     rows = rows_options(options, "decimal_to_text", has_error_column=False)
-    return computed(col, codec.decode, pa.string(), "decimal_to_text", rows)
+    return computed(data, codec.decode, pa.string(), "decimal_to_text", rows)
 
 
 def _decoded(

@@ -29,11 +29,11 @@ def from_ksql(
     columns: "str | StructType | None" = None,
     options: Mapping[str, Any] | None = None,
     *,
-    key: bool = False,
+    is_key: bool = False,
     wrap: bool | None = None,
     compat: str | None = None,
     properties: Mapping[str, Any] | None = None,
-    schemaRegistryAddress: str | None = None,
+    registry: str | None = None,
     topic: str | None = None,
     source: str | None = None,
     window: str | None = None,
@@ -55,9 +55,9 @@ def from_ksql(
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`; with a registry also
         ``confluent.schema.registry.`` with a setting of its client.
-    key, wrap, compat, properties, source, window, window_size
+    is_key, wrap, compat, properties, source, window, window_size
         As for `kcodec.KsqlCodec`.
-    schemaRegistryAddress : str, optional
+    registry : str, optional
         For AVRO, PROTOBUF and JSON_SR: the registry, any address that `kcodec.registry.open` takes (without a scheme,
         http).
     topic : str, optional
@@ -85,7 +85,7 @@ def from_ksql(
     >>> df.select(from_ksql("value", "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)").alias("order"))    # doctest: +SKIP
     """
     settings: Mapping[str, Any] = {}
-    if schemaRegistryAddress is None:
+    if registry is None:
         rows = rows_options(options, "from_ksql")
     else:
         rows, _, settings = read_options(options)
@@ -93,7 +93,7 @@ def from_ksql(
         format,
         _columns(columns),
         wrap=wrap,
-        key=key,
+        is_key=is_key,
         compat=compat,
         properties=properties,
         topic=topic,
@@ -101,9 +101,9 @@ def from_ksql(
         window=window,
         window_size=window_size,
         wide_decimals=wide_decimals or "decimal256",
-        **_place(schemaRegistryAddress, settings),
+        **_place(registry, settings),
     )
-    if schemaRegistryAddress is not None:
+    if registry is not None:
         codec.fetch()
     return decoded(data, reader_of(codec), rows, "from_ksql", deterministic=deterministic)
 
@@ -114,11 +114,11 @@ def to_ksql(
     columns: "str | StructType | None" = None,
     options: Mapping[str, Any] | None = None,
     *,
-    key: bool = False,
+    is_key: bool = False,
     wrap: bool | None = None,
     compat: str | None = None,
     properties: Mapping[str, Any] | None = None,
-    schemaRegistryAddress: str | None = None,
+    registry: str | None = None,
     topic: str | None = None,
     source: str | None = None,
     window: str | None = None,
@@ -138,9 +138,9 @@ def to_ksql(
     options : dict, optional
         ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as for `to_avro`; with a registry its settings, as for
         `from_ksql`.
-    key, wrap, compat, properties, source, window, window_size
+    is_key, wrap, compat, properties, source, window, window_size
         As for `kcodec.KsqlCodec`.
-    schemaRegistryAddress, topic : str, optional
+    registry, topic : str, optional
         Where the schema of AVRO, PROTOBUF and JSON_SR is registered, as ksqlDB does; if the columns are given, when
         the query is made.
 
@@ -159,10 +159,10 @@ def to_ksql(
     >>> from kcodec_spark import to_ksql
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
-    settings = write_options(options, "to_ksql", has_registry=schemaRegistryAddress is not None)
+    settings = write_options(options, "to_ksql", has_registry=registry is not None)
     arguments: dict[str, Any] = {
         "wrap": wrap,
-        "key": key,
+        "is_key": is_key,
         "compat": compat,
         "properties": properties,
         "topic": topic,
@@ -171,7 +171,7 @@ def to_ksql(
         "window_size": window_size,
         **settings.codec,
     }
-    place = _place(schemaRegistryAddress, settings.registry)
+    place = _place(registry, settings.registry)
     make = functools.partial(_writer, format, {**arguments, **place})
     if columns is not None:
         return encoded(data, make(_columns(columns)), "to_ksql", settings.rows)

@@ -14,8 +14,9 @@ from kcodec.ksql.records.records import ROW_TIMES, is_as_read, written_names
 from kcodec.ksql.records.row_time import row_time
 from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
+from kcodec.registry.base import RegistryLike
 from kcodec.serde.config import KEYS
-from kcodec_spark.codecs import Reading, reader_of, writer_of
+from kcodec_spark.codecs import Decoding, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded, quoted
 from kcodec_spark.dead_letters import OF_EITHER
 from kcodec_spark.framed import opened
@@ -37,10 +38,10 @@ _ROWS = ("mode", "columnnameofcorruptrecord", "onregistryfailure")
 
 def read_ksql(
     spark: "SparkSession",
-    statement: Any,
+    statement: Statement | str,
     *,
     servers: str | Sequence[str] | None = None,
-    registry: Any = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     source: str = SOURCE,
@@ -109,10 +110,10 @@ def read_ksql(
 
 def readStream_ksql(
     spark: "SparkSession",
-    statement: Any,
+    statement: Statement | str,
     *,
     servers: str | Sequence[str] | None = None,
-    registry: Any = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     source: str = SOURCE,
@@ -157,7 +158,7 @@ def readStream_ksql(
 def _selected(
     reader: Any,
     spark: "SparkSession",
-    statement: Any,
+    statement: Statement | str,
     servers: Any,
     variables: Mapping[str, str] | None,
     options: Mapping[str, Any] | None,
@@ -183,10 +184,10 @@ def _selected(
 
 
 def select_ksql(
-    frame: "DataFrame",
-    statement: Any,
+    df: "DataFrame",
+    statement: Statement | str,
     *,
-    registry: Any = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     compat: str | None = None,
@@ -198,7 +199,7 @@ def select_ksql(
 
     Parameters
     ----------
-    frame : DataFrame
+    df : DataFrame
         With the columns of Spark's Kafka source: ``key``, ``value``, ``partition``, ``offset``, ``timestamp``, and
         ``headers`` if the statement has columns of them. It may be streaming.
     statement, registry, variables, compat, timezone, wide_decimals, row_time
@@ -234,14 +235,14 @@ def select_ksql(
     found, codecs = _codecs(statement, registry, variables, client, compat, wide_decimals)
     headers = {column.name: column.header for column in found.header_columns}
     pseudo = (*_PSEUDO, "headers") if headers else _PSEUDO
-    missing = [name for name in pseudo if name not in frame.columns]
+    missing = [name for name in pseudo if name not in df.columns]
     if missing:
         hint = ": headers need the option includeHeaders" if "headers" in missing else ""
         raise ConfigError(f"the records have no {', '.join(missing)}{hint}")
     parts = {part: codec for part, codec in codecs.items() if codec is not None}
     # Each is decoded once, whatever is selected of it.
-    step = frame.select(
-        *(_decoded(frame, part, codec, rows).alias(f"__{part}") for part, codec in parts.items()),
+    step = df.select(
+        *(_decoded(df, part, codec, rows).alias(f"__{part}") for part, codec in parts.items()),
         *(F.col(name) for name in pseudo),
     )
     columns: dict[str, Column] = {
@@ -265,11 +266,11 @@ def select_ksql(
 
 
 def write_ksql(
-    frame: "DataFrame",
-    statement: Any,
+    df: "DataFrame",
+    statement: Statement | str,
     *,
     servers: str | Sequence[str] | None = None,
-    registry: Any = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     source: str = SOURCE,
@@ -278,7 +279,7 @@ def write_ksql(
 
     Parameters
     ----------
-    frame : DataFrame
+    df : DataFrame
         Columns are found by their names as they are, or else in upper case; those that are missing are null. The time
         of records is that of their writing: Spark's sinks have no other. Rows as `read_ksql` returns them are written
         without their ROWTIME, ROWPARTITION and ROWOFFSET.
@@ -309,14 +310,14 @@ def write_ksql(
     found, codecs = _codecs(statement, registry, variables, client, None, None)
     if found.source:
         raise SchemaError(f"Cannot insert values into read-only {found.kind.lower()}: {found.name}")
-    names = _written_names(frame.columns, found, codecs)
-    records = frame.select(*_payloads(found, codecs, names))
+    names = _written_names(df.columns, found, codecs)
+    records = df.select(*_payloads(found, codecs, names))
     taken = {name.lower() for name in others}
     if "topic" in taken:
         raise ConfigError("the statement says which topic is written")
     places = {"topic": found.topic, **_place(servers, taken), **others}
-    _register(frame.sparkSession, source)
-    if frame.isStreaming:
+    _register(df.sparkSession, source)
+    if df.isStreaming:
         return records.writeStream.format(source).options(**places)
     records.write.format(source).options(**places).mode("append").save()
     return None
@@ -350,7 +351,7 @@ def ksql_views(
     url: str,
     *,
     servers: str | Sequence[str] | None = None,
-    registry: Any = None,
+    registry: RegistryLike | None = None,
     options: Mapping[str, Any] | None = None,
     source: str = SOURCE,
     compat: str | None = None,
@@ -442,8 +443,8 @@ def _register(spark: "SparkSession", source: str) -> None:
 
 
 def _codecs(
-    statement: Any,
-    registry: Any,
+    statement: Statement | str,
+    registry: RegistryLike | None,
     variables: Mapping[str, str] | None,
     client: Mapping[str, Any],
     compat: str | None,
@@ -476,7 +477,7 @@ def _decoded(frame: "DataFrame", part: str, codec: KsqlCodec, rows: RowsOptions)
     codec.fetch()
     if codec.has_schemas and "headers" in frame.columns:
         read = functools.partial(_decode_with_headers, codec)
-        return decoded(frame[part], Reading(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
+        return decoded(frame[part], Decoding(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
     return decoded(frame[part], reader_of(codec), rows, name)
 
 

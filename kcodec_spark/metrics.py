@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 __all__ = ["metrics", "schema_id"]
 
 
-def schema_id(value: "Column | str") -> "Column":
+def schema_id(data: "Column | str") -> "Column":
     """Return the schema id that each framed value begins with.
 
     Parameters
     ----------
-    value : Column or str
+    data : Column or str
         Binary column.
 
     Returns
@@ -29,18 +29,18 @@ def schema_id(value: "Column | str") -> "Column":
     """
     from pyspark.sql import functions as F
 
-    column = as_column(value)
+    column = as_column(data)
     number = F.conv(F.hex(F.substring(column, 2, 4)), 16, 10).cast("bigint")
     framed = (F.octet_length(column) >= 5) & (F.substring(column, 1, 1) == F.lit(b"\0"))
     return F.when(framed, number)
 
 
-def metrics(value: "Column | str" = "value", error: "Column | str | None" = None) -> "list[Column]":
+def metrics(data: "Column | str" = "value", error: "Column | str | None" = None) -> "list[Column]":
     """Make the columns of an observation: how much was read, with how many schemas, how much of it is bad.
 
     Parameters
     ----------
-    value : Column or str
+    data : Column or str
         The framed values, as bytes: schema ids stand in them. Where only decoded ones are left, ``F.count("*")`` counts
         rows, and ``F.count`` of the error bad ones.
     error : Column or str, optional
@@ -59,7 +59,7 @@ def metrics(value: "Column | str" = "value", error: "Column | str | None" = None
     """
     from pyspark.sql import functions as F
 
-    column = as_column(value)
+    column = as_column(data)
     columns = [
         F.count(F.lit(1)).alias("rows"),
         F.count_if(column.isNull()).alias("tombstones"),

@@ -14,6 +14,7 @@ from kcodec.errors import ConfigError
 from kcodec_spark.codecs import WRITTEN, Place, check_codec, field_names, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
+from kcodec_spark.protobuf_layout import SparkLayout
 from kcodec_spark.udf import Writer, encode_packed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ OPTIONS = (
     "retain.empty.message.types",
 )
 _MAX_DEPTH = 10
-#: Spark has no unsigned integers: they are written from signed ones of the same bits.
+#: Spark has no unsigned integers: they are signed ones of the same bits.
 SIGNED: dict[str, Any] = {"unsigned": "signed"}
 #: Databricks' options of a registry.
 _SUBJECT, _ADDRESS = "schema.registry.subject", "schema.registry.address"
@@ -273,9 +274,9 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "recursive_depth": depth if depth > 0 else None,
         "absent": "default" if flag(given, "emit.default.values") else "null",
         "enums": "number" if flag(given, "enums.as.ints") else "name",
-        "unsigned": "wide_varints" if flag(given, "upcast.unsigned.ints") else "signed",
+        **SIGNED,
         "empty_messages": "keep" if flag(given, "retain.empty.message.types") else "drop",
         "round": "truncate",
-        "layout": "spark",
+        "layout": SparkLayout(flag(given, "upcast.unsigned.ints")),
         "well_known": tuple(well_known),
     }

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import MessageCodec, protocol
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import Reading, reader_of
+from kcodec_spark.codecs import Decoding, reader_of
 from kcodec_spark.columns import decoded
 from kcodec_spark.options import RowsOptions, rows_options
 
@@ -68,7 +68,7 @@ def from_kafka_message(
     codec = _codec(spec, version, header=header, compat=compat, unknown_tags=unknown_tags)
     if version is None or isinstance(version, int):
         return decoded(data, reader_of(codec), rows, "from_kafka_message", deterministic=deterministic)
-    reading = Reading(_by_version(codec), codec.arrow_type)
+    reading = Decoding(_by_version(codec), codec.arrow_type)
     return decoded(data, reading, rows, "from_kafka_message", deterministic=deterministic, beside=[version])
 
 
@@ -216,6 +216,6 @@ def _decode_topic(
 
     # Named so that no column of the data frame can be meant.
     record = f"kcodec{topic}"
-    column = decoded(key, Reading(read, kind), RowsOptions(), name, beside=[value])
+    column = decoded(key, Decoding(read, kind), RowsOptions(), name, beside=[value])
     # Columns may share a name, which nothing but a star can select.
     return df.select("*", column.alias(record)).select("*", f"{record}.*").drop(record)

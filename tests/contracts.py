@@ -287,10 +287,10 @@ def examples() -> dict[str, Example]:
             lambda: registered_codec("JSON_SR", topic="u"),
         ),
         "ksqlDB's windows": Example(
-            lambda: KsqlCodec("KAFKA", "V INT", key=True, window="SESSION"),
+            lambda: KsqlCodec("KAFKA", "V INT", is_key=True, window="SESSION"),
             [b"\0\0\0\1" + bytes(7) + b"\2" + bytes(7) + b"\1"],
             [{"V": 1, "WINDOWSTART": 1, "WINDOWEND": 2}], b"\0" * 9, "truncated", None,
-            lambda: KsqlCodec("KAFKA", "V INT", key=True, window="HOPPING", window_size=5),
+            lambda: KsqlCodec("KAFKA", "V INT", is_key=True, window="HOPPING", window_size=5),
         ),
         "protobuf": Example(
             lambda: ProtobufCodec(PROTO),

@@ -1,5 +1,6 @@
 """What compares columns, a compiled kernel with its plain-Python twin, and threads with each other."""
 
+import datetime
 import functools
 import struct
 import threading
@@ -11,14 +12,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kcodec import (
-    CODES,
-)
+import kcodec
+from kcodec import CODES
 from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.plan import Limits
 from kcodec.plan.failure import OtherPrefix
 
 THREADS = 8
+#: By kernel: what reads single values quickly.
+QUICK = {
+    "formats.json._kernel": "formats.json.objects._read",
+    "formats.protobuf._kernel": "formats.protobuf.objects._read",
+}
 #: What frames put before payloads.
 PREFIXES = [b"\0\0\0\0\7", b"\1" + bytes(range(16))]
 
@@ -112,6 +117,56 @@ def surroundings(rows: Sequence[bytes | None], kind: pa.DataType) -> list[pa.Arr
     return [pa.array(rows, kind), behind, around]
 
 
+class NoObject(Exception):
+    """A value that Python's dates and times do not have."""
+
+
+def exact(value: Any) -> Any:
+    """Return an object in a form that compares bit by bit, dicts with the order of their keys."""
+    if isinstance(value, dict):
+        return {"keys": [*value], "values": [exact(each) for each in value.values()]}
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [exact(each) for each in value]
+    if isinstance(value, float):
+        return struct.pack(">d", value).hex()
+    if isinstance(value, datetime.datetime):
+        if getattr(value, "nanosecond", 0):
+            raise NoObject
+        zone = None if value.tzinfo is None else "UTC"
+        return "datetime", value.replace(tzinfo=None).isoformat(timespec="microseconds"), zone
+    return type(value).__name__, repr(value)
+
+
+class NotPlain(Exception):
+    """A quick reader leaves a value to columns."""
+
+
+class _Columns:
+    """What stands for the columns that a quick reader leaves values to."""
+
+    told = True
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        raise NotPlain
+
+
+left_to_columns = _Columns()
+
+
+def same_objects(name, plan, rows, expected, faults, limits) -> None:
+    """Check that what a quick reader makes of rows is what columns have."""
+    reader = kernel(QUICK[name], "native").object_reader(plan, limits, left_to_columns)
+    failed = {fault.row for fault in faults}
+    for at, row in enumerate(rows):
+        for start, data in ((0, row), (3, None if row is None else b"\0\0\0" + row)):
+            try:
+                made = reader.decode_one(data, start)
+            except NotPlain:
+                continue
+            assert at not in failed, row
+            assert exact(made) == exact(kcodec.rows(expected.slice(at, 1))[0])
+
+
 def same_decode(name, plans, rows, *, limits=None, kind=None, **options) -> pa.Array:
     """Decode rows by both kernels of a name, and to the first fault only; return the column that both make."""
     limits = limits or Limits()
@@ -123,6 +178,8 @@ def same_decode(name, plans, rows, *, limits=None, kind=None, **options) -> pa.A
         decoded, found = _decoded(native, plans, column, limits, options)
         assert found == faults
         assert_same(decoded, expected)
+    if name in QUICK and len(plans) == 1 and not any(options.values()) and kind is None:
+        same_objects(name, plans[0], rows, expected, faults, limits)
     # To the plain one, whose rows are Python's bytes, one prefix is as good as another.
     for module, prefixes in ((native, PREFIXES), (pure, PREFIXES[1:])):
         programs = [module.Program(plan, limits) for plan in plans]

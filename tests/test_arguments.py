@@ -1,9 +1,15 @@
 """Arguments of another type than they should have: errors that name them."""
 
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 import kcodec
+import kcodec_spark
 from kcodec.kafka import Range, limit_ranges, positions_json, split_ranges
 from kcodec.protocol import MessageCodec, MessageSpec, check_evolution, expand_records
 from kcodec.registry import Schema, guid, resolve, transfer
@@ -89,3 +95,97 @@ def test_names_of_files_are_no_schemas(make):
         kcodec.SchemaError, match=r"^'a/order\.json' is the name of a file: give the text that is in it$"
     ):
         make("a/order.json")
+
+
+#: Names that stood for what has another one now.
+FORMER = {
+    "codec": "compression",
+    "col": "data",
+    "reader": "reader_schema",
+}
+#: What functions of Spark begin with, by its class; all else is ``data``: a column, or one of several kinds.
+FIRST = {"DataFrame": "df", "SparkSession": "spark"}
+
+
+def public_functions() -> Iterator[tuple[str, Callable]]:
+    """Go through the functions, classes and methods that the packages give out, but those that are as another's are."""
+    parts = ("kafka", "ksql", "registry", "protocol", "frames", "wire", "plan")
+    for package in (kcodec, kcodec_spark, *(importlib.import_module(f"kcodec.{part}") for part in parts)):
+        for name in package.__all__:
+            found = getattr(package, name)
+            if inspect.isroutine(found) or inspect.isclass(found):
+                yield f"{package.__name__}.{name}", found
+            if inspect.isclass(found):
+                for method, each in inspect.getmembers(found, inspect.isroutine):
+                    if not method.startswith("_"):
+                        yield f"{package.__name__}.{name}.{method}", each
+
+
+def signatures() -> Iterator[tuple[str, inspect.Signature]]:
+    for name, found in public_functions():
+        try:
+            yield name, inspect.signature(found)
+        except ValueError:  # of a class written in C
+            continue
+
+
+def test_one_thing_has_one_name():
+    wrong = []
+    for name, signature in signatures():
+        for parameter in signature.parameters.values():
+            is_flag = parameter.annotation in (bool, "bool")
+            # Formats of keys and columns are called key; whether something is one is another question.
+            if parameter.name in FORMER or (is_flag and parameter.name == "key"):
+                wrong.append(f"{name}({parameter.name})")
+    assert wrong == []
+    assert sum(1 for _ in signatures()) > 300
+
+
+def test_first_arguments_of_spark_functions():
+    wrong = []
+    for name in kcodec_spark.__all__:
+        found = getattr(kcodec_spark, name)
+        if inspect.isfunction(found):
+            first = next(iter(inspect.signature(found).parameters.values()))
+            if first.name != FIRST.get(first.annotation, "data"):
+                wrong.append(f"{name}({first.name})")
+    assert wrong == []
+
+
+def test_options_of_spark_functions_are_a_mapping():
+    for name in kcodec_spark.__all__:
+        found = getattr(kcodec_spark, name)
+        if inspect.isfunction(found):
+            options = inspect.signature(found).parameters.get("options")
+            assert options is None or options.kind is not inspect.Parameter.VAR_KEYWORD, name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: kcodec.KsqlCodec("KAFKA", "K INT KEY", key=True),
+        lambda: kcodec.ConnectJsonCodec(key=True),
+        lambda: kcodec.ProtobufCodec(_PROTOBUF, reader=_PROTOBUF),
+        lambda: kcodec.protocol.write_batches(pa.table({"value": [b""]}), codec="zstd"),
+        lambda: kcodec.kafka.write(pa.table({"value": [b""]}), "t", codec="zstd"),
+    ],
+)
+def test_former_names_are_gone(call):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument '(key|reader|codec)'"):
+        call()
+
+
+def test_plans_and_options_are_told_apart():
+    """The module of plans, what a codec decodes by, and the ranges that a reading of topics is made of."""
+    assert inspect.ismodule(kcodec.plan)
+    assert not hasattr(kcodec.kafka, "plan")
+    assert isinstance(_AVRO.decode_plan, kcodec.plan.Plan)
+    assert not hasattr(_AVRO, "plan")
+    options = [name for name in kcodec.__all__ if name.endswith("Options")]
+    assert options == ["AvroOptions", "JsonSchemaOptions", "ProtobufOptions"]
+
+
+@pytest.mark.parametrize("name", ["read", "follow", "write", "find_ranges"])
+def test_topics_say_what_they_take(name):
+    parameters = inspect.signature(getattr(kcodec.kafka, name)).parameters.values()
+    assert [each.name for each in parameters if each.annotation in ("Any", Any)] == []

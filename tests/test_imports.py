@@ -1,5 +1,6 @@
 """Importing is light, and a codec that is built runs where only pyarrow is installed."""
 
+import importlib
 import os
 import pickle
 import re
@@ -137,6 +138,7 @@ LIGHT = """
 import sys
 import pyarrow as pa
 import kcodec
+from kcodec_spark import SparkLayout
 from kcodec_spark.udf import decode_permissive
 
 codec = {codec}
@@ -161,7 +163,7 @@ def test_good_rows_load_no_pandas(format):
         "AVRO": """kcodec.AvroCodec('{"type": "record", "name": "R", "fields": ['
             '{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}')""",
         "JSON_SR": """kcodec.JsonSchemaCodec(True, validate=True)""",
-        "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout="spark")""",
+        "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout=SparkLayout())""",
     }
     data = b"12" if format == "JSON_SR" else b"\x08\2"
     run(LIGHT.format(codec=codecs[format], format=format, data=data))
@@ -209,3 +211,11 @@ def test_first_calls_load_no_functions_of_arrow(codec):
 def test_one_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__
+
+
+@pytest.mark.parametrize("name", ["kcodec", "kcodec.kafka", "kcodec.ksql", "kcodec.protocol", "kcodec_spark"])
+def test_a_package_shows_what_is_public(name):
+    """Also once modules within it are imported."""
+    package = importlib.import_module(name)
+    importlib.import_module("kcodec.kafka.cluster")
+    assert {each for each in dir(package) if not each.startswith("__")} == set(package.__all__)

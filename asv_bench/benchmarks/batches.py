@@ -32,7 +32,7 @@ class Read:
     param_names = ("codec", "value_bytes")
 
     def setup(self, codec: str, value_bytes: int) -> None:
-        self.data = pa.py_buffer(write_batches(_table(value_bytes), codec=codec, max_bytes=128 << 10))
+        self.data = pa.py_buffer(write_batches(_table(value_bytes), compression=codec, max_bytes=128 << 10))
 
     def time_read(self, codec: str, value_bytes: int) -> None:
         read_batches(self.data)
@@ -54,7 +54,7 @@ class Write:
         self.table = _table(value_bytes)
 
     def time_write(self, codec: str, value_bytes: int) -> None:
-        write_batches(self.table, codec=codec, max_bytes=128 << 10)
+        write_batches(self.table, compression=codec, max_bytes=128 << 10)
 
 
 class Segment:

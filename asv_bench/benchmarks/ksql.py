@@ -104,7 +104,7 @@ class Bare:
     """A single column without its record."""
 
     def setup(self) -> None:
-        self.codec = kcodec.KsqlCodec("JSON", "K BIGINT KEY", key=True)
+        self.codec = kcodec.KsqlCodec("JSON", "K BIGINT KEY", is_key=True)
         self.values = pa.array([str(n).encode() for n in range(ROWS)])
         self.array = self.codec.decode(self.values)
 
@@ -138,7 +138,7 @@ class Kafka:
     """A single number."""
 
     def setup(self) -> None:
-        self.codec = kcodec.KsqlCodec("KAFKA", "K BIGINT KEY", key=True)
+        self.codec = kcodec.KsqlCodec("KAFKA", "K BIGINT KEY", is_key=True)
         self.array = pa.array(range(ROWS))
         self.values = self.codec.encode(self.array)
 

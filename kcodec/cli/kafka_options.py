@@ -183,7 +183,7 @@ class KafkaOptions:
             return None
         if kind in ("INT", "BIGINT", "DOUBLE", "LONG", "SHORT"):
             column = {"LONG": "BIGINT", "SHORT": "INT"}.get(kind, kind)
-            return {"format": "KAFKA", "columns": f"{name.upper()} {column}", "key": False}
+            return {"format": "KAFKA", "columns": f"{name.upper()} {column}", "is_key": False}
         if kind in FORMATS and FORMATS[kind].needs == "columns":
             raise ConfigError(
                 f"--{name} {text}: its columns can be given in Python only; without --{name}, text is read and written "

@@ -52,7 +52,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     produce.add_argument(
         "--key-field", metavar="NAME", help="the field of the values that is the key as well"
     )
-    produce.add_argument("--codec", choices=("zstd", "lz4", "snappy", "gzip", "none"), help="default zstd")
+    produce.add_argument(
+        "--compression", choices=("zstd", "lz4", "snappy", "gzip", "none"), help="default zstd"
+    )
     produce.add_argument("--partition", type=int, metavar="N", help="by default that of the key")
     produce.add_argument("--transactional-id", metavar="ID", help="all records become visible together")
     produce.set_defaults(run=_run)
@@ -86,7 +88,7 @@ def _run(given: argparse.Namespace) -> int:
                 key=key,
                 value=None if rows.is_encoded else value,
                 partition=given.partition,
-                codec=given.codec,
+                compression=given.compression,
                 transactional_id=given.transactional_id,
                 config=options.config,
             )
@@ -123,7 +125,7 @@ def _check_payloads(name: str, kind: Any) -> None:
     """Raise `ConfigError` if keys or values that no format is given for are neither bytes nor text."""
     import pyarrow as pa
 
-    from kcodec.columns.source import payloads
+    from kcodec.columns.given import payloads
 
     try:
         payloads(pa.nulls(0, kind))

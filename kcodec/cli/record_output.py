@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from base64 import b64encode
 from collections.abc import Callable
@@ -15,12 +16,12 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.cli.terminal import byte_stream, json_stream, plain_text
+from kcodec.cli.text_table import TextTable
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
 __all__ = ["RecordOutput"]
 
-_WIDTH = 40
 #: The years 1 to 9999, in microseconds.
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -148,21 +149,14 @@ class RecordOutput:
         return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
     def _table(self, batch: pa.RecordBatch) -> None:
-        names = batch.schema.names
-        columns = [[_short(cell) for cell in self._cells(batch, name).to_pylist()] for name in names]
-        numeric = [
-            pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in batch.schema
-        ]
-        widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
-
-        def line(cells: list[str]) -> str:
-            placed = [
-                cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(cells, widths, numeric, strict=True)
+        if self._writer is None:
+            numeric = [
+                pa.types.is_integer(each.type) or pa.types.is_floating(each.type) for each in batch.schema
             ]
-            return "  ".join(placed).rstrip() + "\n"
-
-        text = line(list(names)) + "".join(line(list(cells)) for cells in zip(*columns, strict=True))
+            width = shutil.get_terminal_size().columns if self.is_shown else None
+            self._writer = TextTable(batch.schema.names, numeric, width)
+        columns = [self._cells(batch, name).to_pylist() for name in batch.schema.names]
+        text: str = self._writer.text(zip(*columns, strict=True))
         self._out.write(text.encode("utf-8", "backslashreplace"))
 
     def _prints(self, name: str) -> bool:
@@ -226,12 +220,6 @@ class RecordOutput:
     def _bytes(self, data: bytes) -> str:
         """Return bytes as the text that is printed: on a terminal what can be read, else what is encoded to them."""
         return plain_text(data) if self.is_shown else data.decode("utf-8", "surrogateescape")
-
-
-def _short(cell: Any) -> str:
-    text = "" if cell is None else str(cell)
-    text = "".join(each if each.isprintable() else " " for each in text)
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:

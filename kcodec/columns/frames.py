@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 from kcodec.frames import CONFLUENT, Frame
+from kcodec.typing import Buffer
 from kcodec.wire.framing import encode_message_indexes
 from kcodec.wire.single import write
 
@@ -100,7 +101,7 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     return found
 
 
-def payload_start(starts: Any, row: int) -> int:
+def payload_start(starts: Buffer, row: int) -> int:
     r"""Return where the payload of a row starts, by what `kcodec.plan.kernel.RowKernel.decode` takes.
 
     >>> payload_start(b"\x00\x00\x00\x00\x07", 3), payload_start(None, 3)

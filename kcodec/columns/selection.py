@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from kcodec.typing import Buffer
+
 __all__ = ["mapped_rows", "select_rows"]
 
 
-def select_rows(selector: Any, chosen: Sequence[bool]) -> Any:
+def select_rows(selector: Buffer, chosen: Sequence[bool]) -> Any:
     """Return the selector of the rows whose programs are chosen: 0 where they are, negative where they are not.
 
     >>> select_rows(np.array([0, 1, -2], np.int32), [False, True]).tolist()
@@ -22,7 +24,7 @@ def select_rows(selector: Any, chosen: Sequence[bool]) -> Any:
     return mapped_rows(selector, [0 if each else -1 for each in chosen])
 
 
-def mapped_rows(selector: Any, numbers: Sequence[int]) -> Any:
+def mapped_rows(selector: Buffer, numbers: Sequence[int]) -> Any:
     """Return the selector of rows whose programs have other numbers, which are negative for those that are not read.
 
     >>> mapped_rows(np.array([0, 1, -2], np.int32), [3, -1]).tolist()

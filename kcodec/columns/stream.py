@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import KcodecError
+from kcodec.typing import Tables
 
 __all__ = ["Lasting", "reader_of", "stream"]
 
@@ -86,7 +87,7 @@ _TABLES = (
 )
 
 
-def reader_of(data: Any) -> pa.RecordBatchReader:
+def reader_of(data: Tables) -> pa.RecordBatchReader:
     """Return the batches of a table, a batch, a reader, or of what else has Arrow's C interface for one.
 
     Also of a lazy frame of polars, of dicts, one a row, and of a dict of lists, one a column. Of frames of pandas, an
@@ -107,7 +108,8 @@ def reader_of(data: Any) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
     if hasattr(data, "collect_schema") and not hasattr(data, "__arrow_c_stream__"):
-        data = data.collect()
+        lazy: Any = data
+        data = lazy.collect()
     try:
         if hasattr(data, "__arrow_c_stream__"):
             return _without_index(pa.RecordBatchReader.from_stream(data))

@@ -2,16 +2,19 @@
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
 from confluent_kafka.schema_registry import avro as theirs
 from confluent_kafka.serialization import SerializationError
 
-from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer
+from kcodec.columns.layout import Column, layout
+from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.objects.form import ObjectForm
+from kcodec.plan.node import Node, Op
 
 __all__ = ["AvroDeserializer", "AvroSerializer"]
 
@@ -67,7 +70,7 @@ class AvroSerializer(QuickSerializer, theirs.AvroSerializer):  # type: ignore[mi
         rule_conf: dict[str, Any] | None = None,
         rule_registry: Any = None,
     ) -> None:
-        super().__init__(schema_registry_client, schema_str, to_dict, conf, rule_conf, rule_registry)
+        super().__init__(*given(schema_registry_client, schema_str, to_dict, conf, rule_conf, rule_registry))
         self._start(conf, "_schema", "_schema_name", "_to_dict", "_get_parsed_schema")
         # What fastavro is to be strict about, it looks for itself.
         self._is_quick = self._is_quick and not any(
@@ -99,7 +102,7 @@ class AvroSerializer(QuickSerializer, theirs.AvroSerializer):  # type: ignore[mi
                 return _bytes(writer.encode_one(value, prefix))
             except (EncodeError, TypeError):
                 pass
-        return _bytes(super().__call__(obj, ctx))
+        return _bytes(self._by_theirs(obj, value, ctx))
 
     def _made(self, schema: Any, made: bytes | None) -> tuple[Any, bytes, _Finds | None]:
         """Return what writes values of a schema behind a prefix, and what finds those that their code is to write."""
@@ -142,7 +145,15 @@ class AvroDeserializer(QuickDeserializer, theirs.AvroDeserializer):  # type: ign
         rule_registry: Any = None,
     ) -> None:
         super().__init__(
-            schema_registry_client, schema_str, from_dict, return_record_name, conf, rule_conf, rule_registry
+            *given(
+                schema_registry_client,
+                schema_str,
+                from_dict,
+                return_record_name,
+                conf,
+                rule_conf,
+                rule_registry,
+            )
         )
         self._start(conf, "_schema", "_from_dict", "_get_parsed_schema", "_get_migrations")
         self._is_quick = self._is_quick and not return_record_name
@@ -186,8 +197,11 @@ class AvroDeserializer(QuickDeserializer, theirs.AvroDeserializer):  # type: ign
             return THEIRS
         try:
             reader = AvroReader(schemas[1])
+            plan = reader.plan(schemas[0])
+            if _has_typed_default(plan.root, layout(plan.arrow_type)):
+                return THEIRS
             form = ObjectForm(maps="dict", unions="value")
-            return reader.object_reader(reader.plan(schemas[0]), form, trailing=True)
+            return reader.object_reader(plan, form, trailing=True)
         except SchemaError:
             return THEIRS
 
@@ -206,6 +220,19 @@ def _plain(parsed: Any) -> Any:
     if kind == "bytes" or not _is_known(parsed):
         return None
     return json.loads(json.dumps(parsed, default=list), object_hook=_without_notes)
+
+
+def _has_typed_default(node: Node, columns: Sequence[Column], within: bool = False) -> bool:
+    """Return whether a default is of bytes or of a logical type, for which fastavro gives the JSON in the schema."""
+    if within and node.op in (Op.BYTES, Op.FIXED, Op.DECIMAL):
+        return True
+    if within and node.column >= 0 and pa.types.is_temporal(columns[node.column].type):
+        return True
+    below = node.children
+    if node.op is Op.DEFAULT and below[0].op is Op.UNION:
+        # A default is one of the first branch.
+        below = below[0].children[:1]
+    return any(_has_typed_default(each, columns, within or node.op is Op.DEFAULT) for each in below)
 
 
 def _without_notes(part: dict[str, Any]) -> dict[str, Any]:

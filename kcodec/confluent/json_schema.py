@@ -6,7 +6,7 @@ from typing import Any
 
 from confluent_kafka.schema_registry import json_schema as theirs
 
-from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer
+from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import ConfigError
 from kcodec.formats.json_schema.engine import library
 
@@ -44,7 +44,7 @@ class JSONSerializer(QuickSerializer, theirs.JSONSerializer):  # type: ignore[mi
         json_encode: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__(
-            schema_str, schema_registry_client, to_dict, conf, rule_conf, rule_registry, json_encode
+            *given(schema_str, schema_registry_client, to_dict, conf, rule_conf, rule_registry, json_encode)
         )
         self._start(conf, "_schema", "_schema_name", "_to_dict", "_validate", "_json_encode")
 
@@ -67,6 +67,8 @@ class JSONSerializer(QuickSerializer, theirs.JSONSerializer):  # type: ignore[mi
                 text = self._json_encode(value)
                 made = prefix + (text.encode() if isinstance(text, str) else text)
                 return made
+            made = self._by_theirs(obj, value, ctx)
+            return made
         made = super().__call__(obj, ctx)
         if prefix is None and made:
             schema = self._schema if latest is None else latest.schema
@@ -92,7 +94,7 @@ class JSONDeserializer(QuickDeserializer, theirs.JSONDeserializer):  # type: ign
         json_decode: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__(
-            schema_str, from_dict, schema_registry_client, conf, rule_conf, rule_registry, json_decode
+            *given(schema_str, from_dict, schema_registry_client, conf, rule_conf, rule_registry, json_decode)
         )
         self._start(conf, "_schema", "_from_dict", "_validate", "_json_decode")
         # Its versions may ask for migrations.

@@ -9,7 +9,7 @@ from confluent_kafka.schema_registry import protobuf as theirs
 from confluent_kafka.serialization import SerializationError
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer
+from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 
 __all__ = ["ProtobufDeserializer", "ProtobufSerializer"]
 
@@ -31,7 +31,7 @@ class ProtobufSerializer(QuickSerializer, theirs.ProtobufSerializer):  # type: i
         rule_conf: dict[str, Any] | None = None,
         rule_registry: Any = None,
     ) -> None:
-        super().__init__(msg_type, schema_registry_client, conf, rule_conf, rule_registry)
+        super().__init__(*given(msg_type, schema_registry_client, conf, rule_conf, rule_registry))
         self._start(conf, "_msg_class", "_schema")
 
     def __call__(self, message: Any, ctx: Any = None) -> bytes | None:
@@ -70,7 +70,7 @@ class ProtobufDeserializer(QuickDeserializer, theirs.ProtobufDeserializer):  # t
         rule_conf: dict[str, Any] | None = None,
         rule_registry: Any = None,
     ) -> None:
-        super().__init__(message_type, conf, schema_registry_client, rule_conf, rule_registry)
+        super().__init__(*given(message_type, conf, schema_registry_client, rule_conf, rule_registry))
         self._start(conf, "_msg_class")
         # Its versions may ask for migrations, for which messages become dicts.
         self._is_quick = self._is_quick and not self._asks

@@ -6,13 +6,21 @@ take, and all that needs more than bytes and objects (rules, migrations, ids in 
 """
 
 import io
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka.schema_registry import prefix_schema_id_serializer
-from confluent_kafka.schema_registry.common import serde as common
 from confluent_kafka.serialization import MessageField
 
-__all__ = ["THEIRS", "QuickDeserializer", "QuickSerializer"]
+try:
+    from confluent_kafka.schema_registry import prefix_schema_id_serializer
+    from confluent_kafka.schema_registry.common import serde as common
+except ImportError:
+    # Another release than those this was made for: its own code does everything.
+    prefix_schema_id_serializer = common = None
+
+__all__ = ["THEIRS", "QuickDeserializer", "QuickSerializer", "given"]
 
 #: In the place of what writes or reads: their code does.
 THEIRS: Any = object()
@@ -36,6 +44,39 @@ _USED = (
 )
 
 
+def given(*arguments: Any) -> tuple[Any, ...]:
+    """Return arguments without those at the end that are None, which an older release may not have.
+
+    >>> given("url", None, {}, None, None)
+    ('url', None, {})
+    """
+    used = len(arguments)
+    while used and arguments[used - 1] is None:
+        used -= 1
+    return arguments[:used]
+
+
+class _Once:
+    """A function of the user's that is called once for a value, though we and then their code ask what it makes."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self._function = function
+        self._known = threading.local()
+
+    def __call__(self, value: Any, ctx: Any) -> Any:
+        pair = getattr(self._known, "pair", None)
+        return pair[1] if pair is not None and pair[0] is value else self._function(value, ctx)
+
+    @contextmanager
+    def again(self, value: Any, made: Any) -> Iterator[None]:
+        """Give what was made of a value, in this thread, in place of calling the function."""
+        self._known.pair = value, made
+        try:
+            yield
+        finally:
+            self._known.pair = None
+
+
 class _Quick:
     """What both directions share; mixed into classes of confluent-kafka."""
 
@@ -44,7 +85,11 @@ class _Quick:
         self._kept: dict[Any, Any] = {}
         self._subjects: dict[tuple[str, str], str | None] = {}
         conf = conf or {}
-        self._is_quick = all(hasattr(self, name) for name in (*_USED, *used)) and "rule_conf" not in conf
+        self._is_quick = (
+            hasattr(common, "SchemaId")
+            and all(hasattr(self, name) for name in (*_USED, *used))
+            and "rule_conf" not in conf
+        )
         self._asks = (
             getattr(self, "_use_schema_id", None) is not None
             or getattr(self, "_use_latest_version", False)
@@ -90,6 +135,16 @@ class QuickSerializer(_Quick):
         super()._start(conf, *used)
         chosen = (conf or {}).get("schema.id.serializer", prefix_schema_id_serializer)
         self._is_quick = self._is_quick and chosen is prefix_schema_id_serializer
+        if self._is_quick and getattr(self, "_to_dict", None) is not None:
+            self._to_dict: Any = _Once(self._to_dict)
+
+    def _by_theirs(self, obj: Any, value: Any, ctx: Any) -> Any:
+        """Have their code write an object, of which a value was made already."""
+        serde: Any = super()
+        if self._to_dict is None:
+            return serde.__call__(obj, ctx)
+        with self._to_dict.again(obj, value):
+            return serde.__call__(obj, ctx)
 
 
 class QuickDeserializer(_Quick):

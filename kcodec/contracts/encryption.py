@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import refused
 from kcodec.columns.nested import replace_rows
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
@@ -36,11 +37,11 @@ _ENCRYPTED = ("STRING", "BYTES")
 
 
 class Ruled(NamedTuple):
-    """A contract, and the fields of a column that its rules may be about; or why the column cannot be encrypted."""
+    """A contract and the fields that its rules may be about; or code and reason of why no row is written."""
 
     contract: Contract
     fields: tuple[TaggedField, ...]
-    wrong: str = ""
+    wrong: tuple[str, str] | None = None
 
 
 def decrypt_fields(
@@ -156,9 +157,8 @@ def _fields(
 ) -> tuple[pa.Array, list[Fault]]:
     """Run the rules in their order, each for its fields in theirs; a row counts by its first failure."""
     failed: dict[int, Fault] = {}
-    if ruled.wrong:
-        rows_of = pc.indices_nonzero(array.is_valid()).to_pylist()
-        return array, [Fault(row, None, "", _CODE, ruled.wrong) for row in rows_of]
+    if ruled.wrong is not None:
+        return array, refused(array.is_valid(), *ruled.wrong)
     for rule in ruled.contract.fields:
         if rule.wrong and rule.failure != "NONE":
             wanted = array.is_valid() if rows is None else pc.and_(array.is_valid(), pa.array(rows))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kcodec.contracts.settings import RuleSettings
 from kcodec.registry.base import Schema
 from kcodec.registry.keys.values import ALGORITHMS, DEFAULT_ALGORITHM
-from kcodec.registry.rules import Rule
+from kcodec.registry.rules import Rule, RuleSet
 
 __all__ = ["Contract", "EncryptRule", "contract_of"]
 
@@ -60,12 +60,15 @@ class Contract:
         What is done with fields, in this order.
     payload : tuple of EncryptRule
         What is done with the bytes of payloads.
+    refusal : str
+        Why nothing may be written: a rule that would look at values, or change them, and that is not run here.
     """
 
     schema: Schema
     subject: str
     fields: tuple[EncryptRule, ...]
     payload: tuple[EncryptRule, ...]
+    refusal: str = ""
 
 
 def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSettings) -> Contract | None:
@@ -94,7 +97,25 @@ def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSe
         return None
     fields = _running(schema, schema.rules.domain, _FIELDS, mode, settings)
     payload = _running(schema, schema.rules.encoding, _PAYLOAD, mode, settings)
-    return Contract(schema, subject or "", fields, payload) if fields or payload else None
+    refusal = "" if mode == "READ" else _refusal(schema.rules, settings)
+    if not (fields or payload or refusal):
+        return None
+    return Contract(schema, subject or "", fields, payload, refusal)
+
+
+def _refusal(rules: RuleSet, settings: RuleSettings) -> str:
+    """Return why values are not written: the first rule for writing that is not run, and may not be passed over."""
+    for rule in (*rules.domain, *rules.encoding):
+        if (
+            (rule.type or "").upper() not in (_FIELDS, _PAYLOAD)
+            and rule.mode in ("WRITEREAD", "WRITE")
+            and not settings.is_disabled(rule)
+            and settings.failure(rule, "WRITE") != "NONE"
+        ):
+            return (
+                f"the rule {rule.name} of type {rule.type} is not run here, so that values cannot be written"
+            )
+    return ""
 
 
 def _running(

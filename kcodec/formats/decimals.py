@@ -21,8 +21,8 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.faults import refused
+from kcodec.columns.given import arrays
 from kcodec.columns.nested import unpack
-from kcodec.columns.source import arrays
 from kcodec.columns.types import is_text, stored_type
 from kcodec.errors import (
     CODES,
@@ -36,6 +36,7 @@ from kcodec.errors import (
 )
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.typing import Payloads
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
 __all__ = ["DecimalCodec"]
@@ -120,7 +121,7 @@ class DecimalCodec(Codec):
         self.arrow_type = pa.string() if as_text else decimal(precision, scale)
         self._encoded_type = pa.binary() if output == "bytes" else pa.string()
 
-    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
+    def decode(self, values: Payloads, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of decimals in any of the forms above; ``offset`` of the report is null.
 
         Parameters and result are those of every `Codec`.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcodec.kafka.report import ReadReport, RecordError
     from kcodec.kafka.topic_admin import create_topic, delete_topics, set_topic_settings, topic_settings
     from kcodec.kafka.topic_list import list_topics
-    from kcodec.kafka.topic_reader import plan, read
+    from kcodec.kafka.topic_reader import find_ranges, read
     from kcodec.kafka.topic_writer import Written, write
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Written",
     "create_topic",
     "delete_topics",
+    "find_ranges",
     "follow",
     "group_lag",
     "group_members",
@@ -37,7 +38,6 @@ __all__ = [
     "list_groups",
     "list_topics",
     "partition_of",
-    "plan",
     "positions_json",
     "read",
     "read_positions",
@@ -68,7 +68,7 @@ __getattr__, __dir__ = lazy_names(
         "list_groups": ".group_list",
         "list_topics": ".topic_list",
         "partition_of": ".partitioner",
-        "plan": ".topic_reader",
+        "find_ranges": ".topic_reader",
         "positions_json": ".offsets",
         "read": ".topic_reader",
         "read_positions": ".offsets",

@@ -11,6 +11,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
 from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError, DecodeError, Fault
+from kcodec.kafka.cluster import TopicPartition
 from kcodec.kafka.committed import CommittedBatches
 from kcodec.kafka.fetcher import Piece
 from kcodec.kafka.payload_format import PayloadFormat
@@ -183,6 +184,11 @@ class Columns:
 
     def read(self, piece: Piece) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Return the wanted records of a piece, and for each batch the offset of the record behind it."""
+        for records in self.records(piece):
+            yield self.columns(piece.place, records), records.column("offset")[-1].as_py() + 1
+
+    def records(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """Return the wanted records of a piece as they are, of which `columns` makes the columns."""
         keep = None
         if self._committed and len(piece.aborted):
             committed = CommittedBatches(piece)
@@ -194,9 +200,7 @@ class Columns:
         seen = 0
         for records in source.buffer(piece.records):
             seen = self._damaged(piece, source.faults, seen)
-            for part in _wanted(records, piece):
-                batch = self._columns(piece, part)
-                yield batch, part.column("offset")[-1].as_py() + 1
+            yield from _wanted(records, piece)
         self._damaged(piece, source.faults, seen)
 
     def _damaged(self, piece: Piece, faults: list[Fault], seen: int) -> int:
@@ -215,12 +219,13 @@ class Columns:
         if self._errors == "report":
             self._report.faults.append(fault)
 
-    def _columns(self, piece: Piece, records: pa.RecordBatch) -> pa.RecordBatch:
-        decoded = {source: self._decode(piece, records, source) for source in self._formats}
+    def columns(self, place: TopicPartition, records: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the columns of some records of a partition."""
+        decoded = {source: self._decode(place, records, source) for source in self._formats}
         if self.schema is None:
             for source, array in decoded.items():
                 if not pa.types.is_null(array.type):
-                    self._seen.setdefault(source, (piece.place.topic, array.type))
+                    self._seen.setdefault(source, (place.topic, array.type))
             self._look()
         known = self._types or {source: kind for source, (_, kind) in self._seen.items()}
         for source, kind in known.items():
@@ -238,7 +243,7 @@ class Columns:
                     path = field_path(whole.type, each.path) or list(each.path)
                     arrays.append(pc.struct_field(whole, path) if path else whole)
             else:
-                arrays.append(_plain(piece, records, each.source))
+                arrays.append(_plain(place, records, each.source))
         if not arrays:
             arrays = [pa.nulls(len(records))]
         schema = self.schema
@@ -247,23 +252,23 @@ class Columns:
         for array, field in zip(arrays, schema, strict=True):
             if array.type != field.type:
                 raise ConfigError(
-                    f"column {field.name!r} of {piece.place} is {array.type}, not {field.type} as before: give the "
+                    f"column {field.name!r} of {place} is {array.type}, not {field.type} as before: give the "
                     "schema to read"
                 )
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _decode(self, piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
+    def _decode(self, place: TopicPartition, records: pa.RecordBatch, source: str) -> pa.Array:
         format = self._formats[source]
         payloads = records.column(source)
         if format.is_bytes:
             return payloads.cast(pa.binary())
         try:
-            found = format.decode(piece.place.topic, payloads, records.column("headers"), self._errors)
+            found = format.decode(place.topic, payloads, records.column("headers"), self._errors)
         except DecodeError as error:
             offset = records.column("offset")[error.row].as_py()
             raise RecordError(
                 RecordFault(
-                    *piece.place,
+                    *place,
                     offset,
                     source,
                     error.offset,
@@ -278,8 +283,8 @@ class Columns:
         array, table = found
         offsets = records.column("offset")
         for row, byte, path, code, reason, schema_id in zip(*table.to_pydict().values(), strict=True):
-            place = (*piece.place, offsets[row].as_py())
-            self._fault(RecordFault(*place, source, byte, path, code, reason, schema_id))
+            where = (*place, offsets[row].as_py())
+            self._fault(RecordFault(*where, source, byte, path, code, reason, schema_id))
         return array
 
 
@@ -299,13 +304,13 @@ def _wanted(records: pa.RecordBatch, piece: Piece) -> Iterator[pa.RecordBatch]:
         yield records.slice(first, last - first)
 
 
-def _plain(piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
+def _plain(place: TopicPartition, records: pa.RecordBatch, source: str) -> pa.Array:
     rows = len(records)
     if source == "topic":
-        text = piece.place.topic.encode()
+        text = place.topic.encode()
         return pa.repeat(_scalar(_TYPES["topic"], np.array([0, len(text)], np.int32), text), rows)
     if source == "partition":
-        return pa.repeat(_scalar(_TYPES["partition"], np.array([piece.place.partition], np.int32)), rows)
+        return pa.repeat(_scalar(_TYPES["partition"], np.array([place.partition], np.int32)), rows)
     if source == "timestamp":
         return _micros(records.column("timestamp"))
     if source == "timestampType":

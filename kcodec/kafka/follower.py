@@ -19,6 +19,7 @@ from kcodec.kafka.one_by_one import records
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
+from kcodec.typing import FormatLike, Position, Selection, Servers, Topics
 
 __all__ = ["Follower", "follow"]
 
@@ -26,14 +27,14 @@ logger = logging.getLogger(__name__)
 
 
 def follow(
-    topics: Any,
+    topics: Topics,
     *,
-    servers: Any = None,
-    start: Any = "latest",
+    servers: "Servers | None" = None,
+    start: Position = "latest",
     group: str | None = None,
-    key: Any = None,
-    value: Any = None,
-    columns: Any = None,
+    key: "FormatLike | None" = None,
+    value: "FormatLike | None" = None,
+    columns: "Selection | None" = None,
     isolation: str | None = None,
     errors: str = "raise",
     config: Mapping[str, Any] | None = None,
@@ -99,7 +100,7 @@ class Follower:
     """
 
     def __init__(
-        self, cluster: Cluster, topics: Any, start: Any, isolation: str, errors: str, **chosen: Any
+        self, cluster: Cluster, topics: Topics, start: Position, isolation: str, errors: str, **chosen: Any
     ) -> None:
         self._cluster = cluster
         self._group = cluster.settings.group

@@ -11,6 +11,7 @@ from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
 from kcodec.kafka.settings import Settings
+from kcodec.typing import Position, Servers, Topics
 
 __all__ = ["group_lag", "group_members", "list_groups", "reset_offsets"]
 
@@ -23,7 +24,7 @@ _LAG = pa.schema([*_PLACE, *((name, pa.int64()) for name in ("committed", "start
 _RESET = pa.schema([*_PLACE, ("committed", pa.int64()), ("offset", pa.int64())])
 
 
-def list_groups(*, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+def list_groups(*, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None) -> pa.Table:
     """List the groups of consumers.
 
     Parameters
@@ -61,7 +62,9 @@ def list_groups(*, servers: Any = None, config: Mapping[str, Any] | None = None)
     return pa.Table.from_pylist(rows, _LISTED)
 
 
-def group_members(group: str, *, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+def group_members(
+    group: str, *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
+) -> pa.Table:
     """List the members of a group.
 
     Parameters
@@ -96,7 +99,9 @@ def group_members(group: str, *, servers: Any = None, config: Mapping[str, Any] 
     return pa.Table.from_pylist(rows, _MEMBERS)
 
 
-def group_lag(group: str, *, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+def group_lag(
+    group: str, *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
+) -> pa.Table:
     """Tell how far a group is.
 
     Parameters
@@ -146,11 +151,11 @@ def group_lag(group: str, *, servers: Any = None, config: Mapping[str, Any] | No
 
 def reset_offsets(
     group: str,
-    topics: Any,
-    start: Any,
+    topics: Topics,
+    start: Position,
     *,
     dry_run: bool = False,
-    servers: Any = None,
+    servers: "Servers | None" = None,
     config: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """Set the offsets of a group, from which its members start.

@@ -371,7 +371,7 @@ def split_ranges(
     Parameters
     ----------
     ranges : list of Range
-        As `plan` finds them.
+        As `find_ranges` finds them.
     min_parts : int, optional
         How many parts there are to be; there may be a few more or less.
     max_count : int, optional
@@ -427,7 +427,7 @@ def limit_ranges(ranges: Sequence[Range], max_offsets: int) -> list[Range]:
     Parameters
     ----------
     ranges : list of Range
-        As `plan` finds them.
+        As `find_ranges` finds them.
     max_offsets : int
         About how many offsets they keep; one each at least.
 

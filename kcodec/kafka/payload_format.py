@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec import registry as registries
-from kcodec.columns.source import payloads
+from kcodec.columns.given import payloads
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, Format, load
@@ -106,7 +106,7 @@ class PayloadFormat:
             )
         made = load(place)
         self._check(name, options, made)
-        return made(*((name,) if known.is_shared else ()), **{"key": self._is_key, **options})
+        return made(*((name,) if known.is_shared else ()), **{"is_key": self._is_key, **options})
 
     def _check(self, name: str, options: Mapping[str, Any], made: type) -> None:
         """Refuse options that the codec or serde does not take."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kcodec.contracts.settings import is_rule_setting
 from kcodec.errors import ConfigError, near
 from kcodec.protocol.batch.compression import CODECS
+from kcodec.typing import Servers
 
 __all__ = ["Settings"]
 
@@ -326,7 +327,9 @@ class Settings:
     rules: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any] | None = None, servers: Any = None, **given: Any) -> "Settings":
+    def of(
+        cls, config: Mapping[str, Any] | None = None, servers: "Servers | None" = None, **given: Any
+    ) -> "Settings":
         """Check settings; `servers` are addresses beside them, `given` further fields, None for those that are not.
 
         Raise `ConfigError` for an unknown name, with the nearest known one, and for an invalid value. Settings of a

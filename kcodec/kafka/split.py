@@ -24,7 +24,7 @@ def split_batch(data: bytes, most: int, level: int | None = None) -> tuple[list[
     records = read_batches(data, check_crc=False)
     codec = CODECS[data[22] & 7]
     most = min(len(write_batches(records, max_bytes=_MOST)) // 2, most)
-    written = memoryview(write_batches(records, codec=codec, level=level, max_bytes=most))
+    written = memoryview(write_batches(records, compression=codec, level=level, max_bytes=most))
     parts = []
     while written:
         size = 12 + int.from_bytes(written[8:12], "big")

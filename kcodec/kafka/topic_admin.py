@@ -10,6 +10,7 @@ from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.settings import Settings
+from kcodec.typing import Servers
 
 __all__ = ["create_topic", "delete_topics", "set_topic_settings", "topic_settings"]
 
@@ -30,7 +31,7 @@ def create_topic(
     replicas: int = -1,
     settings: Mapping[str, Any] | None = None,
     dry_run: bool = False,
-    servers: Any = None,
+    servers: "Servers | None" = None,
     config: Mapping[str, Any] | None = None,
 ) -> None:
     """Make a topic.
@@ -82,7 +83,7 @@ def create_topic(
 
 
 def delete_topics(
-    topics: str | Iterable[str], *, servers: Any = None, config: Mapping[str, Any] | None = None
+    topics: str | Iterable[str], *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
 ) -> None:
     """Delete topics, with all their records.
 
@@ -115,7 +116,9 @@ def delete_topics(
         _check(names, _at_controller(cluster, ask))
 
 
-def topic_settings(topic: str, *, servers: Any = None, config: Mapping[str, Any] | None = None) -> pa.Table:
+def topic_settings(
+    topic: str, *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
+) -> pa.Table:
     """List the settings of a topic.
 
     Parameters
@@ -165,7 +168,7 @@ def set_topic_settings(
     settings: Mapping[str, Any],
     *,
     dry_run: bool = False,
-    servers: Any = None,
+    servers: "Servers | None" = None,
     config: Mapping[str, Any] | None = None,
 ) -> None:
     """Set some settings of a topic; the others stay as they are.

@@ -9,6 +9,7 @@ from kcodec.errors import KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.offsets import bounds, topics_of
 from kcodec.kafka.settings import Settings
+from kcodec.typing import Servers, Topics
 
 __all__ = ["list_topics"]
 
@@ -25,7 +26,7 @@ _SCHEMA = pa.schema(
 
 
 def list_topics(
-    topics: Any = "^.*", *, servers: Any = None, config: Mapping[str, Any] | None = None
+    topics: Topics = "^.*", *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
 ) -> pa.Table:
     """List partitions with their offsets and sizes.
 

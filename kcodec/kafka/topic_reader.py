@@ -2,23 +2,26 @@
 
 import itertools
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.columns.stream import stream
-from kcodec.errors import check_choice
+from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.cluster import LATEST, Cluster
 from kcodec.kafka.columns import Columns, completed
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.fetcher import Fetcher
+from kcodec.kafka.newest import Newest
 from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
+from kcodec.typing import FormatLike, Position, Selection, Servers, Topics
 
-__all__ = ["ISOLATION", "check_isolation", "note_lost", "plan", "read"]
+__all__ = ["ISOLATION", "check_isolation", "find_ranges", "note_lost", "read"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +39,18 @@ def check_isolation(isolation: str | None, settings: Settings) -> str:
     return isolation
 
 
-def plan(
-    topics: Any,
+def _check_latest(latest_by_key: object) -> None:
+    """Refuse what is neither a boolean nor ``"deletes"``."""
+    if latest_by_key != "deletes" and not isinstance(latest_by_key, bool):
+        raise ConfigError(f"latest_by_key={latest_by_key!r} is not True, False or 'deletes'")
+
+
+def find_ranges(
+    topics: Topics,
     *,
-    servers: Any = None,
-    start: Any = "earliest",
-    end: Any = "latest",
+    servers: "Servers | None" = None,
+    start: Position = "earliest",
+    end: Position = "latest",
     isolation: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> list[Range]:
@@ -66,7 +75,7 @@ def plan(
     Examples
     --------
     >>> from kcodec import kafka
-    >>> kafka.plan("orders", servers="broker:9092", start="earliest")                           # doctest: +SKIP
+    >>> kafka.find_ranges("orders", servers="broker:9092", start="earliest")                           # doctest: +SKIP
     [Range(topic='orders', partition=0, start=0, end=1000)]
     """
     settings = Settings.of(config, servers)
@@ -75,7 +84,7 @@ def plan(
 
 
 def _plan(
-    cluster: Cluster, topics: Any, start: Any, end: Any, isolation: str
+    cluster: Cluster, topics: Topics, start: Position, end: Position, isolation: str
 ) -> tuple[list[Range], list[Lost]]:
     if isinstance(topics, Range):
         topics = [topics]
@@ -91,16 +100,17 @@ def _plan(
 
 
 def read(
-    topics: Any,
+    topics: Topics,
     *,
-    servers: Any = None,
-    start: Any = "earliest",
-    end: Any = "latest",
-    key: Any = None,
-    value: Any = None,
-    columns: Any = None,
+    servers: "Servers | None" = None,
+    start: Position = "earliest",
+    end: Position = "latest",
+    key: "FormatLike | None" = None,
+    value: "FormatLike | None" = None,
+    columns: "Selection | None" = None,
     isolation: str | None = None,
     errors: str = "raise",
+    latest_by_key: bool | str = False,
     config: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read topics, from a start to an end that are found out at the beginning, into columns.
@@ -112,7 +122,7 @@ def read(
     ----------
     topics : str, list of str, re.Pattern, mapping, or list of Range
         A topic, several, a pattern (compiled, or text that starts with ``^``), an assignment ``{topic: [partition,
-        ...]}``; or the ranges that `plan` has found. One without an end is read up to the latest offset.
+        ...]}``; or the ranges that `find_ranges` has found. One without an end is read up to the latest offset.
     servers : str or list of str, optional
         ``host:port`` of some brokers; by default ``bootstrap.servers`` of `config`.
     start, end : str, datetime, int or mapping
@@ -135,6 +145,12 @@ def read(
     errors : {"raise", "null", "report"}
         What becomes of a key or value that cannot be decoded: an exception; a null; or that and a row of the report. A
         damaged batch is an exception, or its records are left out.
+    latest_by_key : bool or "deletes"
+        Only the newest record of each key, if that is no delete, which a null value is: the table that a topic of
+        changes describes, whether it is compacted or not. Keys are compared by their bytes, as brokers do; records
+        without a key are left out. Of a key that is in several partitions, the record of the latest time counts. All
+        is read before the first batch is there, and the newest records are held in memory; no others are decoded. With
+        ``"deletes"`` the newest records that are deletes are there too: what a table that is kept elsewhere needs.
     config : mapping, optional
         Settings under the names of librdkafka or Java's clients. ``auto.offset.reset`` says what happens where offsets
         are gone: ``error`` (the default), or ``earliest`` or ``latest``, where reading goes on.
@@ -162,6 +178,7 @@ def read(
     """
     settings = Settings.of(config, servers)
     isolation = check_isolation(isolation, settings)
+    _check_latest(latest_by_key)
     report = ReadReport()
     with ExitStack() as opened:
         cluster = opened.enter_context(Cluster(settings))
@@ -178,7 +195,10 @@ def read(
             errors=errors,
             report=report,
         )
-        batches = opened.enter_context(closing(_batches(Fetcher(cluster, ranges, isolation), made, report)))
+        read_all = partial(_newest, deletes=latest_by_key == "deletes") if latest_by_key else _all
+        batches = opened.enter_context(
+            closing(_batches(Fetcher(cluster, ranges, isolation), made, report, read_all))
+        )
         # A generator that has not begun ends without what is to be done at its end.
         next(batches)
         # As long as keys and values are null, it takes further ones to know of what type these are.
@@ -194,18 +214,35 @@ def read(
 
 
 def _batches(
-    fetcher: Fetcher, columns: Columns, report: ReadReport
+    fetcher: Fetcher,
+    columns: Columns,
+    report: ReadReport,
+    read_all: Callable[[Fetcher, Columns], Iterator[pa.RecordBatch]],
 ) -> Generator[pa.RecordBatch | None, None, None]:
     """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:
         yield None
-        for pieces in fetcher:
-            for piece in pieces:
-                for batch, _ in columns.read(piece):
-                    yield batch
+        yield from read_all(fetcher, columns)
     finally:
         fetcher.close()
         note_lost(fetcher.take_lost(), report)
+
+
+def _all(fetcher: Fetcher, columns: Columns) -> Iterator[pa.RecordBatch]:
+    for pieces in fetcher:
+        for piece in pieces:
+            for batch, _ in columns.read(piece):
+                yield batch
+
+
+def _newest(fetcher: Fetcher, columns: Columns, *, deletes: bool) -> Iterator[pa.RecordBatch]:
+    newest = Newest()
+    for pieces in fetcher:
+        for piece in pieces:
+            for records in columns.records(piece):
+                newest.add(piece.place, records)
+    for place, records in newest.take(deletes=deletes):
+        yield columns.columns(place, records)
 
 
 def note_lost(lost: list[Lost], report: ReadReport) -> None:

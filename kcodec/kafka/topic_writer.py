@@ -24,6 +24,7 @@ from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
+from kcodec.typing import FormatLike, Servers, Tables
 
 __all__ = ["Written", "write"]
 
@@ -68,15 +69,15 @@ class Written(NamedTuple):
 
 
 def write(
-    data: Any,
+    data: Tables,
     topic: str | None = None,
     *,
-    servers: Any = None,
-    key: Any = None,
-    value: Any = None,
+    servers: "Servers | None" = None,
+    key: "FormatLike | None" = None,
+    value: "FormatLike | None" = None,
     columns: Mapping[str, Any] | None = None,
     partition: int | str | None = None,
-    codec: str | None = None,
+    compression: str | None = None,
     transactional_id: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Written:
@@ -104,7 +105,7 @@ def write(
         The partition, or the column that holds it. By default, and where that is null, it is that of the key, as Java's
         producer chooses it (murmur2 of the encoded key); records without a key become batches of about the same size,
         each for the next partition.
-    codec : {"zstd", "lz4", "snappy", "gzip", "none"}, optional
+    compression : {"zstd", "lz4", "snappy", "gzip", "none"}, optional
         By default ``compression.type`` of `config`, else zstd.
     transactional_id : str, optional
         All records become visible together, for those who read committed ones, or none does.
@@ -133,11 +134,11 @@ def write(
     >>> kafka.write(rows, "orders", servers="broker:9092", value=JsonCodec("id BIGINT"))         # doctest: +SKIP
     Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
-    if codec is not None:
-        check_choice("codec", codec, CODECS)
+    if compression is not None:
+        check_choice("compression", compression, CODECS)
     if topic is not None and not isinstance(topic, str):
         raise ConfigError(f"topic={topic!r} is no name")
-    settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
+    settings = Settings.of(config, servers, codec=compression, transactional_id=transactional_id)
     batches = reader_of(data)
     with Cluster(settings) as cluster:
         formats = {

@@ -18,6 +18,9 @@ from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation
 from kcodec.kafka.topic_writer import Written
 from kcodec.ksql.records.records import Records
+from kcodec.ksql.statement.statement import Statement
+from kcodec.registry.base import RegistryLike
+from kcodec.typing import Position, Servers, Tables
 
 __all__ = ["RowFollower", "follow", "read", "write"]
 
@@ -25,19 +28,20 @@ _COLUMNS = ("key", "value", "partition", "offset", "timestamp")
 
 
 def read(
-    statement: Any,
+    statement: Statement | str,
     *,
-    servers: Any = None,
-    registry: Any = None,
+    servers: "Servers | None" = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
-    start: Any = "earliest",
-    end: Any = "latest",
+    start: Position = "earliest",
+    end: Position = "latest",
     isolation: str | None = None,
     errors: str = "raise",
     compat: str | None = None,
     timezone: str = "UTC",
     wide_decimals: str = "decimal256",
     row_time: str = "milliseconds",
+    latest_by_key: bool | str = False,
     config: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read the topic of a stream or table, from a start to an end that are found out at the beginning.
@@ -61,6 +65,9 @@ def read(
         The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
     row_time : {"milliseconds", "timestamp"}
         What ROWTIME is: a BIGINT, as in ksqlDB, or a timestamp of UTC.
+    latest_by_key : bool or "deletes"
+        Only the newest row of each key, without those that are deleted, as for `kcodec.kafka.read`: of a table, what a
+        pull query selects; of a windowed one, the newest of each window.
 
     Returns
     -------
@@ -92,6 +99,7 @@ def read(
         columns=_columns(records),
         isolation=isolation,
         errors=errors,
+        latest_by_key=latest_by_key,
         config=config,
     )
     reader, report = found if errors == "report" else (found, None)
@@ -101,12 +109,12 @@ def read(
 
 
 def follow(
-    statement: Any,
+    statement: Statement | str,
     *,
-    servers: Any = None,
-    registry: Any = None,
+    servers: "Servers | None" = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
-    start: Any = "latest",
+    start: Position = "latest",
     group: str | None = None,
     isolation: str | None = None,
     errors: str = "raise",
@@ -165,7 +173,9 @@ class RowFollower(Follower):
     >>> ksql.follow(text, servers="broker:9092", start="latest").poll(timeout=1)                # doctest: +SKIP
     """
 
-    def __init__(self, records: Records, cluster: Cluster, start: Any, isolation: str, errors: str) -> None:
+    def __init__(
+        self, records: Records, cluster: Cluster, start: Position, isolation: str, errors: str
+    ) -> None:
         chosen = {"key": None, "value": None, "columns": _columns(records)}
         super().__init__(cluster, records.statement.topic, start, isolation, errors, **chosen)
         self._columns: Any = _RowColumns(records, self._columns, errors, self.report)
@@ -204,14 +214,14 @@ def _rows(records: Records, batch: pa.RecordBatch, errors: str, report: ReadRepo
 
 
 def write(
-    statement: Any,
-    data: Any,
+    statement: Statement | str,
+    data: Tables,
     *,
-    servers: Any = None,
-    registry: Any = None,
+    servers: "Servers | None" = None,
+    registry: RegistryLike | None = None,
     variables: Mapping[str, str] | None = None,
     partition: int | None = None,
-    codec: str | None = None,
+    compression: str | None = None,
     transactional_id: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Written:
@@ -226,7 +236,7 @@ def write(
         A row for each record. Columns are found by their names as they are, or else in upper case; those that are
         missing are null. ROWTIME is the time of the record; without it, that is now. Rows as `read` returns them are
         written without their ROWPARTITION and ROWOFFSET.
-    servers, partition, codec, transactional_id, config
+    servers, partition, compression, transactional_id, config
         As for `kcodec.kafka.write`. Keys choose the partitions as those of ksqlDB do.
 
     Returns
@@ -248,20 +258,22 @@ def write(
     >>> ksql.write(text, pa.table({"id": [1], "n": [2]}), servers="broker:9092")                # doctest: +SKIP
     Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
-    settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
+    settings = Settings.of(config, servers, codec=compression, transactional_id=transactional_id)
     records = _records(statement, settings, registry, variables)
     return kafka.write(
         _written(records, data),
         records.statement.topic,
         servers=servers,
         partition=partition,
-        codec=codec,
+        compression=compression,
         transactional_id=transactional_id,
         config=config,
     )
 
 
-def _records(statement: Any, settings: Settings, registry: Any, variables: Any, **how: Any) -> Records:
+def _records(
+    statement: Statement | str, settings: Settings, registry: RegistryLike | None, variables: Any, **how: Any
+) -> Records:
     """Return the records of a statement, with the registry that is given, or the one that the settings name."""
     if registry is None:
         registry = settings.registry
@@ -270,7 +282,7 @@ def _records(statement: Any, settings: Settings, registry: Any, variables: Any, 
     return Records(statement, registry=registry, variables=variables, **how)
 
 
-def _written(records: Records, data: Any) -> pa.RecordBatchReader:
+def _written(records: Records, data: Tables) -> pa.RecordBatchReader:
     """Return the records of rows as they are read."""
     rows = reader_of(data)
     # No rows: what is wrong with the columns shows before a topic is asked for.

@@ -21,12 +21,14 @@ def fault_of(error: DecodeError | EncodeError) -> Fault:
 class ColumnReader:
     """Reads payloads by a codec's ``decode``; see `kcodec.objects.kernel.Reader`."""
 
+    told = True
+
     def __init__(self, decode: Callable[..., Any]) -> None:
         self._decode = decode
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one payload."""
-        return self._decode([_behind(data, start)])[0].as_py()
+        return rows(self._decode([_behind(data, start)]))[0]
 
     def decode_list(
         self, values: Any, starts: Sequence[int] | None = None, stop: bool = False

@@ -12,6 +12,8 @@ __all__ = ["EachReader", "EachWriter"]
 class EachReader:
     """Reads payloads by a function for one; see `kcodec.objects.kernel.Reader`."""
 
+    told = False
+
     def __init__(self, decode: Callable[[Any], Any]) -> None:
         self._decode = decode
 

@@ -11,6 +11,10 @@ __all__ = ["Reader", "Writer"]
 class Reader(Protocol):
     """Reads payloads as Python objects. It is never changed once made, so that threads may share it."""
 
+    @property
+    def told(self) -> bool:
+        """Whether its faults have the reasons that a codec's ``decode`` gives."""
+
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one payload, from a position on; None stays None.
 

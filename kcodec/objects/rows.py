@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.source import arrays, column_of, sound
+from kcodec.columns.given import arrays, column_of, sound
 from kcodec.errors import check_kind
 
 __all__ = ["column", "rows"]

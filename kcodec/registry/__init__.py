@@ -1,5 +1,6 @@
 """Schemas by id and by subject."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,9 @@ __all__ = [
     "open",
     "resolve",
 ]
+
+#: What is given for a URL by who means a database, and holds no credentials.
+_FILE = re.compile(r"[\w./ ~-]+\.(?:db|sqlite3?)")
 
 
 #: Entry points of this group open registries: their names are schemes.
@@ -102,6 +106,8 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     if opener is not None:
         found: SchemaRegistry = opener(url, dict(config or {}))
         return found
+    if not separator and _FILE.fullmatch(url):
+        raise ConfigError(f"{url!r} has no scheme: for a registry in this file it is 'sqlite:///{url}'")
     if config:
         raise ConfigError(f"a {scheme}:// registry takes no configuration")
     if separator and scheme == "memory":

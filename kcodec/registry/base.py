@@ -5,7 +5,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from kcodec.errors import ConfigError, RegistryError, check_kind
 from kcodec.formats.schema_format import find_schema_format
@@ -21,6 +21,7 @@ __all__ = [
     "GLOBAL_CONTEXT",
     "Reference",
     "RegisteredSchema",
+    "RegistryLike",
     "Schema",
     "SchemaRegistry",
     "SubjectVersion",
@@ -100,7 +101,7 @@ class Schema:
     metadata : Metadata or None
         What is registered with it.
     rules : RuleSet or None
-        The rules that are registered with it; they are kept, and not run.
+        The rules that are registered with it; serdes run those that encrypt.
 
     Examples
     --------
@@ -398,6 +399,10 @@ class SchemaRegistry(Protocol):
 
     def close(self) -> None:
         """Close files and connections; a handle that is used again opens them again."""
+
+
+#: What a user gives for a registry: a handle of one, or its URL, as `kcodec.registry.open` takes it.
+RegistryLike: TypeAlias = SchemaRegistry | str
 
 
 def own_config(registry: SchemaRegistry, place: str | None) -> Config | None:

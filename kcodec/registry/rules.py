@@ -1,4 +1,4 @@
-"""Rules that are registered with a schema: kept, and part of its identity, but not run here."""
+"""Rules that are registered with a schema: part of its identity; serdes run those that encrypt."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields

@@ -8,10 +8,10 @@ from kcodec.serde.config import SerdeConfig
 from kcodec.serde.imports import with_references
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["Target", "choose"]
+__all__ = ["Chosen", "choose"]
 
 
-class Target(NamedTuple):
+class Chosen(NamedTuple):
     """What a column is written as; `given` is the schema whose values it holds, where that is another.
 
     `ruled` is the schema as it is registered, with its rules.
@@ -24,7 +24,7 @@ class Target(NamedTuple):
     ruled: Schema | None = None
 
 
-def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
+def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
     """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``.
 
     A schema that was derived from the column's type is not compared with the one that is chosen.
@@ -34,7 +34,7 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     text = topic.format.written_text(schema.text)
     given = Given(Schema(text, schema.type, schema.references, schema.metadata, schema.rules), given.imports)
     if not topic.has_registry:
-        return Target(None, "", topic.given_texts(given), ruled=schema)
+        return Chosen(None, "", topic.given_texts(given), ruled=schema)
     _check_one_choice(config, is_derived)
     subject = topic.subject(given.schema)
     if subject is None:
@@ -78,7 +78,7 @@ def _check_one_choice(config: SerdeConfig, is_derived: bool) -> None:
     )
 
 
-def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Target:
+def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Chosen:
     """Return a schema that the registry has; message indexes count in the text that it keeps."""
     texts = topic.texts(schema)
     if topic.format.message_indexes:
@@ -86,16 +86,16 @@ def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Ta
         if topic.config.normalize:
             # Older servers answer with the id alone.
             texts = texts._replace(text=topic.format.normalized(topic.parsed(texts)))
-    return Target(found.id, found.guid, texts, ruled=found.schema)
+    return Chosen(found.id, found.guid, texts, ruled=found.schema)
 
 
 def _target(
     topic: TopicSchemas, found: RegisteredSchema, schema: Given | None, is_strict: bool, name: str
-) -> Target:
+) -> Chosen:
     """Return a schema that was found as the target; compare it with the one that was given, if any."""
     chosen = topic.texts(found.schema)
     if schema is None:
-        return Target(found.id, found.guid, chosen, ruled=found.schema)
+        return Chosen(found.id, found.guid, chosen, ruled=found.schema)
     given = topic.given_texts(schema)
     reader, writer = topic.parsed(chosen), topic.parsed(given)
     if is_strict and topic.format.differences(reader, writer):
@@ -104,4 +104,4 @@ def _target(
             "disable this check"
         )
     converted = None if topic.format.same(reader, writer) else given
-    return Target(found.id, found.guid, chosen, converted, found.schema)
+    return Chosen(found.id, found.guid, chosen, converted, found.schema)

@@ -9,8 +9,8 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.faults import joined, refused
 from kcodec.columns.frames import common_frame, decode_frames
+from kcodec.columns.given import arrays, payloads, without_view
 from kcodec.columns.packed import unpacked
-from kcodec.columns.source import arrays, payloads, without_view
 from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, Fault
 from kcodec.frames import Frame

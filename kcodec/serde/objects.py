@@ -113,7 +113,8 @@ class ObjectsReader:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
         if form != ObjectForm():
             raise ConfigError(
-                f"{self._topic.format.name} is not read one value at a time: maps=, unions= and into="
+                f"{self._topic.format.name} is not read one value at a time, nor is what has encrypted fields: "
+                "maps=, unions= and into="
             )
         return column[0].as_py()
 

@@ -11,7 +11,7 @@ from kcodec.codec import Run, Step
 from kcodec.columns.faults import Faults, integers, joined, schema_ids
 from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_other_frames
-from kcodec.columns.source import payloads
+from kcodec.columns.given import payloads
 from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.payloads import SchemaDecoder

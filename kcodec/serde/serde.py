@@ -12,7 +12,7 @@ from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.frames import CONFLUENT, Frame
 from kcodec.plan import Limits
-from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.registry.base import RegisteredSchema, RegistryLike, Schema, SchemaRegistry
 from kcodec.registry.subjects import record_subject
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
@@ -21,6 +21,7 @@ from kcodec.serde.objects import ObjectsReader, ObjectsWriter
 from kcodec.serde.read import ColumnReader
 from kcodec.serde.topic import Given, TopicSchemas, registry_handle
 from kcodec.serde.write import ColumnWriter
+from kcodec.typing import Columns, Payloads
 
 __all__ = ["Serde"]
 
@@ -73,8 +74,8 @@ class Serde:
     config : mapping, optional
         Settings under Confluent's own keys, such as ``use.latest.version``; docs/registry.md lists them.
     options : object, optional
-        How schemas are laid out in columns: `kcodec.TypeOptions` for Avro,
-        `kcodec.formats.json_schema.types.TypeOptions` for JSON Schema, and `kcodec.ProtobufOptions` for
+        How schemas are laid out in columns: `kcodec.AvroOptions` for Avro,
+        `kcodec.JsonSchemaOptions` for JSON Schema, and `kcodec.ProtobufOptions` for
         Protobuf.
     limits : Limits, optional
         What one row may cost.
@@ -116,7 +117,7 @@ class Serde:
     def __init__(
         self,
         format: str,
-        registry: SchemaRegistry | str | None = None,
+        registry: RegistryLike | None = None,
         *,
         topic: str | None = None,
         is_key: bool = False,
@@ -263,7 +264,7 @@ class Serde:
         self._reader.fetch(schemas)
 
     def deserialize(
-        self, values: Any, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
+        self, values: Payloads, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
     ) -> Any:
         """Read a column of framed values.
 
@@ -306,7 +307,7 @@ class Serde:
         return self._reader.read(values, Run(errors, use_threads=use_threads), headers)
 
     def serialize(
-        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+        self, array: Columns, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
     ) -> Any:
         r"""Write a column with the prefix that names its schema.
 
@@ -424,7 +425,7 @@ class Serde:
         return self._one_reader.read(value, headers, maps, unions, into)
 
     def serialize_with_headers(
-        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+        self, array: Columns, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
     ) -> tuple[Any, Any]:
         r"""Write a column without prefix, and the column of the headers that name its schema.
 

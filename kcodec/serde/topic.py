@@ -15,6 +15,7 @@ from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
+    RegistryLike,
     Schema,
     SchemaRegistry,
     context_of,
@@ -204,7 +205,7 @@ def latest_versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSc
 
 
 def registry_handle(
-    registry: SchemaRegistry | str | None, url: Any = None, frame: Frame = CONFLUENT
+    registry: RegistryLike | None, url: Any = None, frame: Frame = CONFLUENT
 ) -> SchemaRegistry:
     """Return the handle of a registry, or of the one that the setting ``schema.registry.url`` names.
 

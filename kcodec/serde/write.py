@@ -9,9 +9,9 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
+from kcodec.columns.given import arrays, sound, valid
 from kcodec.columns.nested import cast_unpacked, unpack
 from kcodec.columns.packed import packed
-from kcodec.columns.source import arrays, sound, valid
 from kcodec.columns.types import plain_type
 from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
@@ -22,7 +22,7 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.registry.base import Schema
-from kcodec.serde.choose import Target, choose
+from kcodec.serde.choose import Chosen, choose
 from kcodec.serde.payloads import closed
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
@@ -41,7 +41,7 @@ class ColumnWriter:
         self._schema = schema
         self._options = options
         self._limits = limits
-        self._targets: Kept[Given, Target] = Kept()
+        self._targets: Kept[Given, Chosen] = Kept()
         self._start()
 
     def _start(self) -> None:
@@ -78,7 +78,7 @@ class ColumnWriter:
         """The type of framed values."""
         return pa.large_binary() if self._topic.format.is_large(self._options) else pa.binary()
 
-    def choose(self, kind: pa.DataType) -> Target:
+    def choose(self, kind: pa.DataType) -> Chosen:
         """Choose the schema that a column of a type is written with; it is asked for once."""
         with self._lock:
             schema = self._schema or self._derive(kind)
@@ -129,21 +129,23 @@ class ColumnWriter:
             return None
         return writer, self._framed(target, encoder), self._told_id(target)
 
-    def _ruled(self, target: Target, kind: pa.DataType) -> Ruled | None:
+    def _ruled(self, target: Chosen, kind: pa.DataType) -> Ruled | None:
         """Return what the rules of the chosen schema do with the columns of a type."""
         topic = self._topic
         contract = None if target.ruled is None else topic.contract(target.ruled, "WRITE")
         if contract is None:
             return None
         fields: Sequence[TaggedField] = ()
-        wrong = ""
-        if contract.fields:
+        wrong = ("rule", contract.refusal) if contract.refusal else None
+        if contract.fields and wrong is None:
             kind, schema = plain_type(kind), topic.parsed(target.schema)
             given = schema if target.given is None else topic.parsed(target.given)
             fields = topic.format.tagged_fields(given, schema, kind, self._options)
             reading = topic.format.reading(given, None) or topic.format
             own = reading.decoder(given, self._options, self._limits).arrow_type
-            wrong = closed_columns(contract, reading.tagged_fields(given, schema, own, self._options), kind)
+            every = reading.tagged_fields(given, schema, own, self._options)
+            reason = closed_columns(contract, every, kind)
+            wrong = ("encryption", reason) if reason else None
         return Ruled(contract, tuple(fields), wrong)
 
     def _encrypted(
@@ -162,13 +164,13 @@ class ColumnWriter:
             faults = refused or faults
         return encoded, faults[:1] if stop else faults
 
-    def _framed(self, target: Target, encoder: SchemaEncoder) -> bytes:
+    def _framed(self, target: Chosen, encoder: SchemaEncoder) -> bytes:
         """Return what names the schema of values, in front of them or in their header."""
         topic = self._topic
         named = topic.message_name(topic.parsed(target.schema), encoder.indexes)
         return frame_prefix(self._key(target), named, topic.index_kind, topic.frame)
 
-    def _key(self, target: Target) -> int | bytes:
+    def _key(self, target: Chosen) -> int | bytes:
         """Return the id of a schema, as the frame has it."""
         topic, frame = self._topic, self._topic.frame
         if frame.id_type == "fingerprint":
@@ -179,7 +181,7 @@ class ColumnWriter:
             return key_of(target.guid)
         return target.schema_id or 0
 
-    def _told_id(self, target: Target) -> int | str | None:
+    def _told_id(self, target: Chosen) -> int | str | None:
         return key_text(self._key(target)) if self._topic.frame.has_text_ids else target.schema_id
 
     def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -204,7 +206,7 @@ class ColumnWriter:
         reading = topic.format.reading(parsed, None)
         return None if reading is None else reading.decoder(parsed, self._options, self._limits).arrow_type
 
-    def _encoder(self, target: Target) -> SchemaEncoder:
+    def _encoder(self, target: Chosen) -> SchemaEncoder:
         topic = self._topic
 
         def make() -> SchemaEncoder:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kcodec.typing import Buffer
 from kcodec.wire._faults import bad_slice
 
 __all__ = ["element", "elements"]
 
 
 def elements(
-    data: Any, offsets: Any, width: int, stride: int, rows: int, first: int = 0
+    data: Buffer, offsets: Buffer, width: int, stride: int, rows: int, first: int = 0
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yield index, start and bytes of each element from the first one on."""
     edges: Any
@@ -31,6 +32,6 @@ def elements(
         yield row, start, bytes(view[start:end])
 
 
-def element(data: Any, size: int, row: int) -> bytes:
+def element(data: Buffer, size: int, row: int) -> bytes:
     """Return one element of a column whose elements all have that size."""
     return bytes(memoryview(data).cast("B")[size * row : size * (row + 1)])

@@ -1,7 +1,6 @@
 """The plain-Python twin of ``_crc32c``: the same functions, short and slow."""
 
-from typing import Any
-
+from kcodec.typing import Buffer
 from kcodec.wire._column_py import elements
 
 _POLYNOMIAL = 0x82F63B78
@@ -16,7 +15,7 @@ def _entry(byte: int) -> int:
 _TABLE = [_entry(byte) for byte in range(256)]
 
 
-def of_buffer(data: Any, before: int, table: bool = False) -> int:
+def of_buffer(data: Buffer, before: int, table: bool = False) -> int:
     """Sum up one buffer; ``table`` changes nothing here."""
     value = before ^ 0xFFFFFFFF
     for byte in memoryview(data).cast("B"):
@@ -24,7 +23,7 @@ def of_buffer(data: Any, before: int, table: bool = False) -> int:
     return value ^ 0xFFFFFFFF
 
 
-def of_slices(data: Any, offsets: Any, width: int, stride: int, rows: int, out: Any) -> None:
+def of_slices(data: Buffer, offsets: Buffer, width: int, stride: int, rows: int, out: Buffer) -> None:
     """Sum up every slice of a column into 32-bit integers."""
     out = memoryview(out).cast("B").cast("I")
     if len(out) < rows:

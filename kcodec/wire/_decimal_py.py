@@ -4,6 +4,7 @@ import decimal
 import re
 from typing import Any
 
+from kcodec.typing import Buffer
 from kcodec.wire._column_py import element, elements
 from kcodec.wire._faults import decode_error, encode_error
 
@@ -13,8 +14,8 @@ _NUMBER = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 
 
 def to_text(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
@@ -22,8 +23,8 @@ def to_text(
     scale: int,
     plain: bool,
     precision: int,
-    out: Any,
-    out_offsets: Any,
+    out: Buffer,
+    out_offsets: Buffer,
 ) -> int:
     """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -43,8 +44,8 @@ def to_text(
 
 
 def from_text(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
@@ -52,8 +53,8 @@ def from_text(
     scale: int,
     precision: int,
     size: int,
-    out: Any,
-    out_offsets: Any,
+    out: Buffer,
+    out_offsets: Buffer,
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -72,15 +73,15 @@ def from_text(
 
 
 def to_slots(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
     precision: int,
     words: int,
     rescale: int,
-    out: Any,
+    out: Buffer,
 ) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
@@ -96,7 +97,7 @@ def to_slots(
 
 
 def from_slots(
-    slots: Any, words: int, rows: int, rescale: int, size: int, out: Any, out_offsets: Any
+    slots: Any, words: int, rows: int, rescale: int, size: int, out: Buffer, out_offsets: Buffer
 ) -> None:
     """Write the unscaled bytes of Arrow slots: the fewest, or exactly ``size`` of them unless it is negative."""
     if words not in (2, 4) or rows < 0:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcodec.frames import Layout
+from kcodec.typing import Buffer
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 from kcodec.wire.single import read, write
@@ -13,15 +14,15 @@ MAX_LEVELS = 1024
 
 
 def split(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
     first: int,
-    valid: Any,
+    valid: Buffer,
     ids: Any,
-    starts: Any,
+    starts: Buffer,
     guids: Any,
     levels: Any,
     level_ends: Any,
@@ -62,20 +63,20 @@ def split(
 
 
 def join(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
-    valid: Any,
+    valid: Buffer,
     keys: Any,
     key_size: int,
     one_key: bool,
     levels: Any,
     level_ends: Any,
     level_rows: int,
-    out: Any,
-    out_offsets: Any,
+    out: Buffer,
+    out_offsets: Buffer,
 ) -> None:
     """Write every row behind its frame; see ``_framing.pyx``."""
     valid = _flags(valid, rows)
@@ -109,15 +110,15 @@ def join(
 
 
 def split_heads(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
-    valid: Any,
+    valid: Buffer,
     layout: Layout,
     keys: Any,
-    starts: Any,
+    starts: Buffer,
 ) -> None:
     """Read frames that are not Confluent's; see ``_framing.pyx``."""
     valid = _flags(valid, rows)
@@ -136,17 +137,17 @@ def split_heads(
 
 
 def join_heads(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     width: int,
     stride: int,
     rows: int,
-    valid: Any,
+    valid: Buffer,
     heads: Any,
     head_size: int,
     one_head: bool,
-    out: Any,
-    out_offsets: Any,
+    out: Buffer,
+    out_offsets: Buffer,
 ) -> None:
     """Write every row behind its head; see ``_framing.pyx``."""
     valid = _flags(valid, rows)
@@ -236,7 +237,7 @@ def _read_int(value: bytes, at: int, zigzag: bool) -> tuple[str, int, int]:
     return "frame_truncated" if code == "truncated" else code, number, at
 
 
-def _flags(valid: Any, rows: int) -> bytes:
+def _flags(valid: Buffer, rows: int) -> bytes:
     flags = bytes(memoryview(valid).cast("B"))
     if flags and len(flags) < rows:
         raise ValueError("valid must have an element for each row")

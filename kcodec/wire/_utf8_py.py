@@ -1,12 +1,11 @@
 """The plain-Python twin of ``_utf8``: the same functions, short and slow."""
 
-from typing import Any
-
+from kcodec.typing import Buffer
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import decode_error
 
 
-def validate(data: Any, offsets: Any, width: int, stride: int, rows: int) -> None:
+def validate(data: Buffer, offsets: Buffer, width: int, stride: int, rows: int) -> None:
     """Raise the error of the first element that is not valid UTF-8."""
     for row, start, value in elements(data, offsets, width, stride, rows):
         try:

@@ -2,16 +2,17 @@
 
 from typing import Any
 
+from kcodec.typing import Buffer
 from kcodec.wire._faults import decode_error, encode_error
 from kcodec.wire.single import read, write
 
 
-def count_ends(data: Any) -> int:
+def count_ends(data: Buffer) -> int:
     """Count the bytes that end a varint."""
     return sum(byte < 0x80 for byte in memoryview(data).cast("B"))
 
 
-def decode(data: Any, start: int, count: int, bits: int, zigzag: bool, out: Any) -> int:
+def decode(data: Buffer, start: int, count: int, bits: int, zigzag: bool, out: Buffer) -> int:
     """Decode ``count`` varints from byte ``start`` on; return the byte after the last."""
     data, out = memoryview(data).cast("B"), memoryview(out).cast("B").cast("I" if bits == 32 else "Q")
     if not 0 <= start <= len(data) or count < 0:
@@ -29,7 +30,7 @@ def decode(data: Any, start: int, count: int, bits: int, zigzag: bool, out: Any)
     return start
 
 
-def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, out: Any) -> int:
+def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, out: Buffer) -> int:
     """Encode 64-bit integers; return the bytes written, at most ten (with 32 bits five) each."""
     values, out = memoryview(values).cast("B").cast("q" if is_signed else "Q"), memoryview(out).cast("B")
     if count < 0 or len(values) < count or len(out) // (5 if bits == 32 else 10) < count:

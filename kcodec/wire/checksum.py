@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcodec._impl import kernel
+from kcodec.typing import Buffer
 from kcodec.wire.slices import column, empty
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["crc32c", "crc32c_slices"]
 
 
-def crc32c(data: Any, before: int = 0) -> int:
+def crc32c(data: Buffer, before: int = 0) -> int:
     """Compute the CRC-32C of a buffer.
 
     Parameters
@@ -46,7 +47,9 @@ def crc32c(data: Any, before: int = 0) -> int:
     return int(kernel("wire._crc32c").of_buffer(data, before))
 
 
-def crc32c_slices(data: Any, offsets: Any = None, *, size: int | None = None) -> NDArray[np.uint32]:
+def crc32c_slices(
+    data: Buffer, offsets: Buffer | None = None, *, size: int | None = None
+) -> NDArray[np.uint32]:
     """Compute the CRC-32C of every element of a column.
 
     Parameters

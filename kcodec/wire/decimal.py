@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
+from kcodec.typing import Buffer
 from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ _INT32_MAX = 2**31 - 1
 
 
 def decimals_to_text(
-    data: Any,
-    offsets: Any = None,
+    data: Buffer,
+    offsets: Buffer | None = None,
     scale: int = 0,
     *,
     size: int | None = None,
@@ -83,15 +84,15 @@ def decimals_to_text(
     source = column(data, offsets, size)
     call = kernel("wire._decimal").to_text
 
-    def run(first: int, out: Any, ends: Any) -> int:
+    def run(first: int, out: Buffer, ends: Buffer) -> int:
         return int(call(*source, first, scale, plain, precision, out, ends))
 
     return _grow(run, source, memoryview(source.data).nbytes * 5 // 2, large)
 
 
 def decimals_from_text(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     scale: int,
     *,
     precision: int = MAX_DIGITS,
@@ -141,15 +142,15 @@ def decimals_from_text(
     call = kernel("wire._decimal").from_text
     wanted = _size(size)
 
-    def run(first: int, out: Any, ends: Any) -> int:
+    def run(first: int, out: Buffer, ends: Buffer) -> int:
         return int(call(*source, first, scale, precision, wanted, out, ends))
 
     return _grow(run, source, max(wanted, 0) * source.rows + memoryview(source.data).nbytes, large)
 
 
 def decimals_to_arrow(
-    data: Any,
-    offsets: Any = None,
+    data: Buffer,
+    offsets: Buffer | None = None,
     *,
     precision: int,
     size: int | None = None,

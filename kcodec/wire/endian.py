@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
+from kcodec.typing import Buffer
 from kcodec.wire._faults import decode_error
 from kcodec.wire.slices import empty
 
@@ -28,7 +29,7 @@ _SIZES = {
 
 
 def read_fixed(
-    data: Any,
+    data: Buffer,
     type: str,
     *,
     order: str = "big",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcodec._impl import kernel
 from kcodec.errors import ConfigError
 from kcodec.frames import CONFLUENT, Frame, Layout
+from kcodec.typing import Buffer
 from kcodec.wire._faults import decode_error
 from kcodec.wire._framing_py import MAX_LEVELS, read_indexes, written_indexes
 from kcodec.wire.slices import Growing, Slices, column, empty, narrow
@@ -93,7 +94,12 @@ class Frames(NamedTuple):
 
 
 def split_frames(
-    data: Any, offsets: Any, *, valid: Any = None, indexes: bool = False, frame: Frame = CONFLUENT
+    data: Buffer,
+    offsets: Buffer,
+    *,
+    valid: Buffer | None = None,
+    indexes: bool = False,
+    frame: Frame = CONFLUENT,
 ) -> Frames:
     """Read the frame of every value of a column; payloads stay where they are.
 
@@ -168,12 +174,12 @@ def split_frames(
 
 
 def join_frames(
-    data: Any,
-    offsets: Any,
+    data: Buffer,
+    offsets: Buffer,
     ids: Any = None,
     *,
     guids: Any = None,
-    valid: Any = None,
+    valid: Buffer | None = None,
     indexes: MessageIndexes | Sequence[int] | None = None,
     large: bool = False,
     frame: Frame = CONFLUENT,
@@ -279,7 +285,7 @@ def encode_message_indexes(indexes: Sequence[int]) -> bytes:
     return written_indexes(_ids(list(indexes)).tolist(), 0)
 
 
-def decode_message_indexes(data: Any, start: int = 0) -> tuple[tuple[int, ...], int]:
+def decode_message_indexes(data: Buffer, start: int = 0) -> tuple[tuple[int, ...], int]:
     """Read one list of Protobuf message indexes.
 
     Parameters
@@ -329,7 +335,7 @@ def _plain_layout(indexes: Any, frame: Frame) -> Layout:
     return layout
 
 
-def _split_heads(data: Any, offsets: Any, valid: Any, indexes: bool, frame: Frame) -> Frames:
+def _split_heads(data: Buffer, offsets: Buffer, valid: Buffer, indexes: bool, frame: Frame) -> Frames:
     import numpy as np
 
     layout = _plain_layout(indexes, frame)
@@ -348,7 +354,14 @@ def _split_heads(data: Any, offsets: Any, valid: Any, indexes: bool, frame: Fram
 
 
 def _join_heads(
-    data: Any, offsets: Any, ids: Any, guids: Any, valid: Any, indexes: Any, large: bool, frame: Frame
+    data: Buffer,
+    offsets: Buffer,
+    ids: Any,
+    guids: Any,
+    valid: Buffer,
+    indexes: Any,
+    large: bool,
+    frame: Frame,
 ) -> Slices:
     import numpy as np
 
@@ -406,7 +419,7 @@ def _ids(ids: Any) -> Any:
     return np.ascontiguousarray(given.astype(np.int64).astype(np.uint32)).view(np.int32)
 
 
-def _flags(valid: Any) -> Any:
+def _flags(valid: Buffer) -> Any:
     if valid is None:
         return b""
     import numpy as np

@@ -1,11 +1,11 @@
 """Single varints in plain Python: for twins, and where a handful is read or written."""
 
-from typing import Any
+from kcodec.typing import Buffer
 
 __all__ = ["read", "write"]
 
 
-def read(data: Any, at: int, bits: int) -> tuple[int, int, str]:
+def read(data: Buffer, at: int, bits: int) -> tuple[int, int, str]:
     r"""Read one varint; return its value, the byte after it, and the error's code or ``""``.
 
     Examples

@@ -6,6 +6,8 @@ import operator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcodec.typing import Buffer
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -53,7 +55,7 @@ class Column(NamedTuple):
     rows: int
 
 
-def column(data: Any, offsets: Any, size: int | None = None) -> Column:
+def column(data: Buffer, offsets: Buffer, size: int | None = None) -> Column:
     """Make a kernel's column from data and either offsets or the size that all elements have."""
     import numpy as np
 
@@ -70,7 +72,7 @@ def column(data: Any, offsets: Any, size: int | None = None) -> Column:
     return Column(data, *plain_offsets(np, offsets))
 
 
-def plain_offsets(np: Any, offsets: Any) -> tuple[Any, int, int, int]:
+def plain_offsets(np: Any, offsets: Buffer) -> tuple[Any, int, int, int]:
     """Return a contiguous array of int32 or int64, its width, no stride, and the number of rows."""
     edges = np.asarray(offsets)
     if isinstance(offsets, (list, tuple)):
@@ -111,7 +113,7 @@ def empty(count: int, dtype: Any) -> NDArray[Any]:
     return np.frombuffer(pa.allocate_buffer(count * np.dtype(dtype).itemsize), dtype)
 
 
-def narrow(data: Any, offsets: Any, large: bool) -> Slices:
+def narrow(data: NDArray[Any], offsets: NDArray[Any], large: bool) -> Slices:
     """Make the result from data and int64 offsets."""
     import numpy as np
 

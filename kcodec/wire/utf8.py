@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kcodec._impl import kernel
+from kcodec.typing import Buffer
 from kcodec.wire.slices import column
 
 __all__ = ["validate_utf8"]
 
 
-def validate_utf8(data: Any, offsets: Any = None, *, size: int | None = None) -> None:
+def validate_utf8(data: Buffer, offsets: Buffer | None = None, *, size: int | None = None) -> None:
     """Check that every element of a column is valid UTF-8.
 
     Strict, as Unicode and RFC 3629 have it: no surrogates, no overlong forms, nothing above U+10FFFF, no

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
+from kcodec.typing import Buffer
 from kcodec.wire.slices import Growing, empty
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["decode_varints", "encode_varints"]
 
 
 def decode_varints(
-    data: Any, count: int | None = None, *, bits: int = 64, zigzag: bool = False, start: int = 0
+    data: Buffer, count: int | None = None, *, bits: int = 64, zigzag: bool = False, start: int = 0
 ) -> tuple[NDArray[Any], int]:
     """Decode varints that stand one after the other.
 

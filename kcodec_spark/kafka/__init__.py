@@ -49,7 +49,7 @@ def register_kafka(spark: "SparkSession") -> None:
     if version_of(pyspark.__version__) < (4, 0):
         raise ConfigError(
             f"kcodec_kafka needs the Python data sources of Spark 4.0, this is {pyspark.__version__}: "
-            "read_topic(spark, ...) reads batches; streams come from Spark's source kafka, decoded by from_avro"
+            "read_topic(spark, options) reads batches; streams come from Spark's source kafka, decoded by from_avro"
         )
     check_local_python()
     spark.dataSource.register(data_source(shipped(), logging.getLogger("kcodec").level))

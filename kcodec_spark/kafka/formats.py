@@ -169,13 +169,15 @@ def _write_json(asked: _Asked) -> Any:
 
 
 def _read_connect(asked: _Asked) -> Any:
-    return _selected(connect_json.connect_codec(asked.needed(), asked.own, key=asked.is_key), asked)
+    return _selected(connect_json.connect_codec(asked.needed(), asked.own, is_key=asked.is_key), asked)
 
 
 def _write_connect(asked: _Asked) -> Any:
     if asked.schema is not None:
         return _read_connect(asked)
-    return _DerivedEncoder(functools.partial(connect_json.connect_codec, options=asked.own, key=asked.is_key))
+    return _DerivedEncoder(
+        functools.partial(connect_json.connect_codec, options=asked.own, is_key=asked.is_key)
+    )
 
 
 def _by_table(asked: _Asked) -> Any:

@@ -1,7 +1,7 @@
 """Topics as a DataFrame without a data source, which Spark 3.5 has none of: each task reads what it is told."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec_spark.importer import importer
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["read_topic"]
 
 
-def read_topic(spark: "SparkSession", **options: Any) -> "DataFrame":
+def read_topic(spark: "SparkSession", options: Mapping[str, Any]) -> "DataFrame":
     """Read topics into a DataFrame of a batch, on every Spark from 3.5 on.
 
     Parameters
     ----------
     spark : SparkSession
         Classic or Connect.
-    **options
+    options : dict
         Those of ``kcodec_kafka`` for batches, such as ``where``, but for ``pushFilters``.
 
     Returns
@@ -39,7 +39,7 @@ def read_topic(spark: "SparkSession", **options: Any) -> "DataFrame":
     Examples
     --------
     >>> place = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
-    >>> read_topic(spark, **place, columns="value, offset").show()                          # doctest: +SKIP
+    >>> read_topic(spark, {**place, "columns": "value, offset"}).show()                          # doctest: +SKIP
     """
     from kcodec_spark.kafka.query import make
     from kcodec_spark.kafka.scan import load

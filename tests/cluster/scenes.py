@@ -111,11 +111,11 @@ class Trimmed(Scene):
         return Following(self.topic, self.brokers.address, pause=0.5, errors="report", config=config)
 
     def happen(self) -> None:
-        (range_,) = kafka.plan(self.topic, servers=self.brokers.address)
+        (range_,) = kafka.find_ranges(self.topic, servers=self.brokers.address)
         self.control.delete_records(self.topic, {0: range_.start + range_.size * 3 // 4})
 
     def check(self) -> list[str]:
-        (range_,) = kafka.plan(self.topic, servers=self.brokers.address, isolation="read_uncommitted")
+        (range_,) = kafka.find_ranges(self.topic, servers=self.brokers.address, isolation="read_uncommitted")
         got, lost = self.follower.rows(self.topic), self.follower.follower.report.faults
         found = np.concatenate([got.offset, *(np.arange(each.offset, _end(each)) for each in lost)])
         missing = len(np.setdiff1d(np.arange(range_.end), found))

@@ -123,7 +123,7 @@ class Reader(Work):
         back = self.random.randrange(1, 5_000)
         ranges = [
             each._replace(start=max(each.start, each.end - back))
-            for each in kafka.plan(self.topic, servers=self.address, isolation=self.isolation)
+            for each in kafka.find_ranges(self.topic, servers=self.address, isolation=self.isolation)
         ]
         got = kafka.read(ranges, servers=self.address, isolation=self.isolation, columns=COLUMNS)
         self.reads.append((ranges, rows(list(got))))

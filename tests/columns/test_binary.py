@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.source import arrays
+from kcodec.columns.given import arrays
 
 BINARY = [pa.binary(), pa.large_binary(), pa.binary_view()]
 OTHERS = st.binary(max_size=40).flatmap(

@@ -19,7 +19,7 @@ from kcodec import (
     Serde,
 )
 from kcodec.columns import _integrity, _integrity_py
-from kcodec.columns.source import arrays
+from kcodec.columns.given import arrays
 from kcodec.columns.types import plain_type
 from kcodec.formats.schema_format import schema_format
 

@@ -474,3 +474,63 @@ class TestProtobuf:
         monkeypatch.delattr(protobuf.ProtobufDeserializer, "__call__")
         assert serializer(kind(text="a"), context()) == first
         assert reading(first, context()) == kind(text="a")
+
+
+def test_to_dict_is_called_once_for_a_value():
+    """Also for one that their code writes, or refuses, after ours did not take it."""
+    calls = []
+
+    def to_dict(value, ctx):
+        calls.append(value)
+        return {"name": value, "at": 7} if value != "odd" else {"name": value, "at": "x"}
+
+    document = {
+        "title": "User",
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "at": {"type": "integer"}},
+    }
+    schema = json.dumps(record(name="string", at="long"))
+    for serializer in (
+        confluent.AvroSerializer(client(), schema, to_dict),
+        confluent.JSONSerializer(json.dumps(document), client(), to_dict),
+    ):
+        for value in ("a", "b", "odd", "odd", "c"):
+            answer(serializer, value, context())
+        assert calls == ["a", "b", "odd", "odd", "c"]
+        calls.clear()
+
+
+def test_a_release_without_what_is_used_of_it(monkeypatch):
+    """Its own code does everything."""
+    monkeypatch.setattr("kcodec.confluent.quick.common", None)
+    registry, schema = client(), json.dumps(record(name="string"))
+    theirs = avro.AvroSerializer(registry, schema)
+    serializer, deserializer = (
+        confluent.AvroSerializer(registry, schema),
+        confluent.AvroDeserializer(registry),
+    )
+    for value in ({"name": "a"}, {"name": "b"}):
+        made = serializer(value, context())
+        assert made == theirs(value, context())
+        assert deserializer(made, context()) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "wanted"),
+    [
+        ("bytes", "\u00ff", "\u00ff"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "\u0001", "\u0001"),
+        ([{"type": "long", "logicalType": "timestamp-millis"}, "null"], 7, 7),
+        (["null", "bytes"], None, None),
+        ("string", "x", "x"),
+    ],
+)
+def test_defaults_are_theirs(kind, default, wanted):
+    """Those of bytes and of logical types are the JSON of the schema there, for each value alike."""
+    read = record(name="string", more=kind)
+    read["fields"][1]["default"] = default
+    registry = client()
+    made = confluent.AvroSerializer(registry, json.dumps(record(name="string")))({"name": "a"}, context())
+    for home in (avro, confluent):
+        deserializer = home.AvroDeserializer(registry, json.dumps(read))
+        assert [deserializer(made, context()) for _ in range(3)] == [{"name": "a", "more": wanted}] * 3

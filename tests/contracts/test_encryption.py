@@ -1,5 +1,7 @@
 """What encrypted fields do where a key is missing, wrong, followed by another or taken back; and what shows no key."""
 
+import base64
+import json
 import logging
 import pickle
 import time
@@ -7,10 +9,13 @@ import time
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver import LocalKmsDriver
 from encryption_box import SECRET, SETTINGS, context
 
 from kcodec import ConfigError, DecodeError, EncodeError, Serde
-from kcodec.registry import Metadata, Schema
+from kcodec.registry import Metadata, Rule, RuleSet, Schema, of
+from kcodec.registry.keys.services import KeyServiceError, wrap
 from kcodec.registry.keys.values import Dek, Kek
 from kcodec.registry.memory import MemoryRegistry
 
@@ -87,13 +92,9 @@ class TestWithoutTheKey:
         assert report["code"].to_pylist() == ["encryption"] * 2
 
     def test_a_registry_without_keys(self, impl):
-        from kcodec.registry import Rule, RuleSet, of
-
         rules = RuleSet(
             domain=(Rule("encrypt", type="ENCRYPT", tags=("PII",), params={"encrypt.kek.name": "k"}),)
         )
-        import json
-
         registry = of({7: Schema(json.dumps(ORDER), rules=rules)})
         value = bytes([0, 0, 0, 0, 7, 2, 8]) + b"AAAA"
         with pytest.raises(DecodeError, match="keeps no keys"):
@@ -177,8 +178,6 @@ class TestDamaged:
         schema = order(BYTES)
         values = written(box, topic, schema, [{"id": 1, "raw": b"\xff"}])
         plain = box.serde("AVRO", topic, {"rule.executors.encrypt.disabled": "true"})
-        import base64
-
         text = base64.b64encode(plain.deserialize(values).to_pylist()[0]["raw"]).decode()
         box.register(f"{topic}-value", order({**TEXT, "default": ""}, {**BYTES, "default": ""}))
         own = box.serde("AVRO", topic, {"rule.executors.encrypt.disabled": "true"})
@@ -289,10 +288,6 @@ class TestNoKeyShows:
         assert copy.deserialize(values).to_pylist() == ROWS
 
     def test_errors_do_not_repeat_what_a_service_is_configured_with(self, impl, monkeypatch):
-        from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver import LocalKmsDriver
-
-        from kcodec.registry.keys.services import KeyServiceError, wrap
-
         def refuse(self, conf, url):
             raise ValueError(f"no use for {conf}")
 
@@ -307,8 +302,6 @@ class TestColumns:
     def test_ids_with_rules_and_without(self, box, topic, impl):
         """Each value is decrypted by the rules of its own schema, unless another is asked for."""
         subject = f"{topic}-value"
-        import json
-
         box.registry.register(subject, Schema(json.dumps(ORDER), metadata=Metadata.of({"a": "1"})))
         plain = Serde("AVRO", box.registry, topic=topic, config={"use.latest.version": True}).serialize(ROWS)
         closed = written(box, topic)
@@ -395,8 +388,6 @@ class TestColumns:
         """A property that is Base64 already is a column of bytes."""
         email = '{"type": "string", "contentEncoding": "base64", "confluent:tags": ["PII"]}'
         box.register(f"{topic}-value", f'{{"type": "object", "properties": {{"email": {email}}}}}', "JSON")
-        from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
-
         serializer = box.their(JSONSerializer, None, box.client, None)
         value = serializer({"email": "AQID"}, context(topic))
         serde = box.serde("JSON_SR", topic)
@@ -415,10 +406,6 @@ class TestColumns:
 
     def test_what_is_registered_by_writing_is_encrypted(self, impl):
         """The rules of a schema that is given are registered with it, and hold at once."""
-        import json
-
-        from kcodec.registry import Rule, RuleSet
-
         rule = Rule(
             "encrypt",
             type="ENCRYPT",
@@ -472,6 +459,30 @@ class TestPayloads:
         }
         _, report = other_key(box, topic).serialize(ROWS, errors="report")
         assert report["code"].to_pylist() == ["encryption"] * 2
+
+
+@pytest.mark.parametrize("mode", ["WRITE", "WRITEREAD", "READ"])
+def test_rules_that_are_not_run(impl, mode):
+    """Nothing is written past a rule, and what is there is read as it is."""
+    rule = Rule("positive", type="CEL", kind="CONDITION", mode=mode, expr="message.id > 0")
+    registry = MemoryRegistry()
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(rule,))))
+    config = {"use.latest.version": True}
+    by_hand = Serde(
+        "AVRO", registry, topic="t", config={**config, "rule.executors.positive.disabled": "true"}
+    )
+    values = by_hand.serialize(ROWS)
+    assert Serde("AVRO", registry, topic="t").deserialize(values).to_pylist() == ROWS
+    serde = Serde("AVRO", registry, topic="t", config=config)
+    if mode == "READ":
+        assert serde.serialize(ROWS).equals(values)
+        return
+    found, report = serde.serialize(ROWS, errors="report")
+    assert found.null_count == 3
+    assert report["code"].to_pylist() == ["rule", "rule"]
+    assert "the rule positive of type CEL is not run here" in report["reason"][0].as_py()
+    with pytest.raises(EncodeError, match="rule: row 0"):
+        serde.serialize_one(ROWS[0])
 
 
 def test_settings():

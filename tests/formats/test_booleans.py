@@ -22,7 +22,7 @@ _BATCHES = write_batches(pa.table({"value": [b"1"]}))
 
 _CALLS = [
     (kcodec.AvroCodec, (_AVRO,)),
-    (kcodec.TypeOptions, ()),
+    (kcodec.AvroOptions, ()),
     (kcodec.JsonCodec, (_KIND,)),
     (kcodec.JsonCodec.infer, ([b"1"],)),
     (kcodec.ConnectJsonCodec, (_KIND,)),
@@ -71,7 +71,7 @@ def test_options_that_are_no_booleans_are_refused(call, arguments, name, value):
 def test_booleans_are_no_numbers(call, arguments, name):
     # These have no default, and are given by their places.
     arguments = arguments[: {"scale": 0, "version": 1}.get(name, 2)]
-    more = {"window": "tumbling", "key": True} if name == "window_size" else {}
+    more = {"window": "tumbling", "is_key": True} if name == "window_size" else {}
     with pytest.raises(kcodec.ConfigError, match=r"True is (not|no duration)"):
         call(*arguments, **{name: True}, **more)
 

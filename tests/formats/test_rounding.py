@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, Serde, TypeOptions
+from kcodec import AvroCodec, AvroOptions, ConnectJsonCodec, JsonCodec, KsqlCodec, Serde
 from kcodec.errors import ConfigError, DecodeError, EncodeError
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -68,7 +68,7 @@ class TestAvro:
         strict = Serde("AVRO", "memory://rounding", topic="t", schema=schema)
         with pytest.raises(EncodeError, match='round="truncate"'):
             strict.serialize(column)
-        options = TypeOptions(round="truncate")
+        options = AvroOptions(round="truncate")
         lenient = Serde("AVRO", "memory://rounding", topic="t", schema=schema, options=options)
         assert lenient.serialize(column)[0].as_py()[5:] == b"\x01"
 
@@ -159,7 +159,7 @@ def test_other_words_are_refused():
         lambda round: JsonCodec(pa.int8(), round=round),
         lambda round: ConnectJsonCodec(round=round),
         lambda round: KsqlCodec("JSON", "ID INT", round=round),
-        lambda round: TypeOptions(round=round),
+        lambda round: AvroOptions(round=round),
     ):
         assert make("truncate") != make("error")
         with pytest.raises(ConfigError, match="round='down' is not one of"):

@@ -161,7 +161,7 @@ class TestSerde:
         with pytest.raises(ConfigError, match="'TOY' is a schema type: its format is 'TOY_SR'"):
             Serde("TOY", store)
         with pytest.raises(ConfigError, match="takes no options"):
-            Serde("TOY_SR", store, options=kcodec.TypeOptions())
+            Serde("TOY_SR", store, options=kcodec.AvroOptions())
         with pytest.raises(ConfigError, match="its text or a Schema, not dict"):
             Serde("TOY_SR", store, schema={})
         with pytest.raises(ConfigError, match=r"unknown setting 'avro\.fail"):

@@ -586,7 +586,7 @@ def batch(first, count, codec="none", **columns):
     values = [f"value {number}".encode() for number in range(first, first + count)]
     columns = {name: [value] * count for name, value in columns.items()}
     table = pa.table({"value": pa.array(values, pa.binary()), **columns})
-    return write_batches(table, base_offset=first, codec=codec)
+    return write_batches(table, base_offset=first, compression=codec)
 
 
 def filled(counts=(10, 5, 20), brokers=1, partitions=1):

@@ -30,7 +30,7 @@ def test_columns(fast):
         def columns(chosen, topics="t", **formats):
             return read(topics, columns=chosen, **place, **formats).read_all().to_pydict()
 
-        for value in (values, named, {**named, "options": kcodec.TypeOptions()}):
+        for value in (values, named, {**named, "options": kcodec.AvroOptions()}):
             assert columns(["value.b", "offset"], value=value) == {"b": ["x", "y"], "offset": [0, 1]}
             assert columns(["key", "value.*"], key=serde, value=value) == {
                 "key": [7, 8],

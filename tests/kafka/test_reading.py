@@ -16,7 +16,7 @@ from fake_broker import CLOSE, HOST, NOT_LEADER, PLACE, FakeCluster, batch, fill
 
 import kcodec
 from kcodec.errors import ConfigError, KafkaError, KafkaTimeoutError
-from kcodec.kafka import Range, RecordError, follow, list_topics, plan, read
+from kcodec.kafka import Range, RecordError, find_ranges, follow, list_topics, read
 from kcodec.protocol import write_batches
 from kcodec.protocol.batch import read as batch_reading
 
@@ -31,7 +31,9 @@ def test_ranges_begin_and_end_inside_batches(fast):
         assert offsets(cluster, fast) == list(range(35))
         assert offsets(cluster, fast, start={"t": {0: 12}}, end={"t": {0: 17}}) == list(range(12, 17))
         assert offsets(cluster, fast, start=-3) == [32, 33, 34]
-        assert [tuple(each) for each in plan("t", servers=cluster.address, config=fast)] == [("t", 0, 0, 35)]
+        assert [tuple(each) for each in find_ranges("t", servers=cluster.address, config=fast)] == [
+            ("t", 0, 0, 35)
+        ]
 
 
 def test_offsets_that_compaction_has_left_out(fast):
@@ -464,7 +466,7 @@ def test_offsets_behind_an_open_transaction(fast):
             place = {"servers": cluster.address, "columns": ["offset"], "config": config}
             start = {"t": {0: 12}}
             assert [
-                tuple(each) for each in plan("t", servers=cluster.address, start=start, config=config)
+                tuple(each) for each in find_ranges("t", servers=cluster.address, start=start, config=config)
             ] == [("t", 0, 12, 12)]
             assert offsets(cluster, config, start=start) == []
             with follow("t", start=start, **place) as follower:

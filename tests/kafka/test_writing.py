@@ -120,7 +120,7 @@ def test_tables_of_values(fast):
             (numbers(1), {"columns": {"values": "value"}}, "'values' is not one of key, value"),
             (numbers(1), {"columns": {"value": "x"}}, "the data has no column 'x', it has value"),
             (numbers(1).append_column("more", [[1]]), {}, "column 'more' is not one of key, value"),
-            (numbers(1), {"codec": "brotli"}, "codec='brotli'"),
+            (numbers(1), {"compression": "brotli"}, "compression='brotli'"),
             (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
             (numbers(1), {"partition": True}, "partition=True is neither a number"),
             (numbers(1), {"partition": 0.0}, "partition=0.0 is neither a number"),
@@ -241,7 +241,7 @@ def test_partitions(fast):
             with pytest.raises(ConfigError, match=rf"partition {bad[0]}: topic 't' has 5"):
                 write(column.set_column(1, "where", bad), "t", partition="where", **place)
         # Records without a key fill batches of one partition, then of the next.
-        write(numbers(2_000, start=10_000), "t", **place, codec="none")
+        write(numbers(2_000, start=10_000), "t", **place, compression="none")
         assert sum(len(values(cluster, partition)) for partition in range(5)) == 500 + 100 + 50 + 2_000
 
 
@@ -268,7 +268,7 @@ def test_partitions_of_a_broker_share_its_connections(fast, monkeypatch):
     monkeypatch.setattr(producer._Sender, "_send", noted)
     config = {**fast, **SMALL, "max.request.size": 9_000}
     with FakeCluster({"t": 6}, brokers=2) as cluster:
-        write(numbers(6_000), "t", servers=cluster.address, config=config, codec="none")
+        write(numbers(6_000), "t", servers=cluster.address, config=config, compression="none")
         assert all(len(connections) == 1 for connections in sent.values())
         used = [connection for connections in sent.values() for connection in connections]
         assert sorted(set(used)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -451,7 +451,7 @@ def test_batches_that_are_too_large_are_split(fast, codec, more):
     )
     with FakeCluster({"t": 1}) as cluster:
         cluster.too_large = 100_000
-        place = {"servers": cluster.address, "codec": codec, "config": {**fast, **more}}
+        place = {"servers": cluster.address, "compression": codec, "config": {**fast, **more}}
         written = write(sent, "t", **place)
         assert (written.start, written.end) == ({"t": {0: 0}}, {"t": {0: 300}})
         found = cluster.records(("t", 0))
@@ -472,7 +472,7 @@ def test_what_a_topic_takes_is_known_from_then_on(fast):
         cluster.too_large = 40_000
         rows = pa.table({"value": [bytes(1_000)] * 2_000})
         parts = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(max_chunksize=500))
-        write(parts, "t", codec="none", servers=cluster.address, config=fast)
+        write(parts, "t", compression="none", servers=cluster.address, config=fast)
         refused = cluster.brokers[0].asked.count("Produce") - len(cluster.logs["t", 0])
         assert len(cluster.records(("t", 0))) == 2_000
         assert refused < 30
@@ -484,7 +484,7 @@ def test_a_record_that_is_too_large(fast):
         rows = pa.table({"value": [b"a", bytes(120_000), b"b"]})
         text = r"t-0: MESSAGE_TOO_LARGE: a batch of one record has 120\d\d\d bytes, more than max.message.bytes of"
         with pytest.raises(KafkaError, match=text) as caught:
-            write(rows, "t", codec="none", servers=cluster.address, config=fast)
+            write(rows, "t", compression="none", servers=cluster.address, config=fast)
         assert caught.value.code == 10
 
 
@@ -505,7 +505,7 @@ def test_a_topic_that_is_made_anew_is_not_written_on(fast):
 
         broker.hooks["Produce"] = remakes
         with pytest.raises(KafkaError, match="topic 't' was deleted and made anew") as caught:
-            write(numbers(5_000), "t", codec="none", servers=cluster.address, config={**fast, **SMALL})
+            write(numbers(5_000), "t", compression="none", servers=cluster.address, config={**fast, **SMALL})
         assert caught.value.name == "TOPIC_RECREATED"
 
 
@@ -513,7 +513,7 @@ def test_brokers_without_zstd(fast):
     with FakeCluster({"t": 1}) as cluster:
         knows(cluster.brokers[0], Produce=6)
         place = {"servers": cluster.address, "config": fast}
-        write(numbers(10), "t", codec="lz4", **place)
+        write(numbers(10), "t", compression="lz4", **place)
         with pytest.raises(KafkaError, match="UNSUPPORTED_COMPRESSION_TYPE: zstd needs") as info:
             write(numbers(10), "t", **place)
         assert info.value.code == 76
@@ -532,7 +532,7 @@ def test_connections_that_expire(fast, monkeypatch):
     monkeypatch.setattr(Channel, "send", counted)
     monkeypatch.setattr(Channel, "is_expired", property(lambda self: sent[self] >= 3))
     with FakeCluster({"t": 1}) as cluster:
-        write(numbers(20_000), "t", servers=cluster.address, codec="none", config={**fast, **SMALL})
+        write(numbers(20_000), "t", servers=cluster.address, compression="none", config={**fast, **SMALL})
         assert values(cluster) == list(range(20_000))
     assert max(sent.values()) == 3
     assert not any(channel.is_open for channel in sent)
@@ -666,7 +666,11 @@ def test_what_is_written_waits_for_brokers(fast):
         most = []
         cluster.brokers[0].hooks["Produce"] = lambda body: most.append(len(made) - len(cluster.logs["t", 0]))
         write(
-            reader, "t", servers=cluster.address, codec="none", config={**fast, "request.timeout.ms": 20_000}
+            reader,
+            "t",
+            servers=cluster.address,
+            compression="none",
+            config={**fast, "request.timeout.ms": 20_000},
         )
         assert len(cluster.logs["t", 0]) == 40
         assert max(most) < 40
@@ -685,7 +689,7 @@ def test_rows_are_sent_before_others_come(codec, fast):
                     time.sleep(0.01)
 
         reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
-        write(reader, "t", servers=cluster.address, codec=codec, config=fast)
+        write(reader, "t", servers=cluster.address, compression=codec, config=fast)
 
 
 @pytest.mark.timeout(20)
@@ -702,7 +706,7 @@ def test_a_failure_waits_for_no_room(fast):
         reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
         config = {**fast, "request.timeout.ms": 20_000, "max.in.flight.requests.per.connection": 1}
         with pytest.raises(ZeroDivisionError):
-            write(reader, "t", servers=cluster.address, codec="lz4", config=config)
+            write(reader, "t", servers=cluster.address, compression="lz4", config=config)
 
 
 def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):

@@ -38,7 +38,7 @@ def test_the_schema_is_registered_under_the_topic(impl):
         found = registry.get_version("orders-value")
         assert found.schema.type == kind
         assert found.schema.text == codec.schema
-        keys = KsqlCodec(name, "ID BIGINT KEY", registry=registry, topic="orders", key=True)
+        keys = KsqlCodec(name, "ID BIGINT KEY", registry=registry, topic="orders", is_key=True)
         keys.encode(pa.array([{"ID": 1}]))
         assert registry.subjects() == ["orders-key", "orders-value"]
 
@@ -248,7 +248,7 @@ def test_without_a_registry_there_is_a_schema(impl):
         ("PROTOBUF", "A ARRAY<ARRAY<INT>>", {}, "Array cannot be nested"),
         ("AVRO", "`1st` INT", {}, "Schema is not compatible with Avro"),
         ("PROTOBUF", "`a-b` INT", {}, "Invalid protobuf schema definition"),
-        ("AVRO", "K MAP<STRING, INT> KEY", {"key": True}, "Map keys, including types that contain maps"),
+        ("AVRO", "K MAP<STRING, INT> KEY", {"is_key": True}, "Map keys, including types that contain maps"),
     ],
 )
 def test_columns_that_a_format_does_not_have(name, columns, options, message):

@@ -28,7 +28,7 @@ def test_columns_are_taken_from_the_latest_schema(impl):
     assert len(KsqlCodec("AVRO", "K INT KEY", registry=registry, topic="t").columns) == 1 + 1
     assert pickle.loads(pickle.dumps(codec)) == codec
     registry.register("t-key", Schema('"int"', "AVRO"))
-    keys = KsqlCodec("AVRO", registry=registry, topic="t", key=True)
+    keys = KsqlCodec("AVRO", registry=registry, topic="t", is_key=True)
     assert str(keys.columns[0]) == "`ROWKEY` INTEGER KEY"
 
 
@@ -199,7 +199,7 @@ def test_what_is_not_inferred():
     assert str(bare.columns[0]) == "`ROWVAL` INTEGER"
     registered(registry, record(("a", "int"), ("b", "int")), subject="two-key")
     assert [
-        str(column) for column in KsqlCodec("AVRO", registry=registry, topic="two", key=True).columns
+        str(column) for column in KsqlCodec("AVRO", registry=registry, topic="two", is_key=True).columns
     ] == ["`ROWKEY` STRUCT<`A` INTEGER, `B` INTEGER> KEY"]
 
 

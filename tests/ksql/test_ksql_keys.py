@@ -16,7 +16,7 @@ from kcodec.registry.memory import MemoryRegistry
 
 def test_names_of_keys(impl):
     registry = MemoryRegistry()
-    options = {"registry": registry, "topic": "t", "key": True}
+    options = {"registry": registry, "topic": "t", "is_key": True}
     one = KsqlCodec("AVRO", "K STRUCT<A INT> KEY", source="MY_TABLE", **options)
     assert json.loads(one.schema)["name"] == "MyTableKey"
     assert json.loads(one.schema)["fields"][0]["name"] == "A"
@@ -38,7 +38,7 @@ def test_names_of_keys(impl):
 )
 def test_bare_keys_of_avro(impl, sql, value, body):
     """Payloads of the root type bytes have no length."""
-    codec = codec_of("AVRO", f"K {sql} KEY", key=True)
+    codec = codec_of("AVRO", f"K {sql} KEY", is_key=True)
     written = codec.encode(pa.array([{"K": value}, {"K": None}, None], codec.arrow_type)).to_pylist()
     assert written == [framed(1, body), None, None]
     assert codec.decode(written).to_pylist() == [{"K": value}, None, None]
@@ -47,19 +47,19 @@ def test_bare_keys_of_avro(impl, sql, value, body):
 def test_bare_decimals_fit_or_not(impl):
     registry = MemoryRegistry()
     number = registered(registry, {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 3})
-    codec = codec_of("AVRO", "K DECIMAL(4, 2) KEY", key=True, registry=registry)
+    codec = codec_of("AVRO", "K DECIMAL(4, 2) KEY", is_key=True, registry=registry)
     array, report = codec.decode([framed(number, bytes([5, 220])), framed(number, b"\1")], errors="report")
     assert array.to_pylist() == [{"K": Decimal("1.50")}, None]
     assert report["code"].to_pylist() == ["inexact"]
 
 
 def test_bare_columns_of_protobuf_without_a_registry(impl):
-    codec = KsqlCodec("PROTOBUF_NOSR", "K INT KEY", key=True)
+    codec = KsqlCodec("PROTOBUF_NOSR", "K INT KEY", is_key=True)
     written = codec.encode(pa.array([{"K": 5}, {"K": 0}, {"K": None}]))
     assert written.to_pylist() == [b"\x08\x05", b"", None]
     assert codec.decode(written).to_pylist() == [{"K": 5}, {"K": 0}, None]
     with pytest.raises(SchemaError, match="Unsupported root schema of type ARRAY"):
-        KsqlCodec("PROTOBUF_NOSR", "K ARRAY<INT> KEY", key=True)
+        KsqlCodec("PROTOBUF_NOSR", "K ARRAY<INT> KEY", is_key=True)
 
 
 KEYS = ("KAFKA", "JSON", "DELIMITED", *FORMATS, "PROTOBUF_NOSR")
@@ -68,7 +68,7 @@ KEYS = ("KAFKA", "JSON", "DELIMITED", *FORMATS, "PROTOBUF_NOSR")
 @pytest.mark.parametrize("name", KEYS)
 def test_windowed_keys(impl, name):
     registry = MemoryRegistry() if name in FORMATS else None
-    options = {"key": True, "registry": registry, "topic": "t" if registry else None}
+    options = {"is_key": True, "registry": registry, "topic": "t" if registry else None}
     plain = KsqlCodec(name, "K BIGINT KEY", **options)
     row = {"K": 7, "WINDOWSTART": 10_000, "WINDOWEND": 20_000}
     inner = plain.encode(pa.array([{"K": 7}])).to_pylist()[0]
@@ -92,7 +92,7 @@ def test_windowed_keys(impl, name):
 
 
 def test_windowed_keys_need_their_window(impl):
-    codec = KsqlCodec("KAFKA", "K STRING KEY", key=True, window="SESSION")
+    codec = KsqlCodec("KAFKA", "K STRING KEY", is_key=True, window="SESSION")
     written, report = codec.encode(pa.array([{"K": "a", "WINDOWSTART": 1}]), errors="report")
     assert written.to_pylist() == [None]
     assert report.select(["path", "code"]).to_pylist() == [{"path": "WINDOWEND", "code": "null_value"}]
@@ -107,15 +107,15 @@ def test_windowed_keys_need_their_window(impl):
         ({"window": "HOPPING", "window_size": "10"}, "'WINDOW_SIZE'"),
         ({"window": "HOPPING", "window_size": 0}, "'WINDOW_SIZE'"),
         ({"window_size": 5}, "WINDOW_TYPE is not set"),
-        ({"window": "SESSION", "key": False}, "values have no window"),
+        ({"window": "SESSION", "is_key": False}, "values have no window"),
     ],
 )
 def test_wrong_windows(options, message):
     with pytest.raises(ConfigError, match=message):
-        KsqlCodec("KAFKA", "K STRING", **{"key": True, **options})
+        KsqlCodec("KAFKA", "K STRING", **{"is_key": True, **options})
 
 
 @pytest.mark.parametrize("name", ["NONE", "KAFKA", "JSON", "AVRO"])
 def test_windows_are_of_key_columns(name):
     with pytest.raises(SchemaError, match=r"Windowed sources require a key column\."):
-        KsqlCodec(name, key=True, window="SESSION")
+        KsqlCodec(name, is_key=True, window="SESSION")

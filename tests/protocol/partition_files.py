@@ -26,7 +26,7 @@ def data(offset: int, producer: int | None = None, count: int = 1, codec: str = 
             "transactional": [producer is not None] * count,
         }
     )
-    return write_batches(table, codec=codec)
+    return write_batches(table, compression=codec)
 
 
 def marker(offset: int, producer: int, key: bytes) -> bytes:

@@ -363,6 +363,12 @@ class TestOpen:
             with pytest.raises(ConfigError, match="mapping"):
                 registries.open("http://host", config)
 
+    def test_a_file_without_a_scheme_is_told_what_it_is(self):
+        with pytest.raises(ConfigError, match=r"'nope\.db' has no scheme: .* it is 'sqlite:///nope\.db'$"):
+            registries.open("nope.db")
+        with pytest.raises(ConfigError, match=r"it is 'sqlite:////var/nope\.sqlite'$"):
+            registries.open("/var/nope.sqlite", {"timeout": 1})
+
     def test_no_error_shows_credentials(self):
         with pytest.raises(ConfigError) as info:
             registries.open("htps://me:hunter2@host")

@@ -12,7 +12,7 @@ from side_by_side import comparable
 from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import TypeOptions
+from kcodec.formats.avro.types import AvroOptions
 
 LINES = lines_of("avro")
 
@@ -110,7 +110,7 @@ def answer_of(line, array, serde):
     text = serde.reader_schema
     named = [entry["schema"] for entry in line["registered"] if entry["schema"] != text]
     schema = parse(text, named if "shop.v1.Cart" in text or '"Cart"' in text else [])
-    return of_vector(schema, line["value"], array.type, TypeOptions()), comparable(array)[0]
+    return of_vector(schema, line["value"], array.type, AvroOptions()), comparable(array)[0]
 
 
 @pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])

@@ -8,7 +8,7 @@ import pytest
 
 import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, Serde
-from kcodec.formats.json_schema.types import TypeOptions
+from kcodec.formats.json_schema.types import JsonSchemaOptions
 from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 
@@ -47,7 +47,7 @@ def test_many_ids_are_read_as_one(impl, registry):
     found, report = old.deserialize(values[:2], errors="report")
     assert found.to_pylist() == [None, {"id": 1}]
     assert report["code"].to_pylist() == ["inexact"]
-    typed = TypeOptions(arrow_type=pa.schema([("id", pa.decimal128(9, 1)), ("else", pa.int8())]))
+    typed = JsonSchemaOptions(arrow_type=pa.schema([("id", pa.decimal128(9, 1)), ("else", pa.int8())]))
     assert (
         Serde("JSON_SR", registry, topic="t", options=typed).deserialize(values[:1])[0]["id"].as_py() == 2.5
     )
@@ -197,11 +197,11 @@ class TestDerivedSchemas:
 def test_arguments(registry):
     with pytest.raises(ConfigError, match="'JSON' is a schema type"):
         Serde("JSON", registry)
-    own = r"options= are kcodec\.formats\.json_schema\.types\.TypeOptions, not "
+    own = r"options= are kcodec\.JsonSchemaOptions, not "
     with pytest.raises(ConfigError, match=own + "dict"):
         Serde("JSON_SR", registry, options={"formats": "read"})
-    with pytest.raises(ConfigError, match=own + "TypeOptions"):
-        Serde("JSON_SR", registry, options=kcodec.TypeOptions(round="truncate"))
+    with pytest.raises(ConfigError, match=own + "AvroOptions"):
+        Serde("JSON_SR", registry, options=kcodec.AvroOptions(round="truncate"))
     with pytest.raises(ConfigError, match="takes no message="):
         Serde("JSON_SR", registry, message="M")
     with pytest.raises(ConfigError, match="its text or a dict"):

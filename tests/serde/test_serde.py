@@ -87,7 +87,7 @@ class TestConfig:
             Serde("AVRO", registry, config="x")
         with pytest.raises(ConfigError, match="a schema is"):
             Serde("AVRO", registry, schema={"type": {"int"}})
-        with pytest.raises(ConfigError, match=r"options= are kcodec\.TypeOptions, not int"):
+        with pytest.raises(ConfigError, match=r"options= are kcodec\.AvroOptions, not int"):
             Serde("AVRO", registry, options=5)
 
     def test_a_schema_may_be_made_of_lists_and_mappings(self, registry):

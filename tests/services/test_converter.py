@@ -317,12 +317,12 @@ def test_through_the_broker(spark, kafka, topic, oracle):
     assert values_codec.decode([each.value for each in messages]).equals(column)
 
     frame = kafka.source(spark.read, topic).select(
-        from_connect_json("key", key_schema, {"schemas.enable": "false"}, key=True).alias("key"),
+        from_connect_json("key", key_schema, {"schemas.enable": "false"}, is_key=True).alias("key"),
         from_connect_json("value", schema).alias("order"),
     )
     again = kafka.create(f"{topic}-again")
     frame.select(
-        to_connect_json("key", key_schema, {"schemas.enable": "false"}, key=True).alias("key"),
+        to_connect_json("key", key_schema, {"schemas.enable": "false"}, is_key=True).alias("key"),
         to_connect_json("order", schema).alias("value"),
     ).write.format("kafka").option("kafka.bootstrap.servers", kafka.address).option("topic", again).save()
     messages = kafka.consume(again, count)

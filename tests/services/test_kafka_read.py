@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 import kcodec
 from kcodec.errors import ConfigError, KafkaError
-from kcodec.kafka import Range, RecordError, plan, positions_json, read, split_ranges
+from kcodec.kafka import Range, RecordError, find_ranges, positions_json, read, split_ranges
 
 ORDER = {
     "type": "record",
@@ -221,7 +221,7 @@ def test_topics(kafka, wide, topic):
 
 def test_ranges_are_planned_split_and_read_one_by_one(kafka, wide):
     produce(kafka.address, wide, 1_000)
-    ranges = plan(wide, servers=kafka.address)
+    ranges = find_ranges(wide, servers=kafka.address)
     assert sum(each.size for each in ranges) == 1_000
     parts = split_ranges(ranges, min_parts=12)
     # Each partition's share is rounded, and how many records it has is chance.

@@ -46,7 +46,7 @@ def records(count=ROWS):
 def test_read_back_by_confluent_kafka(kafka, codec):
     topic = kafka.create(f"written-{uuid.uuid4().hex[:8]}", partitions=4)
     table = records()
-    written = write(table, topic, servers=kafka.address, codec=codec, config={"batch.size": 20_000})
+    written = write(table, topic, servers=kafka.address, compression=codec, config={"batch.size": 20_000})
     rows = consumed(kafka.address, topic)
     found = rows_of(read(topic, servers=kafka.address, columns=ALL, start=written.start, end=written.end))
     assert found == rows
@@ -69,7 +69,12 @@ def test_read_back_by_confluent_kafka(kafka, codec):
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_read_back_by_java(kafka, topic, codec):
     write(
-        records(500), topic, servers=kafka.address, codec=codec, partition=0, transactional_id=f"{topic}-java"
+        records(500),
+        topic,
+        servers=kafka.address,
+        compression=codec,
+        partition=0,
+        transactional_id=f"{topic}-java",
     )
     command = program(Path(__file__).with_name("ReadTopic.java"), artifacts() / "broker", 17)
     printed = run([*command, kafka.address, topic, "0"])
@@ -173,7 +178,9 @@ def test_a_broker_that_is_killed_while_it_is_written_and_read(own_broker):
 
     config = {"batch.size": 50_000, "delivery.timeout.ms": 120_000, "request.timeout.ms": 10_000}
     reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
-    while_it_restarts(lambda: write(reader, topic, servers=kafka.address, codec="none", config=config), 0.6)
+    while_it_restarts(
+        lambda: write(reader, topic, servers=kafka.address, compression="none", config=config), 0.6
+    )
     config = {"max.partition.fetch.bytes": 100_000, "default.api.timeout.ms": 120_000}
     reader = read(topic, servers=kafka.address, columns=["value", "partition", "offset"], config=config)
     rows = reader.read_next_batch().to_pylist()
@@ -197,7 +204,7 @@ def test_batches_that_a_topic_finds_too_large(kafka, more):
     found = read(written.ranges, servers=kafka.address, columns=["value"]).read_all()
     assert found["value"].to_pylist() == values
     with pytest.raises(kcodec.KafkaError, match=r"a batch of one record has 1200.. bytes"):
-        write(pa.table({"value": [bytes(120_000)]}), topic, servers=kafka.address, codec="none", **more)
+        write(pa.table({"value": [bytes(120_000)]}), topic, servers=kafka.address, compression="none", **more)
 
 
 def test_a_topic_that_is_made_anew(kafka):

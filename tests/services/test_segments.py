@@ -117,7 +117,7 @@ def test_what_the_broker_says(broker, log):
     }
     batches = pa.concat_tables([list_batches(path) for path in segments(folder)])
     assert all(batches.column("crc_valid").to_pylist())
-    assert set(batches.column("codec").to_pylist()) == set(CODECS)
+    assert set(batches.column("compression").to_pylist()) == set(CODECS)
     last = batches.column("last_offset").to_pylist()
     assert last[-1] + 1 == ends[IsolationLevel.READ_UNCOMMITTED]
     assert all(

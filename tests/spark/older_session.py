@@ -152,9 +152,11 @@ def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
         place |= {"kafka.bootstrap.servers": cluster.address, "value.format": "avro"}
         place |= {"value.schema": codec.schema}
         some = {"subscribe": "t", "where": "value.id in [3, 15] and offset < 10"}
-        found = read_topic(spark, **place, **some, columns="partition, offset, value.id").collect()
+        found = read_topic(spark, {**place, **some, "columns": "partition, offset, value.id"}).collect()
         told["read_topic"] = sorted([row.partition, row.offset, row.id] for row in found)
-        whole = read_topic(spark, **place, subscribe="t", includeHeaders=True, maxRecordsPerPartition=7)
+        whole = read_topic(
+            spark, {**place, "subscribe": "t", "includeHeaders": True, "maxRecordsPerPartition": 7}
+        )
         told["columns"] = whole.schema.simpleString()
         told["sum"] = whole.selectExpr("sum(value.id) AS sum").collect()[0].sum
         try:

@@ -67,7 +67,7 @@ def test_a_topic(spark, address):
         register_kafka(spark)
         rows = spark.range(3).selectExpr("struct(id) AS value")
         rows.write.format("kcodec_kafka").options(**place, topic="orders").mode("append").save()
-        frame = read_topic(spark, **place, subscribe="orders")
+        frame = read_topic(spark, {**place, "subscribe": "orders"})
         assert sorted(row.value.id for row in frame.collect()) == [0, 1, 2]
 
 
@@ -84,4 +84,4 @@ def test_what_is_refused(address):
     options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "value.schema": "id BIGINT"}
     options |= {"value.format": "json", "value.frame": "GLUE"}
     with pytest.raises(ConfigError, match=r"value\.frame: json has no schemas in a registry"):
-        read_topic(None, **options)
+        read_topic(None, options)

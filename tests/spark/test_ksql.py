@@ -68,7 +68,7 @@ def test_compat_and_keys(spark):
     column = from_ksql("value", "JSON", "ID INT", compat="ksqldb").alias("r")
     assert [row["r"]["ID"] for row in frames.select(column).collect()] == [1, -(2**31)]
     keys = frame(spark, [b'"x"', b"null"])
-    column = from_ksql("value", "JSON", "K STRING KEY, V INT", key=True).alias("r")
+    column = from_ksql("value", "JSON", "K STRING KEY, V INT", is_key=True).alias("r")
     assert [row["r"]["K"] for row in keys.select(column).collect()] == ["x", None]
     bare = frame(spark, [b"[1]"]).select(from_ksql("value", "JSON", "A ARRAY<INT>", wrap=False).alias("r"))
     assert bare.select(to_ksql("r", "JSON", "A ARRAY<INT>", wrap=False)).collect()[0][0] == b"[1]"
@@ -82,7 +82,7 @@ def test_columns_of_the_frame(spark):
         to_ksql(["id", "amount"], "JSON"),
         to_ksql(F.struct("*"), "JSON"),
         to_ksql(F.struct("amount"), "JSON", "id INT, amount DOUBLE"),
-        to_ksql([F.col("id").alias("K")], "JSON", key=True),
+        to_ksql([F.col("id").alias("K")], "JSON", is_key=True),
     ).collect()
     assert tuple(rows[0]) == (
         b'{"id":1,"amount":2.5}',
@@ -138,7 +138,7 @@ def test_options_are_checked(spark):
     for format, arguments, reason in (
         ("JSN", {}, "Unknown format: JSN"),
         ("KAFKA", {"wrap": True}, "does not support 'WRAP_SINGLE_VALUE' set to 'true'"),
-        ("JSON", {"wrap": True, "key": True}, "wrap is for values"),
+        ("JSON", {"wrap": True, "is_key": True}, "wrap is for values"),
         ("JSON", {"compat": "ksql"}, "compat='ksql' is not one of"),
         ("NONE", {"properties": {"delimiter": "x"}}, "does not support the following configs"),
     ):
@@ -161,7 +161,7 @@ def test_other_formats(spark):
     again = decoded.select(to_ksql("r", "DELIMITED", properties={"delimiter": "|"}).alias("v"))
     assert [row["v"] for row in again.collect()] == [b"a|1.50", None]
     keys = frame(spark, [(7).to_bytes(4, "big")]).select(
-        from_ksql("value", "KAFKA", "K INT", key=True).alias("r")
+        from_ksql("value", "KAFKA", "K INT", is_key=True).alias("r")
     )
     assert keys.collect()[0]["r"]["K"] == 7
     assert keys.select(to_ksql("r.K", "KAFKA", "K INT")).collect()[0][0] == (7).to_bytes(4, "big")
@@ -174,7 +174,7 @@ REGISTERED = (
 
 @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF", "JSON_SR"])
 def test_formats_of_a_registry(spark, tmp_path, name):
-    place = {"schemaRegistryAddress": f"sqlite:///{tmp_path / 'schemas.db'}", "topic": "orders"}
+    place = {"registry": f"sqlite:///{tmp_path / 'schemas.db'}", "topic": "orders"}
     row = {"ID": 7, "AMOUNT": decimal.Decimal("1.50"), "S": {"X": 1, "y": "z"}, "M": {"k": 2}, "T": 1000}
     row["DAY"] = datetime.date(2022, 1, 8)
     kind = "ID bigint, AMOUNT decimal(10,2), S struct<X:int,y:string>, M map<string,int>, T int, DAY date"
@@ -185,12 +185,12 @@ def test_formats_of_a_registry(spark, tmp_path, name):
     # The columns of the schema that is registered now.
     inferred = written.select(from_ksql("value", name, **place).alias("r")).collect()
     assert {key.upper() for key in inferred[0]["r"].asDict()} == set(row)
-    assert registry.open(place["schemaRegistryAddress"]).subjects() == ["orders-value"]
+    assert registry.open(place["registry"]).subjects() == ["orders-value"]
 
 
 def test_windowed_keys(spark):
     frames = spark.createDataFrame([(7, 1000)], "K int, WINDOWSTART bigint")
-    window = {"key": True, "window": "TUMBLING", "window_size": "5 SECONDS"}
+    window = {"is_key": True, "window": "TUMBLING", "window_size": "5 SECONDS"}
     written = frames.select(to_ksql(F.struct("*"), "KAFKA", "K INT KEY", **window).alias("key"))
     rows = written.select(from_ksql("key", "KAFKA", "K INT KEY", **window).alias("r")).collect()
     assert rows[0]["r"].asDict() == {"K": 7, "WINDOWSTART": 1000, "WINDOWEND": 6000}
@@ -198,6 +198,6 @@ def test_windowed_keys(spark):
 
 def test_registry_options(tmp_path):
     with pytest.raises(ConfigError, match="takes no registry="):
-        from_ksql("value", "JSON", "ID INT", schemaRegistryAddress=f"sqlite:///{tmp_path / 's.db'}")
+        from_ksql("value", "JSON", "ID INT", registry=f"sqlite:///{tmp_path / 's.db'}")
     with pytest.raises(ConfigError, match="needs registry="):
         from_ksql("value", "AVRO")

@@ -81,7 +81,7 @@ def test_functions(name, tmp_path):
         # Newer ones send it to the folder of a session.
         assert told["shipped"] == [True]
         assert topics["no source"].endswith(
-            "read_topic(spark, ...) reads batches; streams come from Spark's source kafka, decoded by from_avro"
+            "read_topic(spark, options) reads batches; streams come from Spark's source kafka, decoded by from_avro"
         )
         return
     assert topics["source"] == [[0, 3], [1, 3]]

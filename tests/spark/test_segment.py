@@ -26,7 +26,7 @@ def batch(first: int, count: int, codec: str = "none", **columns) -> bytes:
         "headers": [[{"key": "h", "value": b"%d" % row}] if row % 2 else [] for row in rows],
         **{name: [value] * count for name, value in columns.items()},
     }
-    return write_batches(pa.table(table), codec=codec)
+    return write_batches(pa.table(table), compression=codec)
 
 
 def marker(offset: int, key: bytes) -> bytes:

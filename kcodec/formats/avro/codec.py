@@ -17,7 +17,7 @@ from kcodec.formats.avro.model import Schema, canonical
 from kcodec.formats.avro.objects.kernel import object_reader, object_writer
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import TypeOptions, arrow_type
+from kcodec.formats.avro.types import AvroOptions, arrow_type
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
@@ -42,11 +42,11 @@ class AvroReader:
         self,
         schema: object,
         *,
-        options: TypeOptions | None = None,
+        options: AvroOptions | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
-        self.options = options or TypeOptions()
+        self.options = options or AvroOptions()
         self.limits = Limits.of(limits)
         self.arrow_type = arrow_type(self.schema, self.options)
 
@@ -72,11 +72,11 @@ class AvroWriter:
         self,
         schema: object,
         *,
-        options: TypeOptions | None = None,
+        options: AvroOptions | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
-        self.options = options or TypeOptions()
+        self.options = options or AvroOptions()
         self.limits = Limits.of(limits)
         self._programs: Kept[pa.DataType, Programs] = Kept()
 
@@ -185,7 +185,7 @@ class AvroCodec(Codec):
         check_booleans(trailing=trailing)
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
-        options = TypeOptions(
+        options = AvroOptions(
             large,
             recursive_depth,
             wide_decimals,
@@ -226,7 +226,7 @@ class AvroCodec(Codec):
         self._program = self._reader.program(writer)
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._program.plan
 
@@ -252,7 +252,7 @@ class AvroCodec(Codec):
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
 
     def _object_reader(self, form: ObjectForm) -> Reader:
-        return self._reader.object_reader(self.plan, form, trailing=self._trailing)
+        return self._reader.object_reader(self.decode_plan, form, trailing=self._trailing)
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         return self._writer.object_writer(form)

@@ -11,7 +11,7 @@ from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.plan import PlanMaker
 from kcodec.formats.avro.resolution import describe
-from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
+from kcodec.formats.avro.types import AvroOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan", "object_plan"]
@@ -19,7 +19,7 @@ __all__ = ["encode_plan", "object_plan"]
 _PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 
 
-def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None = None) -> Plan:
+def encode_plan(schema: Schema, kind: pa.DataType, options: AvroOptions | None = None) -> Plan:
     """Plan how columns of a type are written as an Avro schema.
 
     Fields are matched by name; a field without a column is written as its default, or as null if it may be null. A
@@ -36,11 +36,11 @@ def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None =
           long -> column 0
     """
     kind = plain_type(kind)
-    maker = _EncodePlan(layout(kind), options or TypeOptions())
+    maker = _EncodePlan(layout(kind), options or AvroOptions())
     return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
 
 
-def object_plan(schema: Schema, options: TypeOptions | None = None) -> Plan:
+def object_plan(schema: Schema, options: AvroOptions | None = None) -> Plan:
     """Plan how Python objects are written as an Avro schema: as the columns of its own type, with all its fields.
 
     A field that may be missing is a DEFAULT node, which has the field's node below it.
@@ -55,14 +55,14 @@ def object_plan(schema: Schema, options: TypeOptions | None = None) -> Plan:
         a: default 06 -> column 1
           int -> column 1
     """
-    options = replace(options or TypeOptions(), fields=None)
+    options = replace(options or AvroOptions(), fields=None)
     kind = arrow_type(schema, options)
     maker = _EncodePlan(layout(kind), options, objects=True)
     return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
 
 
 class _EncodePlan(PlanMaker):
-    def __init__(self, columns: tuple[Column, ...], options: TypeOptions, *, objects: bool = False) -> None:
+    def __init__(self, columns: tuple[Column, ...], options: AvroOptions, *, objects: bool = False) -> None:
         super().__init__(columns, options)
         self.objects = objects
 

@@ -18,12 +18,12 @@ from kcodec.java.numbers import format_java_double
 __all__ = ["json_lines"]
 
 
-def json_lines(array: pa.Array, schema: Schema) -> list[str | None]:
+def json_lines(array: pa.Array, schema: Schema, *, decimals: bool = False) -> list[str | None]:
     """Return the JSON of each value of a column that was decoded with a schema; None for null.
 
     Unions name the type of their value, bytes and fixed are text of one character a byte, and values of logical types
     are those of the types below. A union of int and long, or of float and double, names the wider one, since the column
-    does not keep which it was.
+    does not keep which it was. With `decimals` these are numbers, for people to read: Java prints their bytes.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def json_lines(array: pa.Array, schema: Schema) -> list[str | None]:
     ['{"string":"x"}', None]
     """
     values = cast_leaves(array, _numbered(array.type)).to_pylist()
-    return [None if value is None else _text(value, schema) for value in values]
+    return [None if value is None else _text(value, schema, decimals) for value in values]
 
 
 def _numbered(kind: pa.DataType) -> pa.DataType:
@@ -52,19 +52,23 @@ def _numbered(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _text(value: Any, schema: Schema) -> str:
+def _text(value: Any, schema: Schema, decimals: bool) -> str:
     kind = schema.type
     if kind == "union":
-        return _union(value, schema)
+        return _union(value, schema, decimals)
     if kind == "record":
-        return _object((field.name, _text(value[field.name], field.type)) for field in schema.fields)
+        return _object(
+            (field.name, _text(value[field.name], field.type, decimals)) for field in schema.fields
+        )
     if kind == "array":
         assert schema.item is not None
-        return "[" + ",".join(_text(each, schema.item) for each in value) + "]"
+        return "[" + ",".join(_text(each, schema.item, decimals) for each in value) + "]"
     if kind == "map":
         assert schema.item is not None
-        return _object((name, _text(each, schema.item)) for name, each in value)
+        return _object((name, _text(each, schema.item, decimals)) for name, each in value)
     if kind in ("bytes", "fixed"):
+        if decimals and isinstance(value, Decimal):
+            return f"{value:f}"
         return quote(_bytes(value, schema).decode("latin-1"))
     if kind in ("string", "enum"):
         return quote(str(value))
@@ -81,7 +85,7 @@ def _object(pairs: Iterable[tuple[str, str]]) -> str:
     return "{" + ",".join(f"{quote(name)}:{value}" for name, value in pairs) + "}"
 
 
-def _union(value: Any, schema: Schema) -> str:
+def _union(value: Any, schema: Schema, decimals: bool) -> str:
     if value is None:
         return "null"
     branches = schema.values
@@ -99,7 +103,7 @@ def _union(value: Any, schema: Schema) -> str:
             for each, member in zip(branches, value.values(), strict=True)
             if member is not None
         )
-    return _object([(branch.name, _text(value, branch))])
+    return _object([(branch.name, _text(value, branch, decimals))])
 
 
 def _bytes(value: Any, schema: Schema) -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases, unreadable
-from kcodec.formats.avro.types import TypeOptions, logical_type
+from kcodec.formats.avro.types import AvroOptions, logical_type
 from kcodec.formats.language import Difference
 
 __all__ = ["MAX_SHIFT", "Conversion", "conversion", "conversions"]
@@ -78,7 +78,7 @@ class Conversion(NamedTuple):
 _PLAIN = Conversion()
 
 
-def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversion:
+def conversion(writer: Schema, reader: Schema, options: AvroOptions) -> Conversion:
     """Return how values of one type, which is neither nested nor a union, are read as another that can read it.
 
     A type without a logical type is numbers, bytes or text: it is read as what the other says, in the unit or at the
@@ -91,11 +91,11 @@ def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversi
     ...     parse({"type": "int" if name == "date" else "long", "logicalType": name})
     ...     for name in ("date", "timestamp-millis", "timestamp-micros", "time-micros")
     ... )
-    >>> conversion(millis, micros, TypeOptions())
+    >>> conversion(millis, micros, AvroOptions())
     Conversion(factor=1000, divisor=1, shift=0, told='timestamp-millis -> timestamp-micros: converted', reason='')
-    >>> conversion(micros, millis, TypeOptions()).divisor
+    >>> conversion(micros, millis, AvroOptions()).divisor
     1000
-    >>> conversion(date, time, TypeOptions()).reason
+    >>> conversion(date, time, AvroOptions()).reason
     "the writer's date is not the reader's time-micros"
     """
     read = _name(reader, options)
@@ -129,7 +129,7 @@ def conversion(writer: Schema, reader: Schema, options: TypeOptions) -> Conversi
     )
 
 
-def _name(schema: Schema, options: TypeOptions) -> str:
+def _name(schema: Schema, options: AvroOptions) -> str:
     """Return the name of a logical type, or of what Debezium says of numbers that have none."""
     name = logical_type(schema, options)
     if name or not options.debezium or not schema.props:
@@ -175,7 +175,7 @@ class _Walk:
     """One comparison: the pairs of types met so far."""
 
     def __init__(self) -> None:
-        self.options = TypeOptions()
+        self.options = AvroOptions()
         self.seen: set[tuple[int, int]] = set()
         self.branches: dict[int, Branches] = {}
 

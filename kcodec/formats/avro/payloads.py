@@ -7,13 +7,13 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
-from kcodec.columns.source import payloads
+from kcodec.columns.given import payloads
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.types import TypeOptions
+from kcodec.formats.avro.types import AvroOptions
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
@@ -32,7 +32,7 @@ class AvroDecoder(SchemaDecoder):
     takes_prefix = True
 
     def __init__(
-        self, text: str, schema: Schema, options: TypeOptions, limits: Limits, *, trailing: bool
+        self, text: str, schema: Schema, options: AvroOptions, limits: Limits, *, trailing: bool
     ) -> None:
         self.text = text
         self._reader = AvroReader(schema, options=options, limits=limits)
@@ -78,6 +78,8 @@ class AvroDecoder(SchemaDecoder):
 class _RawReader:
     """Payloads that stand as they are."""
 
+    told = True
+
     def decode_one(self, data: Any, start: int = 0) -> Any:
         return None if data is None else bytes(data)[start:]
 
@@ -93,7 +95,7 @@ class AvroEncoder(SchemaEncoder):
 
     checks_offsets = True
 
-    def __init__(self, schema: Schema, given: Schema | None, options: TypeOptions, limits: Limits) -> None:
+    def __init__(self, schema: Schema, given: Schema | None, options: AvroOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)
         self._conversion = None if given is None else _Conversion(schema, given, options, limits)
 
@@ -122,7 +124,7 @@ class AvroEncoder(SchemaEncoder):
 class _Conversion:
     """Converts values of one schema to another: it writes them as the one, and reads them as the other."""
 
-    def __init__(self, schema: Schema, given: Schema, options: TypeOptions, limits: Limits) -> None:
+    def __init__(self, schema: Schema, given: Schema, options: AvroOptions, limits: Limits) -> None:
         self._given = AvroWriter(given, options=options, limits=limits)
         self._program = AvroReader(schema, options=options, limits=limits).program(given)
 

@@ -11,7 +11,7 @@ from kcodec.formats.avro.defaults import default_bytes
 from kcodec.formats.avro.logical_types import conversion
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
-from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
+from kcodec.formats.avro.types import AvroOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["PlanMaker", "decode_plan"]
@@ -23,7 +23,7 @@ _MAX_NODES = 200_000
 def decode_plan(
     writer: Schema,
     reader: Schema,
-    options: TypeOptions | None = None,
+    options: AvroOptions | None = None,
     kind: pa.DataType | None = None,
 ) -> Plan:
     """Resolve a writer's schema against a reader's, whose Arrow type may be known already.
@@ -38,7 +38,7 @@ def decode_plan(
       present -> column 0
         int -> column 0
     """
-    options = options or TypeOptions()
+    options = options or AvroOptions()
     if kind is None:
         kind = arrow_type(reader, options)
     maker = _DecodePlan(layout(kind), options)
@@ -49,7 +49,7 @@ def decode_plan(
 class _Union:
     """What is asked of a reader's union for each of the writer's branches."""
 
-    def __init__(self, union: Schema, columns: tuple[Column, ...], column: int, options: TypeOptions) -> None:
+    def __init__(self, union: Schema, columns: tuple[Column, ...], column: int, options: AvroOptions) -> None:
         values = union.values
         self.branches = Branches(union)
         self.nullable = union.nullable
@@ -66,7 +66,7 @@ class _Union:
 class PlanMaker:
     """What planning both directions has in common: columns, options, and a bound on the nodes."""
 
-    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+    def __init__(self, columns: tuple[Column, ...], options: AvroOptions) -> None:
         self.columns = columns
         self.options = options
         self._nodes = 0
@@ -80,7 +80,7 @@ class PlanMaker:
 
 
 class _DecodePlan(PlanMaker):
-    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+    def __init__(self, columns: tuple[Column, ...], options: AvroOptions) -> None:
         super().__init__(columns, options)
         self.named: dict[str, Node] = {}
         self.recursive: dict[int, bool] = {}

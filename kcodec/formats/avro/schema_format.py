@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-    from kcodec.formats.avro.types import TypeOptions
+    from kcodec.formats.avro.types import AvroOptions
     from kcodec.plan import Limits
 
 __all__ = ["AvroFormat", "ParsedSchema"]
@@ -76,7 +76,7 @@ class AvroFormat(SchemaFormat):
 
     type: ClassVar[str] = "AVRO"
     name: ClassVar[str] = "AVRO"
-    options_name: ClassVar[str] = "kcodec.TypeOptions"
+    options_name: ClassVar[str] = "kcodec.AvroOptions"
     settings: ClassVar[Mapping[str, str]] = {
         "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
         "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
@@ -88,6 +88,8 @@ class AvroFormat(SchemaFormat):
 
     fail_on_trailing: bool = False
     remove_java: bool = False
+    #: Whether values that are printed have decimals as numbers, not as their bytes.
+    decimals_as_numbers: bool = False
 
     def configured(self, config: Mapping[str, Any]) -> Self:
         """Return the format with the flags of a serde's settings."""
@@ -98,10 +100,10 @@ class AvroFormat(SchemaFormat):
         )
 
     def options_type(self) -> Any:
-        """Return `TypeOptions`."""
-        from kcodec.formats.avro.types import TypeOptions
+        """Return `AvroOptions`."""
+        from kcodec.formats.avro.types import AvroOptions
 
-        return TypeOptions
+        return AvroOptions
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
         """Parse a schema; references are known by the names in their texts."""
@@ -201,7 +203,7 @@ class AvroFormat(SchemaFormat):
         """Return what prints values in Avro's JSON encoding."""
         from kcodec.formats.avro.json_encoding import json_lines
 
-        return lambda array: json_lines(array, schema.root)
+        return lambda array: json_lines(array, schema.root, decimals=self.decimals_as_numbers)
 
     def line_reader(self, schema: ParsedSchema) -> Callable[[list[bytes]], pa.Array] | None:
         """Return what reads lines of Avro's JSON encoding in which a union's value names its type."""
@@ -217,8 +219,11 @@ class AvroFormat(SchemaFormat):
     def json_text(
         self, schema: ParsedSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
     ) -> str:
-        """Return a value in Avro's JSON encoding; bytes behind it are an error, whatever the settings say."""
-        strict = self if self.fail_on_trailing else replace(self, fail_on_trailing=True)
+        """Return a value in Avro's JSON encoding, but with decimals as numbers, for people to read.
+
+        Bytes behind it are an error, whatever the settings say.
+        """
+        strict = replace(self, fail_on_trailing=True, decimals_as_numbers=True)
         return super(AvroFormat, strict).json_text(schema, value, start, indexes)
 
     def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
@@ -253,14 +258,14 @@ class AvroFormat(SchemaFormat):
         return _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
 
     def tagged_fields(
-        self, schema: ParsedSchema, ruled: ParsedSchema, kind: pa.DataType, options: TypeOptions
+        self, schema: ParsedSchema, ruled: ParsedSchema, kind: pa.DataType, options: AvroOptions
     ) -> Sequence[TaggedField]:
         """Return the fields of records, by their full names."""
         from kcodec.formats.avro.tagged import tagged_fields
 
         return tagged_fields(schema.root, ruled.root, kind, options)
 
-    def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+    def decoder(self, schema: ParsedSchema, options: AvroOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""
         from kcodec.formats.avro.payloads import AvroDecoder
 
@@ -270,7 +275,7 @@ class AvroFormat(SchemaFormat):
         return AvroDecoder(schema.text, schema.root, options, limits, trailing=trailing)
 
     def encoder(
-        self, schema: ParsedSchema, given: ParsedSchema | None, options: TypeOptions, limits: Limits
+        self, schema: ParsedSchema, given: ParsedSchema | None, options: AvroOptions, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes columns as a schema; values of another are resolved as Avro has it."""
         from kcodec.formats.avro.payloads import AvroEncoder, BytesEncoder

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec.columns.types import is_list
 from kcodec.formats.avro.model import Field, Schema
-from kcodec.formats.avro.types import TypeOptions, member_name, widest
+from kcodec.formats.avro.types import AvroOptions, member_name, widest
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField, tags_of
 
 __all__ = ["tagged_fields"]
@@ -24,7 +24,7 @@ class _Owner(NamedTuple):
 
 
 def tagged_fields(
-    reader: Schema, ruled: Schema, kind: pa.DataType, options: TypeOptions
+    reader: Schema, ruled: Schema, kind: pa.DataType, options: AvroOptions
 ) -> list[TaggedField]:
     """Return the fields of a column that is laid out as one schema, by the names and tags of another; or the same.
 
@@ -35,14 +35,14 @@ def tagged_fields(
     >>> field = {"name": "email", "type": ["null", "string"], "confluent:tags": ["PII"]}
     >>> schema = parse({"type": "record", "name": "Order", "namespace": "shop", "fields": [field]})
     >>> [(found.steps, found.name, found.kind) for found in tagged_fields(
-    ...     schema, schema, arrow_type(schema), TypeOptions())]
+    ...     schema, schema, arrow_type(schema), AvroOptions())]
     [(('email',), 'shop.Order.email', 'STRING')]
     """
     return list(_Walk(options).values(reader, ruled, kind, (), None))
 
 
 class _Walk:
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: AvroOptions) -> None:
         self.options = options
 
     def values(

@@ -19,7 +19,7 @@ from kcodec.plan.failure import step
 
 __all__ = [
     "MAX_COLUMNS",
-    "TypeOptions",
+    "AvroOptions",
     "arrow_type",
     "derive_schema",
     "logical_type",
@@ -64,7 +64,7 @@ _Wanted = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
-class TypeOptions:
+class AvroOptions:
     """How a schema is laid out in Arrow columns.
 
     Attributes
@@ -105,7 +105,7 @@ class TypeOptions:
     >>> from kcodec.formats.avro.schema import parse
     >>> text = '{"type": "record", "name": "R", "fields": '
     >>> text += '[{"name": "a", "type": "string"}, {"name": "b", "type": "int"}]}'
-    >>> arrow_type(parse(text), TypeOptions(fields=["a"], large=True))
+    >>> arrow_type(parse(text), AvroOptions(fields=["a"], large=True))
     StructType(struct<a: large_string not null>)
     """
 
@@ -131,7 +131,7 @@ class TypeOptions:
         object.__setattr__(self, "fields", field_names(self.fields))
 
 
-def logical_type(schema: Schema, options: TypeOptions) -> str:
+def logical_type(schema: Schema, options: AvroOptions) -> str:
     """Return a schema's logical type; empty if it has none.
 
     Those of Debezium's, which ``connect.name`` says, have the names of Avro's own, ``time-nanos`` and ``iso-text``.
@@ -163,12 +163,12 @@ def widest(schema: Schema) -> str:
     return "double" if kinds == ["double", "float"] else ""
 
 
-def member_name(branch: Schema, index: int, options: TypeOptions) -> str:
+def member_name(branch: Schema, index: int, options: AvroOptions) -> str:
     """Return the name of a union struct's member; `index` counts the branches that are not null."""
     return f"member{index}" if options.union_members == "index" else options.union_prefix + branch.simple_name
 
 
-def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataType:
+def arrow_type(schema: Schema, options: AvroOptions | None = None) -> pa.DataType:
     """Return the Arrow type that values of an Avro schema are decoded to.
 
     Schemas that have none: records that contain themselves without ``recursive_depth``, decimals wider than 76
@@ -180,7 +180,7 @@ def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataTyp
     >>> str(arrow_type(parse('["null", {"type": "int", "logicalType": "date"}]')))
     'date32[day]'
     """
-    options = options or TypeOptions()
+    options = options or AvroOptions()
     wanted = None
     if options.fields is not None:
         if len(schema.values) != 1 or schema.values[0].type != "record":
@@ -192,7 +192,7 @@ def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataTyp
 
 
 class _Types:
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: AvroOptions) -> None:
         self.options = options
         self.columns = 0
 

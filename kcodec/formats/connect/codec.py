@@ -9,8 +9,8 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors, report
 from kcodec.columns.fields import field_names
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import cast_leaves
-from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.exact import ExactRows
@@ -37,7 +37,8 @@ class ConnectJsonCodec(Codec):
     ----------
     schema : ConnectSchema, str, dict, pyarrow.DataType or pyarrow.Schema, optional
         What rows are read as and written as: a schema of Connect (its JSON, as envelopes carry it), or an Arrow
-        type. Without one, rows are read as the first schema in the column says, and written by their Arrow type.
+        type. Without one, rows are read as the first schema in the column says (as nulls if there is none), and
+        written by their Arrow type.
     decimal_format : {"BASE64", "NUMERIC"}
         How decimals are written, KIP-481's ``decimal.format``. Both forms are always read.
     schemas_enable : bool
@@ -52,7 +53,7 @@ class ConnectJsonCodec(Codec):
         The settings under Connect's names: ``decimal.format``, ``schemas.enable``, ``schemas.cache.size``,
         ``replace.null.with.default``, ``schema.content``; also as a worker has them, ``value.converter.`` or
         ``key.converter.`` before the name. Values are compared without regard to case.
-    key : bool
+    is_key : bool
         Whether this is the converter of keys: of a worker's settings those of ``key.converter.`` count.
     tombstones : bool, optional
         What a null row is written as: a null, or what the converter writes for a null with a schema (the default
@@ -130,7 +131,7 @@ class ConnectJsonCodec(Codec):
         replace_null_with_default: bool = True,
         schemas_cache_size: int = 1000,
         config: Mapping[str, Any] | None = None,
-        key: bool = False,
+        is_key: bool = False,
         tombstones: bool | None = None,
         precision: int = 38,
         wide_decimals: str = "decimal256",
@@ -147,13 +148,13 @@ class ConnectJsonCodec(Codec):
         check_choice("round", round, _ROUND)
         derived = {"tombstones": tombstones, "debezium": debezium}
         given = {name: flag for name, flag in derived.items() if flag is not None}
-        check_booleans(key=key, nonfinite=nonfinite, large=large, **given)
+        check_booleans(is_key=is_key, nonfinite=nonfinite, large=large, **given)
         if debezium and compat is not None:
             raise ConfigError(f"debezium=True is not for compat={compat!r}")
         check_widths(precision, wide_decimals)
         self._config = converter_config(
             config,
-            key=key,
+            is_key=is_key,
             decimal_format=decimal_format,
             schemas_enable=schemas_enable,
             replace_null_with_default=replace_null_with_default,
@@ -237,7 +238,7 @@ class ConnectJsonCodec(Codec):
         return self._schema
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The plan by which payloads of `schema` are read; ``str`` of it is a readable tree.
 
         Raises
@@ -256,25 +257,18 @@ class ConnectJsonCodec(Codec):
 
     # Decoding ---------------------------------------------------------------------------------------
 
-    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
-        """Decode a column of rows; parameters and result as for every `Codec`.
-
-        Without a schema of the codec's own, the column has the type of the first schema in it; a column without
-        any is of the null type.
-        """
+    def _for(self, parts: Sequence[pa.Array]) -> "ConnectJsonCodec":
         if self._target is not None:
-            return super().decode(values, errors, use_threads=use_threads)
+            return self
         if not self._enveloped:
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
-        chunks, chunked = payloads(values)
-        target = self._first(chunks)
+        target = self._first(parts)
         # `copy` would compile it again, as pickling does.
-        bound = object.__new__(type(self))
-        bound.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
-        column = pa.chunked_array(chunks, None if chunks else pa.binary()) if chunked else chunks[0]
-        return bound.decode(column, errors, use_threads=use_threads)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
+        return made
 
     def _first(self, chunks: Sequence[pa.Array]) -> Target:
         """Return the columns of the first schema in a column."""

@@ -39,12 +39,12 @@ class ConverterConfig:
 
 
 def converter_config(
-    given: Mapping[str, Any] | None, *, key: bool = False, **keywords: Any
+    given: Mapping[str, Any] | None, *, is_key: bool = False, **keywords: Any
 ) -> ConverterConfig:
     """Read settings under the names of Connect; `keywords` are the same by their names in `ConverterConfig`.
 
     If any is that of a worker or a connector, such as ``value.converter.decimal.format``, only these count: those of
-    ``key.converter.`` with `key`, else those of ``value.converter.``.
+    ``key.converter.`` with `is_key`, else those of ``value.converter.``.
 
     >>> converter_config({"value.converter.schemas.enable": "false", "tasks.max": "1"}).schemas_enable
     False
@@ -60,11 +60,11 @@ def converter_config(
     settings = dict(given or {})
     prefixes = ("key.converter.", "value.converter.")
     if any(name in ("key.converter", "value.converter") or name.startswith(prefixes) for name in settings):
-        prefix = prefixes[0 if key else 1]
+        prefix = prefixes[0 if is_key else 1]
         settings = {name[len(prefix) :]: each for name, each in settings.items() if name.startswith(prefix)}
     kind = settings.pop("converter.type", None)
-    if kind is not None and str(kind).lower() != ("key" if key else "value"):
-        raise ConfigError(f"converter.type {kind!r} is that of the other converter: see key=")
+    if kind is not None and str(kind).lower() != ("key" if is_key else "value"):
+        raise ConfigError(f"converter.type {kind!r} is that of the other converter: see is_key=")
     for name, value in settings.items():
         if name not in names:
             raise ConfigError(f"unknown setting {name!r}: not one of {', '.join(names)}")

@@ -15,11 +15,14 @@ from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
 from kcodec.columns.fields import chosen, field_names
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import arrange, unpack
-from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.objects.kernel import object_reader
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 
 __all__ = ["JsonCodec", "infer"]
@@ -174,7 +177,7 @@ class JsonCodec(Codec):
         return JsonCodec(infer(values, decimals=decimals, times=times, sample=sample), **options)
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._plan
 
@@ -197,6 +200,10 @@ class JsonCodec(Codec):
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)
         return encoded, sorted([*lost, *faults])
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        columns = super()._object_reader(form)
+        return columns if self._trailing else object_reader(self._plan, self._limits, columns)
 
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.

@@ -19,7 +19,7 @@ from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_ty
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
-from kcodec.formats.json_schema.types import TypeOptions, arrow_type
+from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.language import NamedText
@@ -36,16 +36,16 @@ class JsonSchemaReader:
     ----------
     shape : Shape
         What the schema's documents are.
-    options : TypeOptions, optional
+    options : JsonSchemaOptions, optional
         How it is laid out.
     limits : Limits, optional
         What one row may cost.
     """
 
     def __init__(
-        self, shape: Shape, *, options: TypeOptions | None = None, limits: Limits | None = None
+        self, shape: Shape, *, options: JsonSchemaOptions | None = None, limits: Limits | None = None
     ) -> None:
-        self.options = options or TypeOptions()
+        self.options = options or JsonSchemaOptions()
         kind = arrow_type(shape, self.options) if self.options.arrow_type is None else self.options.arrow_type
         self.arrow_type = chosen(kind, self.options.fields)
         self.shape = shape
@@ -88,9 +88,9 @@ class JsonSchemaWriter:
     """A schema's shape that columns of any type are written with; see `JsonSchemaReader`."""
 
     def __init__(
-        self, shape: Shape, *, options: TypeOptions | None = None, limits: Limits | None = None
+        self, shape: Shape, *, options: JsonSchemaOptions | None = None, limits: Limits | None = None
     ) -> None:
-        self.options = options or TypeOptions()
+        self.options = options or JsonSchemaOptions()
         self.limits = Limits.of(limits)
         self._shape = shape
         self._programs: Kept[tuple[pa.DataType, tuple[int, ...], str], Programs] = Kept()
@@ -200,7 +200,7 @@ class JsonSchemaCodec(Codec):
         if references is not None and not isinstance(references, Mapping):
             raise ConfigError(f"references={references!r} is not a mapping of names to schemas")
         named = {str(name): schema_text(each) for name, each in (references or {}).items()}
-        options = TypeOptions(
+        options = JsonSchemaOptions(
             large=large,
             fields=fields,
             recursive_depth=recursive_depth,
@@ -227,7 +227,7 @@ class JsonSchemaCodec(Codec):
         self._encoded_type = pa.large_binary() if large else pa.binary()
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree. What has no columns is a ``json_text`` in it."""
         return self._reader.program.plan
 
@@ -240,7 +240,7 @@ class JsonSchemaCodec(Codec):
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.
         equal = super().__eq__(other)
-        return equal if equal is not True else self.plan.root == other.plan.root  # type: ignore[attr-defined]
+        return equal if equal is not True else self.decode_plan.root == other.decode_plan.root  # type: ignore[attr-defined]
 
     __hash__ = Codec.__hash__
 

@@ -16,7 +16,7 @@ from kcodec.formats.json_schema.indentation import indented
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import shape_of
 from kcodec.formats.json_schema.texts import changed_texts
-from kcodec.formats.json_schema.types import TypeOptions
+from kcodec.formats.json_schema.types import JsonSchemaOptions
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.json_schema.written import has_logical_types, written_as
@@ -50,7 +50,13 @@ class DocumentDecoder(SchemaDecoder):
     takes_prefix = True
 
     def __init__(
-        self, schema: JsonSchema, options: TypeOptions, limits: Limits, *, validate: bool, by_reader: bool
+        self,
+        schema: JsonSchema,
+        options: JsonSchemaOptions,
+        limits: Limits,
+        *,
+        validate: bool,
+        by_reader: bool,
     ) -> None:
         self.text = write_document(schema.document)
         self._schema = schema
@@ -112,7 +118,7 @@ class DocumentEncoder(SchemaEncoder):
     def __init__(
         self,
         schema: JsonSchema,
-        options: TypeOptions,
+        options: JsonSchemaOptions,
         limits: Limits,
         *,
         validate: bool,

@@ -23,7 +23,7 @@ from kcodec.formats.json_schema.references import ABSENT
 from kcodec.formats.json_schema.shape import Shape
 from kcodec.formats.json_schema.types import (
     UNKNOWN,
-    TypeOptions,
+    JsonSchemaOptions,
     decimal_scale,
     entry_of,
     item_of,
@@ -38,7 +38,7 @@ __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 _MARK = b"kcodec.json"
 
 
-def decode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOptions()) -> Plan:  # noqa: B008
+def decode_plan(kind: pa.DataType, shape: Shape, options: JsonSchemaOptions = JsonSchemaOptions()) -> Plan:  # noqa: B008
     """Plan how documents of a shape become columns of a type.
 
     >>> from kcodec.formats.json_schema.references import Documents
@@ -57,7 +57,7 @@ def decode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOpti
 def encode_plan(
     kind: pa.DataType,
     shape: Shape,
-    options: TypeOptions = TypeOptions(),  # noqa: B008
+    options: JsonSchemaOptions = JsonSchemaOptions(),  # noqa: B008
     nulls: str = "schema",
 ) -> Plan:
     """Plan how columns of a type are written as documents of a shape, once they are cast to `encoded_type`.
@@ -106,7 +106,7 @@ class _Planner(ABC):
     `shape` is None for columns that the schema does not mention.
     """
 
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: JsonSchemaOptions) -> None:
         self.options = options
         self.count = 0
         self.depth = 0
@@ -291,7 +291,7 @@ class _Decoding(_Planner):
 class _Encoding(_Planner):
     shared = Form.ESCAPED
 
-    def __init__(self, options: TypeOptions, nulls: str) -> None:
+    def __init__(self, options: JsonSchemaOptions, nulls: str) -> None:
         super().__init__(options)
         self.nulls = nulls
 

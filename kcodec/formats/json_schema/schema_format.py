@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-    from kcodec.formats.json_schema.types import TypeOptions
+    from kcodec.formats.json_schema.types import JsonSchemaOptions
     from kcodec.plan import Limits
 
 __all__ = ["JsonSchemaFormat"]
@@ -62,11 +62,11 @@ class JsonSchemaFormat(SchemaFormat):
 
     type: ClassVar[str] = "JSON"
     name: ClassVar[str] = "JSON_SR"
-    options_name: ClassVar[str] = "kcodec.formats.json_schema.types.TypeOptions"
+    options_name: ClassVar[str] = "kcodec.JsonSchemaOptions"
     policies: ClassVar[tuple[str, ...]] = ("STRICT", "LENIENT")
     settings: ClassVar[Mapping[str, str]] = {
         "json.fail.invalid.schema": "validate documents by their schema (default false)",
-        "json.validate.before.domain.rules": "accepted: there are no rules here",
+        "json.validate.before.domain.rules": "accepted: documents are validated as they stand in payloads",
         "json.envelope.detection": "write the key payload alone of values with a key schema (default false, which "
         "Confluent's is not)",
         "json.indent.output": "write documents in several lines (default false)",
@@ -106,10 +106,10 @@ class JsonSchemaFormat(SchemaFormat):
         )
 
     def options_type(self) -> Any:
-        """Return `TypeOptions`."""
-        from kcodec.formats.json_schema.types import TypeOptions
+        """Return `JsonSchemaOptions`."""
+        from kcodec.formats.json_schema.types import JsonSchemaOptions
 
-        return TypeOptions
+        return JsonSchemaOptions
 
     def given_text(self, schema: object) -> str:
         """Return the text of a schema that is given as text, or as objects of Python."""
@@ -242,21 +242,21 @@ class JsonSchemaFormat(SchemaFormat):
         return super().writes_nulls(unwrapped(array) if self.envelope else array)
 
     def tagged_fields(
-        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: TypeOptions
+        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: JsonSchemaOptions
     ) -> Sequence[TaggedField]:
         """Return the properties of objects, by their paths: ``$.customer.email``."""
         from kcodec.formats.json_schema.tagged import tagged_fields
 
         return tagged_fields(schema, ruled, kind, options)
 
-    def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+    def decoder(self, schema: JsonSchema, options: JsonSchemaOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads documents as those of a schema."""
         from kcodec.formats.json_schema.payloads import DocumentDecoder
 
         return DocumentDecoder(schema, options, limits, validate=self.validate, by_reader=self.by_reader)
 
     def encoder(
-        self, schema: JsonSchema, given: JsonSchema | None, options: TypeOptions, limits: Limits
+        self, schema: JsonSchema, given: JsonSchema | None, options: JsonSchemaOptions, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes columns as documents of a schema, whichever one their values have."""
         from kcodec.formats.json_schema.payloads import DocumentEncoder

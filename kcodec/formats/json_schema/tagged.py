@@ -9,7 +9,7 @@ from kcodec.columns.types import is_list
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import MAX_LEVELS, Shape, shape_of
-from kcodec.formats.json_schema.types import TypeOptions, entry_of, is_map, item_of, kinds_of
+from kcodec.formats.json_schema.types import JsonSchemaOptions, entry_of, is_map, item_of, kinds_of
 from kcodec.formats.tagged import ITEMS, TaggedField, tags_of
 
 __all__ = ["tagged_fields"]
@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 
 def tagged_fields(
-    reader: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: TypeOptions
+    reader: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: JsonSchemaOptions
 ) -> list[TaggedField]:
     """Return the properties of a column that is laid out as one schema, by the names and tags of another; or the same.
 
@@ -43,7 +43,7 @@ def tagged_fields(
     --------
     >>> from kcodec.formats.json_schema.schema import parse
     >>> schema = parse('{"properties": {"email": {"type": "string", "confluent:tags": ["PII"]}}}')
-    >>> found, = tagged_fields(schema, schema, pa.struct([("email", pa.string())]), TypeOptions())
+    >>> found, = tagged_fields(schema, schema, pa.struct([("email", pa.string())]), JsonSchemaOptions())
     >>> found.steps, found.name, sorted(found.tags), found.kind
     (('email',), '$.email', ['PII'], 'STRING')
     """

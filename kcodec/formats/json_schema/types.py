@@ -14,7 +14,7 @@ from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
 
 __all__ = [
     "UNKNOWN",
-    "TypeOptions",
+    "JsonSchemaOptions",
     "arrow_type",
     "decimal_scale",
     "entry_of",
@@ -38,7 +38,7 @@ _NULL = frozenset(("null",))
 
 
 @dataclass(frozen=True)
-class TypeOptions:
+class JsonSchemaOptions:
     """How documents are laid out in columns; the attributes are the arguments of `kcodec.JsonSchemaCodec`."""
 
     large: bool = False
@@ -114,7 +114,7 @@ def decimal_scale(shape: Shape) -> int | None:
     return None
 
 
-def arrow_type(shape: Shape, options: TypeOptions) -> pa.DataType:
+def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
     """Return the type that documents of a shape are decoded as.
 
     Raises
@@ -127,14 +127,14 @@ def arrow_type(shape: Shape, options: TypeOptions) -> pa.DataType:
     >>> from kcodec.formats.json_schema.schema import parse
     >>> from kcodec.formats.json_schema.shape import shape_of
     >>> schema = parse('{"properties": {"id": {"type": "integer"}, "any": {}}, "required": ["id"]}')
-    >>> print(arrow_type(shape_of(schema.documents), TypeOptions()))
+    >>> print(arrow_type(shape_of(schema.documents), JsonSchemaOptions()))
     struct<id: int64 not null, any: string>
     """
     return _Typing(options).type(shape)
 
 
 class _Typing:
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: JsonSchemaOptions) -> None:
         self.options = options
         self.text = pa.large_string() if options.large else pa.string()
         self.binary = pa.large_binary() if options.large else pa.binary()

@@ -22,10 +22,12 @@ from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message, write_message
+from kcodec.formats.protobuf.objects.kernel import object_reader
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
-from kcodec.formats.protobuf.spark_layout import SparkLayout
-from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, ProtobufOptions
+from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, Layout, ProtobufOptions
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 from kcodec.plan.programs import Programs
@@ -61,7 +63,6 @@ class ProtobufReader:
         plan, self._converted = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
-        self._layout = SparkLayout(self.options) if self.options.layout == "spark" else None
         # Not pa.array, which loads pandas where that is installed.
         self.arrow_type = self._laid_out(pa.nulls(0, self._converted)).type
 
@@ -80,8 +81,16 @@ class ProtobufReader:
             faults = sorted([*faults, *lost], key=lambda fault: fault.row)
         return self._laid_out(array), faults
 
+    def object_reader(self, columns: Reader) -> Reader:
+        """Return what reads messages as Python objects; `columns` reads them as a codec of columns does."""
+        plan = self.program.plan
+        if self.options.layout is not None or plan.arrow_type != self._converted:
+            return columns
+        return object_reader(plan, self.program.limits, columns)
+
     def _laid_out(self, array: pa.Array) -> pa.Array:
-        return array if self._layout is None else self._layout.messages(array, self.message)
+        layout = self.options.layout
+        return array if layout is None else layout.columns(array, self.message, self.options)
 
 
 class ProtobufWriter:
@@ -134,7 +143,7 @@ class ProtobufCodec(Codec):
     message : str or sequence of int, optional
         Which message: its name, with or without the package, or its indexes as Confluent's frames count. By default
         that of a generated class, or the first of the main file.
-    reader : str, bytes, mapping or object, optional
+    reader_schema : str, bytes, mapping or object, optional
         What payloads are read as, if that is another schema: its message of the same name, or else the first. Fields
         are matched by number; what Protobuf itself allows to change is read. By default `schema`.
     large : bool
@@ -152,12 +161,11 @@ class ProtobufCodec(Codec):
         Whether enums are text or int32.
     unknown_enums : {"number", "error"}
         What a number is that an open enum does not name: its digits as text, or an error of its row.
-    unsigned : {"wide", "native", "signed", "wide_varints"}
+    unsigned : {"wide", "native", "signed"}
         What uint32, fixed32 and uint64, fixed64 are: int64 and decimal128(20, 0); uint32 and uint64; or int32 and
-        int64 of the same bits, as Spark has them. With ``"wide_varints"``, Spark's ``upcast.unsigned.ints``, only
-        uint32 and uint64 are wide.
+        int64 of the same bits.
     absent : {"default", "null"}
-        What a field without presence is that has its default: this default, or null, as Spark has it.
+        What a field without presence is that has its default: this default, or null.
     unit : {"us", "ns"}
         Unit of timestamps, durations and times of day.
     round : {"error", "truncate"}
@@ -167,10 +175,10 @@ class ProtobufCodec(Codec):
         Whether each oneof has a column of the name of the member that is set, behind those of the fields.
     empty_messages : {"keep", "drop"}
         Whether messages without fields are columns: structs without fields.
-    layout : {"columns", "spark"}
-        Whether columns are as Spark's own functions make them: nullable but for required fields; with the default that
-        a field of proto2 declares where it is not set; with ``absent="null"``, null for wrappers of a default; and with
-        a field of nulls in messages without fields.
+    layout : object, optional
+        What makes other columns of decoded messages: ``kcodec_spark.SparkLayout()`` those of Spark's own functions,
+        which are nullable but for required fields, with the default that a field of proto2 declares where it is not
+        set, and with a field of nulls in messages without fields.
     well_known : sequence of str
         Which groups of well-known types are columns of one value rather than structs of their fields: ``"times"``
         (Timestamp, Duration), ``"wrappers"`` (nullable values), ``"structs"`` (Struct, Value, ListValue: JSON text),
@@ -207,7 +215,7 @@ class ProtobufCodec(Codec):
         self,
         schema: object,
         message: str | Sequence[int] | None = None,
-        reader: object | None = None,
+        reader_schema: object | None = None,
         *,
         large: bool = False,
         fields: Sequence[str] | None = None,
@@ -221,13 +229,13 @@ class ProtobufCodec(Codec):
         round: str = "error",
         oneofs: str = "members",
         empty_messages: str = "keep",
-        layout: str = "columns",
+        layout: Layout | None = None,
         well_known: Sequence[str] = DEFAULT_WELL_KNOWN,
         limits: Limits | None = None,
     ) -> None:
         self._schema = ProtobufSchema.of(schema)
         self._message = self._schema.message(message_of(schema) if message is None else message)
-        reading = self._schema if reader is None else ProtobufSchema.of(reader)
+        reading = self._schema if reader_schema is None else ProtobufSchema.of(reader_schema)
         options = ProtobufOptions(
             large=large,
             fields=fields,
@@ -247,14 +255,14 @@ class ProtobufCodec(Codec):
         self._arguments: dict[str, Any] = {
             "schema": self._schema,
             "message": self._message.name,
-            "reader": None if reader is None else reading,
+            "reader_schema": None if reader_schema is None else reading,
             **dataclasses.asdict(options),
             "limits": Limits.of(limits),
         }
         wanted = self._message
-        if reader is not None:
+        if reader_schema is not None:
             known = self._message.name in reading.messages
-            wanted = reading.message(self._message.name if known else message_of(reader))
+            wanted = reading.message(self._message.name if known else message_of(reader_schema))
             differences = message_differences(wanted, self._message)
             if differences:
                 raise SchemaError("; ".join(f"{each.path}: {each.message}" for each in differences[:3]))
@@ -266,7 +274,7 @@ class ProtobufCodec(Codec):
         self._encoded_type = pa.large_binary() if large else pa.binary()
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._reader.program.plan
 
@@ -286,6 +294,9 @@ class ProtobufCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         return self._reader.decode(array, stop=stop)
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        return self._reader.object_reader(super()._object_reader(form))
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)

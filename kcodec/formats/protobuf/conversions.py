@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.given import sound
 from kcodec.columns.nested import rebuild
-from kcodec.columns.source import sound
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType

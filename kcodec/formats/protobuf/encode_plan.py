@@ -8,7 +8,7 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Op, Plan
 
@@ -57,7 +57,7 @@ class _EncodePlan:
                 else:
                     children.append(self.mismatch(child, label, "unknown fields"))
                 continue
-            if label == DUMMY and self.options.layout == "spark" and not message.fields:
+            if self.options.layout is not None and self.options.layout.is_added(label, message):
                 reason = f"the message {message.name} has no fields"
                 children.append(Node(Op.FAIL, child, label, code="type_mismatch", reason=reason))
                 continue

@@ -18,7 +18,6 @@ from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = [
-    "DUMMY",
     "MAX_COLUMNS",
     "MAX_NESTING",
     "SECONDS",
@@ -40,8 +39,6 @@ SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000
 #: The column of a message's unknown fields.
 UNKNOWN_FIELDS = "_unknown_fields"
 
-#: The column of nulls that a message without fields has in Spark's layout.
-DUMMY = "__dummy_field_in_empty_struct"
 
 _Wanted = Mapping[str, Any] | None
 

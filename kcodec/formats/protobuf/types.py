@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known
 
-__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions", "reading_of"]
+__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "Layout", "ProtobufOptions", "reading_of"]
 
 #: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
 SCALAR_TYPES = {
@@ -57,14 +57,26 @@ _CHOICES = {
     "unknown_fields": ("skip", "keep"),
     "enums": ("name", "number"),
     "unknown_enums": ("number", "error"),
-    "unsigned": (*_UNSIGNED, "wide_varints"),
+    "unsigned": tuple(_UNSIGNED),
     "absent": ("default", "null"),
     "unit": ("us", "ns"),
     "round": ("error", "truncate"),
     "oneofs": ("members", "case"),
     "empty_messages": ("keep", "drop"),
-    "layout": ("columns", "spark"),
 }
+
+
+class Layout(Protocol):
+    """What makes other columns of decoded messages than those that they have here; ``kcodec_spark`` has Spark's.
+
+    It is compared and pickled with the codec.
+    """
+
+    def columns(self, array: pa.Array, message: MessageType, options: "ProtobufOptions") -> pa.Array:
+        """Return an array of structs in the layout."""
+
+    def is_added(self, name: str, message: MessageType) -> bool:
+        """Return whether a column of a message without fields is of this layout alone: nulls, which are not written."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +106,17 @@ class ProtobufOptions:
     round: str = "error"
     oneofs: str = "members"
     empty_messages: str = "keep"
-    layout: str = "columns"
+    layout: Layout | None = None
     well_known: Sequence[str] = DEFAULT_WELL_KNOWN
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
             check_choice(name, getattr(self, name), allowed)
         check_booleans(large=self.large)
+        if self.layout is not None and not hasattr(self.layout, "columns"):
+            raise ConfigError(
+                f"layout={self.layout!r} is not a layout: kcodec_spark.SparkLayout() is Spark's"
+            )
         depth = self.recursive_depth
         if depth is not None and (not is_whole(depth) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
@@ -118,10 +134,7 @@ class ProtobufOptions:
 
     def unsigned_type(self, kind: str) -> pa.DataType:
         """Return the Arrow type of an unsigned integer."""
-        chosen = self.unsigned
-        if chosen == "wide_varints":
-            chosen = "signed" if kind.startswith("fixed") else "wide"
-        return _UNSIGNED[chosen]["64" in kind]
+        return _UNSIGNED[self.unsigned]["64" in kind]
 
     def text_type(self) -> pa.DataType:
         """Return the type of text."""

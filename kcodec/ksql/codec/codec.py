@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import members
-from kcodec.columns.source import payloads
 from kcodec.errors import (
     ConfigError,
     DecodeError,
@@ -27,8 +27,9 @@ from kcodec.ksql.formats.primitive import VoidRows
 from kcodec.ksql.formats.properties import checked_properties
 from kcodec.ksql.types import RowOptions, SqlField, SqlType, arrow_type, columns_of
 from kcodec.plan import Limits, Plan
-from kcodec.registry.base import SchemaRegistry
+from kcodec.registry.base import RegistryLike
 from kcodec.serde.topic import registry_handle
+from kcodec.typing import Payloads
 
 __all__ = ["KsqlCodec"]
 
@@ -52,7 +53,7 @@ class KsqlCodec(Codec):
     wrap : bool, optional
         Whether a single value column is a record of it, or bare: ksqlDB's ``WRAP_SINGLE_VALUE``. By default
         the format decides; a single key column is bare wherever the format has the choice.
-    key : bool
+    is_key : bool
         Whether these are the keys: then the columns marked ``KEY`` count, or all if none is. Otherwise those
         without a mark count.
     compat : {None, "ksqldb"}
@@ -114,7 +115,7 @@ class KsqlCodec(Codec):
     [{'ID': 7, 'TOTAL': Decimal('1.50')}, None]
     >>> codec.encode(pa.array([{"ID": 7}])).to_pylist()
     [b'{"ID":7,"TOTAL":null}']
-    >>> KsqlCodec("JSON", "K INT KEY", key=True).encode(pa.array([{"K": 7}])).to_pylist()
+    >>> KsqlCodec("JSON", "K INT KEY", is_key=True).encode(pa.array([{"K": 7}])).to_pylist()
     [b'7']
     """
 
@@ -126,10 +127,10 @@ class KsqlCodec(Codec):
         columns: object = None,
         *,
         wrap: bool | None = None,
-        key: bool = False,
+        is_key: bool = False,
         compat: str | None = None,
         properties: Mapping[str, Any] | None = None,
-        registry: SchemaRegistry | str | None = None,
+        registry: RegistryLike | None = None,
         topic: str | None = None,
         source: str | None = None,
         window: str | None = None,
@@ -144,36 +145,36 @@ class KsqlCodec(Codec):
         check_choice("compat", compat, _COMPAT)
         check_choice("wide_decimals", wide_decimals, _WIDE_DECIMALS)
         check_choice("round", round, _ROUND)
-        check_booleans(key=key, large=large)
+        check_booleans(is_key=is_key, large=large)
         check_names(topic=topic, source=source)
         if wrap is not None:
             check_booleans(wrap=wrap)
         if properties is not None and not isinstance(properties, Mapping):
             raise ConfigError(f"properties={properties!r} is not a mapping of names to values")
         able = FORMATS[self.format]
-        kept, wrapping = checked_properties(self.format, properties or {}, key=key)
+        kept, wrapping = checked_properties(self.format, properties or {}, is_key=is_key)
         if wrapping is not None and wrap is not None and wrap != wrapping:
             raise ConfigError(f"wrap={wrap} and WRAP_SINGLE_VALUE={wrapping} are both given")
         wrap = wrapping if wrap is None else wrap
         self._windows = windows_of(window, window_size)
-        if self._windows is not None and not key:
+        if self._windows is not None and not is_key:
             raise ConfigError("window= is for keys: values have no window")
         check_kind(Mapping | None, "a mapping of names to values", config=config)
         if able.rows is not None and (registry is not None or config):
             raise ConfigError(f"{self.format} takes no registry= and config=: it has no schema there")
         handle = None if registry is None else registry_handle(registry)
-        schemas = KsqlSchemas(self.format, handle, topic, key, source, kept, dict(config or {}))
+        schemas = KsqlSchemas(self.format, handle, topic, is_key, source, kept, dict(config or {}))
         given = columns_of("" if columns is None else columns)
-        chosen = chosen_columns(self.format, given, key)
-        if able.rows is None and not chosen and (not key or handle is not None):
+        chosen = chosen_columns(self.format, given, is_key)
+        if able.rows is None and not chosen and (not is_key or handle is not None):
             # Of keys without a registry nobody can say whether there are any.
             chosen = schemas.columns(not schemas.unwraps(wrap))
             given = (*given, *chosen)
             if "subjectName" in able.properties and "fullSchemaName" in kept and schemas.schema_id is None:
                 # One of several messages is written as the schema that they stand in.
-                kept["subjectName"] = f"{topic}-{'key' if key else 'value'}"
+                kept["subjectName"] = f"{topic}-{'key' if is_key else 'value'}"
         # ksqlDB reads and writes keys without columns as null, whatever their format.
-        if not chosen and not key and self.format not in ("KAFKA", "NONE"):
+        if not chosen and not is_key and self.format not in ("KAFKA", "NONE"):
             raise SchemaError("there is no value column")
         if self._windows is not None and not chosen:
             raise SchemaError("Windowed sources require a key column.")
@@ -181,7 +182,7 @@ class KsqlCodec(Codec):
             "format": self.format,
             "columns": given,
             "wrap": wrap,
-            "key": key,
+            "is_key": is_key,
             "compat": compat,
             "properties": kept,
             "registry": handle,
@@ -196,8 +197,8 @@ class KsqlCodec(Codec):
             "limits": Limits.of(limits),
         }
         self.columns = chosen
-        self.wrapped = is_wrapped(self.format, self.columns, key, wrap)
-        if key:
+        self.wrapped = is_wrapped(self.format, self.columns, is_key, wrap)
+        if is_key:
             check_keys(self.columns)
         record = SqlType(
             "STRUCT", fields=tuple(SqlField(column.name, column.type) for column in self.columns)
@@ -230,7 +231,7 @@ class KsqlCodec(Codec):
             self.schema = getattr(self._rows, "text", None)
 
     @property
-    def plan(self) -> Plan | None:
+    def decode_plan(self) -> Plan | None:
         """The decode plan; ``str`` of it is a readable tree. None of formats whose plans depend on a registry."""
         return None if self._rows is None else self._rows.plan
 
@@ -269,7 +270,7 @@ class KsqlCodec(Codec):
         return None if self._registered is None else self._registered.register()
 
     def decode(
-        self, values: Any, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
+        self, values: Payloads, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
     ) -> Any:
         """Decode a column of payloads.
 

@@ -68,7 +68,7 @@ class KsqlSchemas(NamedTuple):
             return self.found()
         assert subject is not None
         found = self.registry.get_version(subject)
-        known = language(self.name, None, self.properties, key=self.is_key, source=self.source)
+        known = language(self.name, None, self.properties, is_key=self.is_key, source=self.source)
         topic = TopicSchemas(known, self.registry, self.topic, self.is_key, SerdeConfig())
         return found if len(known.definitions(topic.parsed(topic.texts(found.schema)))) > 1 else None
 
@@ -97,7 +97,7 @@ class KsqlSchemas(NamedTuple):
         """Return the columns that ``CREATE STREAM`` takes from the registry."""
         found = self.found()
         side = self._side
-        known = language(self.name, None, self.properties, key=self.is_key, source=self.source)
+        known = language(self.name, None, self.properties, is_key=self.is_key, source=self.source)
         if found.schema.type != known.type:
             raise SchemaError(
                 f"{side.capitalize()} schema is not in the expected format. You may want to set "
@@ -158,7 +158,9 @@ class RegisteredRows:
 
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas
-        known = language(schemas.name, options, schemas.properties, key=schemas.is_key, source=schemas.source)
+        known = language(
+            schemas.name, options, schemas.properties, is_key=schemas.is_key, source=schemas.source
+        )
         chosen = schemas.written()
         self.text = known.text() if chosen is None else chosen.schema.text
         self._reader: ColumnReader | None = None

@@ -77,11 +77,11 @@ def format_name(format: object) -> str:
     return format.upper()
 
 
-def chosen_columns(name: str, columns: tuple[SqlColumn, ...], key: bool) -> tuple[SqlColumn, ...]:
+def chosen_columns(name: str, columns: tuple[SqlColumn, ...], is_key: bool) -> tuple[SqlColumn, ...]:
     """Return the columns of the key or of the value."""
     keys = tuple(column for column in columns if column.kind == "key")
     values = tuple(column for column in columns if column.kind == "value")
-    return (keys or values) if key and name != "NONE" else keys if key else values
+    return (keys or values) if is_key and name != "NONE" else keys if is_key else values
 
 
 def check_keys(columns: tuple[SqlColumn, ...]) -> None:
@@ -95,10 +95,10 @@ def check_keys(columns: tuple[SqlColumn, ...]) -> None:
             )
 
 
-def is_wrapped(name: str, columns: tuple[SqlColumn, ...], key: bool, wrap: bool | None) -> bool:
+def is_wrapped(name: str, columns: tuple[SqlColumn, ...], is_key: bool, wrap: bool | None) -> bool:
     """Return whether rows are records of their columns, as ksqlDB's ``SerdeFeaturesFactory`` does."""
     able = FORMATS[name]
-    if wrap is not None and key:
+    if wrap is not None and is_key:
         raise ConfigError("wrap is for values: ksqlDB has no choice for keys")
     if wrap is not None and len(columns) != 1:
         raise ConfigError("'WRAP_SINGLE_VALUE' is only valid for single-field value schemas")
@@ -109,4 +109,4 @@ def is_wrapped(name: str, columns: tuple[SqlColumn, ...], key: bool, wrap: bool 
         return True
     if wrap is not None:
         return wrap
-    return able.wraps and not (key and able.unwraps)
+    return able.wraps and not (is_key and able.unwraps)

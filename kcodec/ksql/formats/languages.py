@@ -24,7 +24,7 @@ __all__ = ["language"]
 
 
 def language(
-    name: str, rows: RowOptions | None, properties: Mapping[str, str], *, key: bool, source: str | None
+    name: str, rows: RowOptions | None, properties: Mapping[str, str], *, is_key: bool, source: str | None
 ) -> Language:
     """Return the language of a format for rows; without them, only to look at schemas.
 
@@ -47,5 +47,5 @@ def language(
         )
     from kcodec.ksql.formats.avro.schema_format import VALUE_NAME, KsqlAvroFormat, key_name
 
-    default = key_name(source) if key and source is not None else VALUE_NAME
+    default = key_name(source) if is_key and source is not None else VALUE_NAME
     return KsqlAvroFormat(rows=rows, record=full_name or default)

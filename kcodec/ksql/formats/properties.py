@@ -31,15 +31,15 @@ class Properties(NamedTuple):
     wrap: bool | None
 
 
-def checked_properties(name: str, given: Mapping[str, Any], *, key: bool) -> Properties:
+def checked_properties(name: str, given: Mapping[str, Any], *, is_key: bool) -> Properties:
     """Return the properties of a format as ksqlDB keeps them, or refuse them with its reason.
 
-    >>> checked_properties("AVRO", {"value_schema_id": 7}, key=False).kept
+    >>> checked_properties("AVRO", {"value_schema_id": 7}, is_key=False).kept
     {'schemaId': '7'}
     """
-    side = "KEY" if key else "VALUE"
+    side = "KEY" if is_key else "VALUE"
     names = {f"{side}_{each}": kept for each, kept in _KEPT.items()}
-    if not key:
+    if not is_key:
         names[_AVRO_NAME] = "fullSchemaName"
     known = FORMATS[name].properties
     kept: dict[str, str] = {}
@@ -55,8 +55,8 @@ def checked_properties(name: str, given: Mapping[str, Any], *, key: bool) -> Pro
             value = trim(value)
         if plain is None:
             if upper.startswith(("KEY_", "VALUE_")):
-                other = "values" if key else "keys"
-                of_other = upper.removeprefix("VALUE_" if key else "KEY_") in _KEPT or upper == _AVRO_NAME
+                other = "values" if is_key else "keys"
+                of_other = upper.removeprefix("VALUE_" if is_key else "KEY_") in _KEPT or upper == _AVRO_NAME
                 reason = f"it is for {other}" if of_other else f"not one of {', '.join(names)}"
                 raise ConfigError(f"Invalid config variable in the WITH clause: {upper}: {reason}")
             plain = str(given_name)

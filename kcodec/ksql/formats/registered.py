@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kcodec.columns.source import without_view
+from kcodec.columns.given import without_view
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.model import ConnectType
 from kcodec.formats.json.kernel import JsonKernel

@@ -17,6 +17,7 @@ from kcodec.ksql.records.row_time import row_time as time_column
 from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
 from kcodec.ksql.types import HEADERS, SqlColumn, arrow_type
+from kcodec.registry.base import RegistryLike
 
 __all__ = ["ROW_TIMES", "RecordRows", "Records", "is_as_read", "written_names"]
 
@@ -79,9 +80,9 @@ class Records:
 
     def __init__(
         self,
-        statement: Any,
+        statement: Statement | str,
         *,
-        registry: Any = None,
+        registry: RegistryLike | None = None,
         variables: Mapping[str, str] | None = None,
         compat: str | None = None,
         timezone: str = "UTC",

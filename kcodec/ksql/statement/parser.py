@@ -67,7 +67,7 @@ def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Stateme
     return _Statements(text, variables or {}).read()
 
 
-def parse_one(statement: Any, variables: Mapping[str, str] | None = None) -> Statement:
+def parse_one(statement: Statement | str, variables: Mapping[str, str] | None = None) -> Statement:
     """Return the only statement of a text, or the statement that is given."""
     if isinstance(statement, Statement):
         return statement

@@ -14,6 +14,7 @@ from kcodec.ksql.formats.format import FORMATS
 from kcodec.ksql.records.datetimes import DateTimePattern
 from kcodec.ksql.statement.properties import check_properties, typed
 from kcodec.ksql.types import RESERVED, Parser, SqlColumn, StatementError, quoted_text
+from kcodec.registry.base import RegistryLike
 
 __all__ = ["INFERRED", "SYSTEM_COLUMNS", "Statement"]
 
@@ -257,7 +258,7 @@ class Statement:
         columns that the statement lacks are taken from there.
         """
         window = {"window": self.window_type, "window_size": self.window_size, "source": self.name}
-        given = {"key": True, "properties": self.key_properties, **window, **options}
+        given = {"is_key": True, "properties": self.key_properties, **window, **options}
         return self._codec("key", self.key_format, self.key_columns, given)
 
     def value_codec(self, **options: Any) -> KsqlCodec | None:
@@ -276,7 +277,7 @@ class Statement:
             return None
         return KsqlCodec(name, columns, **options)
 
-    def inferred(self, registry: Any, config: Mapping[str, Any] | None = None) -> "Statement":
+    def inferred(self, registry: RegistryLike | None, config: Mapping[str, Any] | None = None) -> "Statement":
         """Return the statement with the columns that it lacks, from the registry's schemas.
 
         Parameters

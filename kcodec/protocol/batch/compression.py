@@ -186,7 +186,7 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
 
     Raise `ConfigError` if the codec is unknown, does not exist in that magic, or has no such level.
     """
-    check_choice("codec", codec, CODECS)
+    check_choice("compression", codec, CODECS)
     if codec == "zstd" and magic < 2:
         raise ConfigError("zstd needs magic 2")
     if level is not None:

@@ -26,6 +26,7 @@ from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES, record_schema
 from kcodec.protocol.batch.segment import read_segment
 from kcodec.protocol.batch.topic_text import TopicText
+from kcodec.typing import FilePath
 
 __all__ = ["Dump"]
 
@@ -44,7 +45,7 @@ class Dump:
 
     def __init__(
         self,
-        path: Any,
+        path: FilePath,
         *,
         records: bool = False,
         contents: bool = False,
@@ -379,13 +380,13 @@ def _control(row: dict[str, Any]) -> str:
 
 def _sums(content: pa.Buffer, batch: dict[str, Any]) -> Iterator[tuple[bool, int]]:
     """Yield the checksum of a message of magic 0 or 1, or those of the messages in it: whether it is right, and it."""
-    if batch["codec"] == "none":
+    if batch["compression"] == "none":
         yield batch["crc_valid"], batch["crc"]
         return
     (key,) = struct.unpack_from(">i", content, 18 + 8 * batch["magic"])
     start = 18 + 8 * batch["magic"] + 4 + max(key, 0) + 4
     expanded = Expanded(_OPTIONS.max_decompressed)
-    expanded.append(CODECS.index(batch["codec"]), content.slice(start), batch["magic"])
+    expanded.append(CODECS.index(batch["compression"]), content.slice(start), batch["magic"])
     inside = expanded.finish().to_pybytes()
     at = 0
     while at < len(inside):

@@ -33,11 +33,12 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
     Returns
     -------
     pyarrow.Table
-        One row a batch, of the schema `BATCHES`: ``position``, ``size`` (bytes, header included), ``magic``, ``codec``
-        (null if unknown), ``base_offset``, ``last_offset``, ``count``, ``timestamp_type``, ``base_timestamp``,
-        ``max_timestamp``, ``delete_horizon``, ``partition_leader_epoch``, ``producer_id``, ``producer_epoch``,
-        ``base_sequence``, ``last_sequence``, ``transactional``, ``control``, ``crc``, ``crc_valid`` (null if not
-        compared). What follows the last one, at ``position + size``, is no whole batch.
+        One row a batch, of the schema `BATCHES`: ``position``, ``size`` (bytes, header included), ``magic``,
+        ``compression`` (null if unknown), ``base_offset``, ``last_offset``, ``count``, ``timestamp_type``,
+        ``base_timestamp``, ``max_timestamp``, ``delete_horizon``, ``partition_leader_epoch``, ``producer_id``,
+        ``producer_epoch``, ``base_sequence``, ``last_sequence``, ``transactional``, ``control``, ``crc``,
+        ``crc_valid`` (null if not compared). What follows the last one, at ``position + size``, is no whole
+        batch.
 
     Raises
     ------
@@ -48,8 +49,8 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
     --------
     >>> from kcodec.protocol import write_batches
     >>> batches = write_batches(pa.table({"value": [b"1", b"2"]}))
-    >>> list_batches(batches).select(["size", "count", "codec"]).to_pylist()
-    [{'size': 77, 'count': 2, 'codec': 'none'}]
+    >>> list_batches(batches).select(["size", "count", "compression"]).to_pylist()
+    [{'size': 77, 'count': 2, 'compression': 'none'}]
     """
     options = BatchOptions(check_crc=check_crc, max_decompressed=max_decompressed)
     tables = [
@@ -88,7 +89,7 @@ def batch_table(scan: Any, data: pa.Buffer, position: int, options: BatchOptions
             "position": found["position"] + position,
             "size": found["size"],
             "magic": found["magic"],
-            "codec": pa.array([*CODECS, None, None, None]).take(pa.array(codec)),
+            "compression": pa.array([*CODECS, None, None, None]).take(pa.array(codec)),
             "base_offset": bases,
             "last_offset": found["offset"] + found["last_delta"],
             "count": counts,

@@ -10,6 +10,7 @@ from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.partition_files import base_offset_of, open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
+from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["entry_columns", "read_offset_index", "read_time_index", "read_transaction_index"]
 
@@ -26,7 +27,7 @@ _TRANSACTION_ENTRY = np.dtype(
 )
 
 
-def _entries(path: Any, filesystem: Any, kind: np.dtype[Any]) -> Any:
+def _entries(path: FilePath, filesystem: "FileSystem | None", kind: np.dtype[Any]) -> Any:
     with open_file(path, filesystem) as file:
         data = file.read()
     count, surplus = divmod(len(data), kind.itemsize)
@@ -40,7 +41,9 @@ def entry_columns(entries: Any, names: Iterable[str]) -> dict[str, pa.Array]:
     return {name: pa.array(entries[name].astype(entries[name].dtype.newbyteorder("="))) for name in names}
 
 
-def _offset_columns(path: Any, filesystem: Any, kind: np.dtype[Any]) -> dict[str, pa.Array]:
+def _offset_columns(
+    path: FilePath, filesystem: "FileSystem | None", kind: np.dtype[Any]
+) -> dict[str, pa.Array]:
     """Read an index from or to offsets, which its entries count from the base offset in its name."""
     entries = _entries(path, filesystem, kind)
     # A file preallocated by a running broker ends in zeros.
@@ -53,18 +56,18 @@ def _offset_columns(path: Any, filesystem: Any, kind: np.dtype[Any]) -> dict[str
     return columns
 
 
-def read_offset_index(path: Any, *, filesystem: Any = None) -> pa.Table:
+def read_offset_index(path: FilePath, *, filesystem: "FileSystem | None" = None) -> pa.Table:
     """Read an ``.index``: ``offset``, the last one of a batch, and ``position``, where that batch starts."""
     return pa.table(_offset_columns(path, filesystem, _OFFSET_ENTRY))
 
 
-def read_time_index(path: Any, *, filesystem: Any = None) -> pa.Table:
+def read_time_index(path: FilePath, *, filesystem: "FileSystem | None" = None) -> pa.Table:
     """Read a ``.timeindex``: ``timestamp``, the largest up to there, and ``offset``."""
     columns = _offset_columns(path, filesystem, _TIME_ENTRY)
     return pa.table({**columns, "timestamp": columns["timestamp"].cast(TIMESTAMP)})
 
 
-def read_transaction_index(path: Any, *, filesystem: Any = None) -> pa.Table:
+def read_transaction_index(path: FilePath, *, filesystem: "FileSystem | None" = None) -> pa.Table:
     """Read a ``.txnindex``: the transactions whose abort marker is in the segment."""
     entries = _entries(path, filesystem, _TRANSACTION_ENTRY)
     newer = np.flatnonzero(entries["version"] != 0)

@@ -3,11 +3,11 @@
 import os
 import re
 from pathlib import PurePosixPath
-from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import ConfigError
+from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["LOGS", "base_offset_of", "beside", "neighbours", "open_file", "suffix_of"]
 
@@ -19,7 +19,7 @@ _SUFFIXES = (*LOGS, ".index", ".timeindex", ".txnindex", ".snapshot")
 _PASSING = re.compile(r"\.(deleted|cleaned|swap)$")
 
 
-def suffix_of(path: Any) -> str:
+def suffix_of(path: FilePath) -> str:
     """Return the suffix that says what a file is; raise `ConfigError` if it is none of a partition's."""
     suffix = PurePosixPath(_PASSING.sub("", os.fspath(path))).suffix
     if suffix not in _SUFFIXES:
@@ -29,7 +29,7 @@ def suffix_of(path: Any) -> str:
     return suffix
 
 
-def base_offset_of(path: Any) -> int:
+def base_offset_of(path: FilePath) -> int:
     """Return the offset that a file's name starts with; raise `ConfigError` if it does not start with one."""
     name = re.split(r"[/\\]", os.fspath(path))[-1]
     digits = name.split(".")[0]
@@ -38,12 +38,12 @@ def base_offset_of(path: Any) -> int:
     return int(digits)
 
 
-def beside(path: Any, suffix: str) -> str:
+def beside(path: FilePath, suffix: str) -> str:
     """Return the name of the file of another suffix that lies beside a segment."""
     return re.sub(r"\.log$", suffix, _PASSING.sub("", os.fspath(path)))
 
 
-def neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
+def neighbours(path: FilePath, filesystem: "FileSystem | None") -> tuple[list[str], list[str]]:
     """List the segments of the same folder that come before and after one, in order."""
     folder, base = os.path.dirname(os.fspath(path)), base_offset_of(path)
     if filesystem is None:
@@ -55,7 +55,7 @@ def neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
     return before, [os.path.join(folder, name) for name in logs if int(name[:20]) > base]
 
 
-def open_file(path: Any, filesystem: Any) -> pa.NativeFile:
+def open_file(path: FilePath, filesystem: "FileSystem | None") -> pa.NativeFile:
     """Open a file of a filesystem, or of the local one if that is None."""
     if filesystem is None:
         # Not mapped into memory: a file that a broker truncates meanwhile would end the process.

@@ -1,7 +1,5 @@
 """Snapshots of producers: int16 version | uint32 CRC-32C of what follows | int32 count | entries, big-endian."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -11,6 +9,7 @@ from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.indexes import entry_columns
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
+from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["read_producer_snapshot"]
 
@@ -29,7 +28,7 @@ _ENTRY = np.dtype(
 )
 
 
-def read_producer_snapshot(path: Any, *, filesystem: Any = None) -> pa.Table:
+def read_producer_snapshot(path: FilePath, *, filesystem: "FileSystem | None" = None) -> pa.Table:
     """Read a ``.snapshot``: what a broker knows of the producers of a partition.
 
     ``offset_delta`` is the number of records of the last batch, less one; ``timestamp`` is null if there is none, and

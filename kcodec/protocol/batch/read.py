@@ -254,7 +254,7 @@ def read_batches(
     Examples
     --------
     >>> from kcodec.protocol import read_batches, write_batches
-    >>> batches = write_batches(pa.table({"key": [b"a", None], "value": [b"1", b"2"]}), codec="zstd")
+    >>> batches = write_batches(pa.table({"key": [b"a", None], "value": [b"1", b"2"]}), compression="zstd")
     >>> read_batches(batches).select(["offset", "key", "value"]).to_pylist()
     [{'offset': 0, 'key': b'a', 'value': b'1'}, {'offset': 1, 'key': None, 'value': b'2'}]
     """

@@ -97,7 +97,7 @@ BATCHES = pa.schema(
         pa.field("position", pa.int64(), nullable=False),
         pa.field("size", pa.int32(), nullable=False),
         pa.field("magic", pa.int8(), nullable=False),
-        pa.field("codec", pa.string()),
+        pa.field("compression", pa.string()),
         pa.field("base_offset", pa.int64()),
         pa.field("last_offset", pa.int64(), nullable=False),
         pa.field("count", pa.int32()),

@@ -16,6 +16,7 @@ from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import record_schema
 from kcodec.protocol.batch.transactions import CommittedBatches
+from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["ISOLATION", "read_segment", "stream_segment"]
 
@@ -30,7 +31,11 @@ _ENTRIES = {
 
 
 def read_segment(
-    path: Any, *, isolation: str = "read_uncommitted", filesystem: Any = None, **options: Any
+    path: FilePath,
+    *,
+    isolation: str = "read_uncommitted",
+    filesystem: FileSystem | None = None,
+    **options: Any,
 ) -> Any:
     r"""Read a file of a partition's folder, of the kind its suffix says.
 
@@ -88,7 +93,11 @@ def read_segment(
 
 
 def stream_segment(
-    path: Any, *, isolation: str = "read_uncommitted", filesystem: Any = None, **options: Any
+    path: FilePath,
+    *,
+    isolation: str = "read_uncommitted",
+    filesystem: FileSystem | None = None,
+    **options: Any,
 ) -> pa.RecordBatchReader:
     """Read a ``.log`` or ``.checkpoint`` in memory that does not depend on its size.
 
@@ -129,11 +138,13 @@ def stream_segment(
     return stream(record_schema(chosen.views), _chunks(source, path, filesystem))
 
 
-def _records(path: Any, isolation: str, filesystem: Any, options: BatchOptions) -> BatchSource:
+def _records(
+    path: FilePath, isolation: str, filesystem: FileSystem | None, options: BatchOptions
+) -> BatchSource:
     is_committed = isolation == "read_committed" and suffix_of(path) == ".log"
     return BatchSource(options, CommittedBatches(path, filesystem).keep if is_committed else None)
 
 
-def _chunks(source: BatchSource, path: Any, filesystem: Any) -> Iterator[pa.RecordBatch]:
+def _chunks(source: BatchSource, path: FilePath, filesystem: FileSystem | None) -> Iterator[pa.RecordBatch]:
     with open_file(path, filesystem) as file:
         yield from chunks_of(file, source)

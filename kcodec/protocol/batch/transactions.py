@@ -11,6 +11,7 @@ from kcodec.protocol.batch.partition_files import beside, neighbours, open_file
 from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
+from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["CommittedBatches"]
 
@@ -25,7 +26,7 @@ class CommittedBatches:
     from the first open one on is stable: `last_stable_offset`, None if all are.
     """
 
-    def __init__(self, path: Any, filesystem: Any) -> None:
+    def __init__(self, path: FilePath, filesystem: "FileSystem | None") -> None:
         before, following = neighbours(path, filesystem)
         batches, markers = _transactions(path, filesystem)
         open_batches, open_markers = _open_before(path, before, filesystem)
@@ -59,7 +60,7 @@ def _is_transactional(found: Any) -> Any:
     return (found["magic"] == 2) & (kind == TRANSACTIONAL)
 
 
-def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, Any]:
+def _open_before(path: FilePath, before: list[str], filesystem: "FileSystem | None") -> tuple[Any, Any]:
     """Find the transactions that are open where a segment starts, as `_transactions` does.
 
     A broker writes the state of the producers beside a segment when it starts it. Without that file the segments before
@@ -75,7 +76,7 @@ def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, An
     return _matrix(table.select(names).drop_null(), names), _NO_MARKERS
 
 
-def _read_beside(path: Any, suffix: str, read: Any, filesystem: Any) -> pa.Table:
+def _read_beside(path: FilePath, suffix: str, read: Any, filesystem: "FileSystem | None") -> pa.Table:
     """Read the entries that lie beside a segment; errors name the file, which is not the one that was asked for."""
     name = beside(path, suffix)
     try:
@@ -85,7 +86,7 @@ def _read_beside(path: Any, suffix: str, read: Any, filesystem: Any) -> pa.Table
         raise DecodeError(error.row, error.offset, error.path, error.code, reason) from error
 
 
-def _transactions(path: Any, filesystem: Any) -> tuple[Any, Any]:
+def _transactions(path: FilePath, filesystem: "FileSystem | None") -> tuple[Any, Any]:
     """Read the batches and markers of transactions: rows of (producer, offset), and of (producer, offset, abort)."""
     batches, markers = [_NO_BATCHES], [_NO_MARKERS]
 
@@ -122,7 +123,7 @@ def _ranks(first: Any, second: Any) -> tuple[Any, Any]:
     return ranks[: len(first)], ranks[len(first) :]
 
 
-def _index(path: Any, filesystem: Any) -> list[pa.Table]:
+def _index(path: FilePath, filesystem: "FileSystem | None") -> list[pa.Table]:
     """Read the transaction index beside a segment, if there is one."""
     try:
         return [_read_beside(path, ".txnindex", read_transaction_index, filesystem)]

@@ -12,8 +12,8 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
+from kcodec.columns.given import payloads
 from kcodec.columns.nested import unpack
-from kcodec.columns.source import payloads
 from kcodec.columns.types import is_list
 from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
@@ -60,7 +60,7 @@ _COLUMNS = ("offset", "timestamp", "key", "value", "headers", "sequence", "contr
 def write_batches(
     table: Any,
     *,
-    codec: str = "none",
+    compression: str = "none",
     level: int | None = None,
     max_bytes: int = 1 << 20,
     base_offset: int = 0,
@@ -76,7 +76,7 @@ def write_batches(
         a column changes that is of all of its records (``timestamp_type``, ``partition_leader_epoch``,
         ``producer_id``, ``producer_epoch``, ``transactional``, ``batch``), where offsets or sequences do not go on,
         and between data and control records (``control_type``, or ``control``, is set).
-    codec : str
+    compression : str
         ``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``.
     level : int, optional
         Of gzip, lz4 and zstd.
@@ -115,11 +115,11 @@ def write_batches(
         raise ConfigError(f"max_bytes={max_bytes!r} is not within 1 and {_MAX_INT32}")
     if not is_whole(base_offset) or not 0 <= base_offset < 1 << 62:
         raise ConfigError(f"base_offset={base_offset!r} is not within 0 and 2^62")
-    compress(codec, b"", level, magic)
+    compress(compression, b"", level, magic)
     columns = _columns(table, base_offset)
     if magic < 2:
-        return _write_messages(columns, codec, level, max_bytes, magic)
-    return b"".join(part for each in _batches(columns, max_bytes) for part in each.finish(codec, level))
+        return _write_messages(columns, compression, level, max_bytes, magic)
+    return b"".join(part for each in _batches(columns, max_bytes) for part in each.finish(compression, level))
 
 
 class PlainBatch(NamedTuple):

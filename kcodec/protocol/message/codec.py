@@ -8,8 +8,8 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
+from kcodec.columns.given import arrays, payloads
 from kcodec.columns.nested import cast_leaves
-from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import (
     ConfigError,
@@ -225,7 +225,7 @@ class MessageCodec(Codec):
         return self._options.header
 
     @property
-    def plan(self) -> Plan:
+    def decode_plan(self) -> Plan:
         """The decode plan of the highest version; ``str`` of it is a readable tree."""
         return self._plans[self.versions[-1]]
 

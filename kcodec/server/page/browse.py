@@ -213,7 +213,7 @@ def _forms(visit: Visit, found: RegisteredSchema) -> list[str]:
     return forms
 
 
-class Node(NamedTuple):
+class Neighbour(NamedTuple):
     """A version that another one needs, or that needs another one, and those beyond it.
 
     Attributes
@@ -224,19 +224,19 @@ class Node(NamedTuple):
         What the reference calls it.
     can_read : bool
         Whether the user may look at it.
-    beyond : list of Node
+    beyond : list of Neighbour
         What it needs itself, or what needs it; empty where that is shown already, or would be too much.
     """
 
     place: SubjectVersion
     note: str
     can_read: bool
-    beyond: list[Node]
+    beyond: list[Neighbour]
 
 
 def _needed(
     visit: Visit, schema: Schema, context: str, seen: set[SubjectVersion], depth: int = 0
-) -> list[Node]:
+) -> list[Neighbour]:
     """Return what a schema refers to, and what that refers to in turn."""
     nodes = []
     for each in schema.references:
@@ -247,13 +247,13 @@ def _needed(
             seen.add(place)
             found = visit.registry.get_version(*place, deleted=True)
             beyond = _needed(visit, found.schema, context_of(place.subject), seen, depth + 1)
-        nodes.append(Node(place, each.name, can_read, beyond))
+        nodes.append(Neighbour(place, each.name, can_read, beyond))
     return nodes
 
 
 def _needing(
     visit: Visit, target: SubjectVersion, context: str, seen: set[SubjectVersion], depth: int = 0
-) -> list[Node]:
+) -> list[Neighbour]:
     """Return what refers to a version, and what refers to that in turn; other contexts cannot be asked for ids."""
     nodes = []
     for schema_id in visit.registry.referenced_by(*target)[:_MAX_NODES]:
@@ -268,7 +268,7 @@ def _needing(
             if place not in seen and len(seen) < _MAX_NODES and depth < _MAX_DEPTH:
                 seen.add(place)
                 beyond = _needing(visit, place, context, seen, depth + 1)
-            nodes.append(Node(place, f"id {schema_id}", True, beyond))
+            nodes.append(Neighbour(place, f"id {schema_id}", True, beyond))
     return nodes
 
 

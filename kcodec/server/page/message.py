@@ -29,7 +29,7 @@ __all__ = [
     "read_message",
 ]
 
-ENCODINGS = ("auto", "hex", "base64")
+ENCODINGS = ("auto", "hex", "base64", "text")
 
 #: Bytes of a message.
 MAX_BYTES = 1 << 20
@@ -39,7 +39,16 @@ _MAX_ROWS = 32
 
 #: What stands between digits or before them, as tools print bytes.
 _SEPARATORS = re.compile(r"0[xX]|\\x|[\s:,;_-]+")
-
+#: A line of ``xxd``, ``hexdump -C`` or ``od -A x -t x1``: how many bytes stand before it, digits, and their text.
+_DUMP_LINE = re.compile(
+    r"(?P<place>[0-9a-f]{6,16})(?P<colon>:?)\s*(?P<digits>(?:(?:[0-9a-f]{2}){1,16} {1,2})*(?:[0-9a-f]{2}){0,16})"
+    r"(?P<bar>\s*\|.*\|)?(?(colon)(?:\s.*)?)",
+    re.IGNORECASE,
+)
+_LITERAL = re.compile(r"""(?:[bB](?P<quote>['"])|(?P<json>"))(?P<body>.*)(?(json)"|(?P=quote))""", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x(?P<hex>[0-9a-fA-F]{2})|u(?P<json>[0-9a-fA-F]{4})|.)", re.DOTALL)
+_ESCAPES = re.compile(r"(?:[^\\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[^xu]))*", re.DOTALL)
+_CHARACTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
 
 _NO_FRAME = (
     "No frame: the first byte is neither 00, before a schema id, nor 01, before a GUID. Name the schema if the message "
@@ -94,32 +103,81 @@ class Message(NamedTuple):
 def read_bytes(text: str, encoding: str = "auto") -> bytes:
     r"""Return the bytes that a text stands for.
 
-    Hexadecimal digits may have spaces, colons, ``0x`` or ``\x`` between them, Base64 may be that of URLs and go without
-    its padding. What can be both is what begins like a frame.
+    Hexadecimal digits may have spaces, colons, ``0x`` or ``\x`` between them, or be the lines of a dump, as ``xxd`` and
+    ``hexdump -C`` print them; Base64 may be that of URLs and go without its padding. Text has escapes: what Python
+    prints of bytes, ``b'\x00...'``, or JSON of a text with a character a byte, ``"\u0000..."``. What can be several of
+    these is what begins like a frame.
 
     Raises
     ------
     ValueError
-        If it is neither, or more than `MAX_BYTES`.
+        If it is none of them, or more than `MAX_BYTES`.
 
     Examples
     --------
     >>> read_bytes("00 00 00 00 07 68 69"), read_bytes(r"\x00\x01"), read_bytes("AAAAAAdoaQ")
     (b'\x00\x00\x00\x00\x07hi', b'\x00\x01', b'\x00\x00\x00\x00\x07hi')
+    >>> read_bytes(r"b'\x00\x07hi'"), read_bytes(r'"\u0000\u0007hi"'), read_bytes("00000000: 0007 6869  ..hi")
+    (b'\x00\x07hi', b'\x00\x07hi', b'\x00\x07hi')
     """
-    kinds = {"hex": _hex, "base64": _base64}
-    if encoding in kinds:
-        data = kinds[encoding](text)
-        if data is None:
-            raise ValueError(f"This is not {'hexadecimal' if encoding == 'hex' else 'Base64'}.")
-    else:
-        found = [each for each in (_hex(text), _base64(text)) if each is not None]
-        if not found:
-            raise ValueError("This is neither hexadecimal nor Base64.")
-        data = next((each for each in found if each[:1] in (b"\0", b"\1")), found[0])
+    kinds = {"hex": (_dump, _hex), "base64": (_base64,), "text": (_escaped,)}
+    readers = kinds.get(encoding, (_dump, _hex, _base64, _escaped))
+    found = []
+    for read in readers:
+        data = read(text)
+        if data is not None:
+            found.append(data)
+            if read is _dump:
+                # Of which the addresses are digits, too.
+                break
+    if not found:
+        names = {"hex": "not hexadecimal", "base64": "not Base64", "text": "not text with escapes of bytes"}
+        raise ValueError(
+            f"This is {names.get(encoding, 'neither hexadecimal nor Base64, nor text with escapes')}."
+        )
+    data = next((each for each in found if each[:1] in (b"\0", b"\1")), found[0])
     if len(data) > MAX_BYTES:
         raise ValueError(f"This message has {len(data):,} bytes; {MAX_BYTES:,} are read.")
     return data
+
+
+def _dump(text: str) -> bytes | None:
+    """Return the bytes of a dump: lines that each begin with the number of the bytes before it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    data = bytearray()
+    for number, line in enumerate(lines):
+        found = _DUMP_LINE.fullmatch(line)
+        if found is None or int(found["place"], 16) != len(data):
+            return None
+        digits = found["digits"]
+        if not digits:
+            # The end, which hexdump and od tell.
+            return bytes(data) if data and number == len(lines) - 1 else None
+        # Without either it may as well be digits alone.
+        if len(lines) == 1 and not found["colon"] and not found["bar"]:
+            return None
+        data += bytes.fromhex(digits.partition("  ")[0] if found["colon"] else digits)
+    return bytes(data) or None
+
+
+def _escaped(text: str) -> bytes | None:
+    """Return the bytes of a text with escapes, as Python and JSON write them."""
+    text = text.strip()
+    literal = _LITERAL.fullmatch(text)
+    if literal is None and text and "\\" not in text:
+        return None
+    body = text if literal is None else literal["body"]
+    if _ESCAPES.fullmatch(body) is None:
+        return None
+    try:
+        return _ESCAPE.sub(_character, body).encode("latin-1")
+    except UnicodeEncodeError:
+        return None
+
+
+def _character(found: re.Match[str]) -> str:
+    digits = found["hex"] or found["json"]
+    return chr(int(digits, 16)) if digits else _CHARACTERS.get(found[0][1], found[0][1])
 
 
 def _hex(text: str) -> bytes | None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.types import TypeOptions, member_name, widest
+from kcodec.formats.avro.types import AvroOptions, member_name, widest
 
 _TIMES = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 
@@ -15,7 +15,7 @@ class Refused(Exception):
     """A value that Avro Java hands out and kcodec refuses, with the code of its fault."""
 
 
-def of_vector(schema: Schema, value, kind: pa.DataType, options: TypeOptions):
+def of_vector(schema: Schema, value, kind: pa.DataType, options: AvroOptions):
     """Turn a vector's value into the comparable form, as the columns of an Arrow type hold it."""
     if schema.type == "union":
         return _union(schema, value, kind, options)
@@ -73,7 +73,7 @@ def _integer(schema: Schema, value: int, kind: pa.DataType):
     return value
 
 
-def _union(schema: Schema, value, kind: pa.DataType, options: TypeOptions):
+def _union(schema: Schema, value, kind: pa.DataType, options: AvroOptions):
     if isinstance(value, dict) and "error" in value:
         raise Refused("unresolvable")
     index, inner = value["u"]

@@ -129,7 +129,7 @@ def test_any_scale(data):
     found, report = codec.decode(rows, errors="report")
     faults = {fault["row"]: fault["code"] for fault in report.to_pylist()}
     assert [faults.get(i) or row["f"] for i, row in enumerate(found.to_pylist())] == expected
-    same_decode("formats.avro._kernel", [codec.plan], rows.to_pylist())
+    same_decode("formats.avro._kernel", [codec.decode_plan], rows.to_pylist())
 
 
 @pytest.mark.parametrize("local", ["", "local-"])
@@ -298,21 +298,21 @@ def test_choice_of_java(impl):
         with pytest.raises(ConfigError, match="compat="):
             AvroCodec("int", compat=wrong)
         with pytest.raises(ConfigError, match="compat="):
-            kcodec.TypeOptions(compat=wrong)
+            kcodec.AvroOptions(compat=wrong)
 
 
 def test_plan_tells_what_is_converted():
-    plan = str(AvroCodec(record(**OLD), record(**NEW)).plan)
+    plan = str(AvroCodec(record(**OLD), record(**NEW)).decode_plan)
     assert "price: decimal (12, 3) [scale 2 -> 3: converted] -> column 1" in plan
     assert "at: long factor 1000 [timestamp-millis -> timestamp-micros: converted] -> column 2" in plan
-    back = str(AvroCodec(record(**NEW), record(**OLD), round="truncate").plan)
+    back = str(AvroCodec(record(**NEW), record(**OLD), round="truncate").decode_plan)
     assert "[scale 3 -> 2: converted if exact]" in back
     assert (
         "at: long divisor 1000 floor factor 1000 [timestamp-micros -> timestamp-millis: converted if exact]"
         in back
     )
     assert "logical_type: the writer's date is not the reader's time-millis" in str(
-        AvroCodec(logical("date"), logical("time-millis")).plan
+        AvroCodec(logical("date"), logical("time-millis")).decode_plan
     )
 
 
@@ -322,7 +322,7 @@ def test_serde(impl):
     new = Serde("AVRO", registry, topic="t", schema=record(**NEW))
     both = pa.array([*old.to_pylist(), *new.serialize(pa.array([ROW])).to_pylist()] * 30)
     assert Serde("AVRO", registry, topic="t").deserialize(both).to_pylist() == [ROW] * 60
-    java = Serde("AVRO", registry, topic="t", options=kcodec.TypeOptions(compat="avro"))
+    java = Serde("AVRO", registry, topic="t", options=kcodec.AvroOptions(compat="avro"))
     assert java.deserialize(old).to_pylist() == [JAVA]
     # Values of one schema are also written as another.
     chosen = {"use.latest.version": True, "auto.register.schemas": False}

@@ -17,7 +17,7 @@ from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import TypeOptions
+from kcodec.formats.avro.types import AvroOptions
 from kcodec.plan import Limits
 
 LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
@@ -31,7 +31,7 @@ same_encode = partial(side_by_side.same_encode, KERNEL)
 @given(st.data())
 def test_decode_of_any_bytes(data):
     schema = parse(data.draw(avro_schemas()))
-    plan = decode_plan(schema, schema, TypeOptions(large=data.draw(st.booleans())))
+    plan = decode_plan(schema, schema, AvroOptions(large=data.draw(st.booleans())))
     payload = avro_payloads(schema, canonical=False).flatmap(damaged)
     payloads = data.draw(st.lists(st.one_of(st.none(), payload), max_size=5))
     same_decode([plan], payloads, trailing=data.draw(st.booleans()))
@@ -265,7 +265,7 @@ def order(turn: int) -> bytes:
 def order_plans():
     writer = parse(ORDER)
     return [
-        decode_plan(writer, reader, TypeOptions(large=large))
+        decode_plan(writer, reader, AvroOptions(large=large))
         for reader in (writer, parse(READER))
         for large in (False, True)
     ]
@@ -373,7 +373,7 @@ def test_bad_rows_of_any_schema(data):
     text = data.draw(avro_schemas())
     writer = parse(text)
     reader = parse(data.draw(st.one_of(st.just(text), avro_readers(text))))
-    plan = decode_plan(writer, reader, TypeOptions(large=data.draw(st.booleans())))
+    plan = decode_plan(writer, reader, AvroOptions(large=data.draw(st.booleans())))
     good = data.draw(st.lists(avro_payloads(writer), min_size=1, max_size=4))
     bad = data.draw(st.lists(avro_payloads(writer).flatmap(damaged), min_size=1, max_size=4))
     share = data.draw(st.sampled_from([0.02, 0.1, 0.5]))
@@ -389,7 +389,7 @@ def test_bad_rows_of_any_schema(data):
 def test_blocks_of_rows_with_several_faults(data):
     """The first fault of each row is told, whichever of its fields a block reads first."""
     schema = parse(data.draw(avro_schemas()))
-    plan = decode_plan(schema, schema, TypeOptions(large=data.draw(st.booleans())))
+    plan = decode_plan(schema, schema, AvroOptions(large=data.draw(st.booleans())))
     payload = avro_payloads(schema)
     bad = payload.flatmap(damaged).flatmap(damaged).flatmap(damaged)
     some = data.draw(st.lists(st.one_of(payload, bad, bad), min_size=2, max_size=8))

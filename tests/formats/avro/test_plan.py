@@ -11,7 +11,7 @@ from kcodec.formats.avro.model import canonical, same
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.resolution import apply_aliases
 from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import TypeOptions, arrow_type
+from kcodec.formats.avro.types import AvroOptions, arrow_type
 
 SYMBOLS = [f"s{number}" for number in range(200_000)]
 BRANCHES = range(20_000)
@@ -49,7 +49,7 @@ def test_defaults_that_are_symbols():
 
 @pytest.mark.parametrize("names", ["index", "type"])
 def test_branches(names):
-    options = TypeOptions(union_members=names)
+    options = AvroOptions(union_members=names)
     writer, reader = parse(union()), parse(union(names=BRANCHES[::-1]))
     kind = arrow_type(reader, options)
     last = decode_plan(writer, reader, options, kind).root.children[0]
@@ -78,7 +78,7 @@ def test_fields_and_aliases():
         field.name for field in reader.fields
     ]
     assert not differences(reader, writer)
-    wanted = TypeOptions(fields=[field.name for field in reader.fields])
+    wanted = AvroOptions(fields=[field.name for field in reader.fields])
     assert arrow_type(reader, wanted).num_fields == 50_000
 
 

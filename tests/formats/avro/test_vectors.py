@@ -11,10 +11,10 @@ from vector_files import read_vectors
 from kcodec.errors import CODES, SchemaError
 from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import TypeOptions
+from kcodec.formats.avro.types import AvroOptions
 
 LINES = read_vectors("avro_vectors.jsonl.gz")
-OPTIONS = TypeOptions(wide_decimals="string")
+OPTIONS = AvroOptions(wide_decimals="string")
 
 # Rules are those of the notes on Avro Java, ``reference/avro.md``.
 
@@ -180,7 +180,7 @@ def test_decode_recursive(impl):
             AvroCodec(line["schema"])
         schema = parse(line["schema"])
         for depth in (1, 2, 12):
-            options = TypeOptions(recursive_depth=depth)
+            options = AvroOptions(recursive_depth=depth)
             codec = AvroCodec(line["schema"], recursive_depth=depth)
             expected = outcomes(schema, codec.arrow_type, line["values"], options)
             array, found = decode(codec, line["rows"])
@@ -217,7 +217,7 @@ def test_resolve(impl):
             else:
                 pairs[line["id"]] = report["reason"][0].as_py().partition("wrong: ")[2]
             continue
-        options = TypeOptions(wide_decimals="string", recursive_depth=depth)
+        options = AvroOptions(wide_decimals="string", recursive_depth=depth)
         expected = outcomes(parse(line["reader"]), codec.arrow_type, line["values"], options)
         _, found = decode(codec, line["rows"])
         if found != expected and line["id"] in OTHER_VALUES:

@@ -261,7 +261,7 @@ def test_settings_under_the_names_of_connect():
         "bootstrap.servers": "broker:9092",
     }
     assert ConnectJsonCodec(config=worker) == ConnectJsonCodec(decimal_format="NUMERIC")
-    assert ConnectJsonCodec(config=worker, key=True) == ConnectJsonCodec(schemas_enable=False)
+    assert ConnectJsonCodec(config=worker, is_key=True) == ConnectJsonCodec(schemas_enable=False)
     for arguments, message in (
         ({"decimal_format": "BASE10"}, "String must be one of .case insensitive.: NUMERIC, BASE64"),
         ({"config": {"decimal.format": "x"}}, "NUMERIC, BASE64"),

@@ -496,7 +496,7 @@ def test_codecs_are_values(impl):
     )
     assert again.decode([b'{"a":[1]}']).to_pylist() == [{"a": "[1]"}]
     assert repr(codec).startswith("JsonCodec(struct<a: string>, nulls='omit', limits=Limits(")
-    assert "a: json_text" in str(codec.plan)
+    assert "a: json_text" in str(codec.decode_plan)
 
 
 @pytest.mark.parametrize(

@@ -647,7 +647,9 @@ class TestReferences:
         assert row == {"v": 1, "c": [{"v": 2, "c": ['{"v":3}']}]}
         assert encoded(tree, row, recursive_depth=1) == [document]
         assert decoded({"$ref": "#"}, "[1]") == ["[1]"]
-        assert "c: json_list NULL+ABSENT -> column 2\n      json_text -> column 3" in str(codec(tree).plan)
+        assert "c: json_list NULL+ABSENT -> column 2\n      json_text -> column 3" in str(
+            codec(tree).decode_plan
+        )
 
     def test_what_is_not_followed_keeps_its_kinds(self, impl):
         node = {"type": "object", "properties": {"v": INTEGER, "next": {"$ref": "#"}}}
@@ -734,7 +736,7 @@ class TestHostileSchemas:
         deep: dict = INTEGER
         for _ in range(99):
             deep = {"properties": {"a": deep}}
-        assert "json_text" in str(codec(deep).plan)
+        assert "json_text" in str(codec(deep).decode_plan)
         chain = {f"a{n}": {"$ref": f"#/definitions/a{n + 1}"} for n in range(3000)}
         schema = {"$ref": "#/definitions/a0", "definitions": {**chain, "a3000": INTEGER}}
         assert codec(schema).arrow_type == pa.string()

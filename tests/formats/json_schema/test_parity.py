@@ -145,7 +145,7 @@ def test_damaged_documents(pair, unknown, data):
     schema, rows = pair
     codec = JsonSchemaCodec(schema, unknown=unknown)
     rows = [data.draw(damaged(row)) for row in rows]
-    same_decode(KERNEL, [codec.plan], rows, trailing=True)
+    same_decode(KERNEL, [codec.decode_plan], rows, trailing=True)
     on_both(lambda: answer(*codec.decode(rows, errors="report")))
 
 
@@ -203,5 +203,5 @@ def test_unions_in_blocks(size):
         {"properties": {"u": {"type": ["integer", "string", "null"]}, "s": {"type": "string"}}}
     )
     rows = [b'{"u":1,"s":"a"}', b'{"u":"x","s":"b"}', b'{"u":null}', b'{"s":"c"}', b'{"u":{},"s":"d"}'] * size
-    same_decode(KERNEL, [codec.plan], rows)
-    same_decode(KERNEL, [codec.plan], rows, kind=pa.string())
+    same_decode(KERNEL, [codec.decode_plan], rows)
+    same_decode(KERNEL, [codec.decode_plan], rows, kind=pa.string())

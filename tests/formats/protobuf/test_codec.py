@@ -1,6 +1,7 @@
 """ProtobufCodec: schemas and messages chosen, types and options, what is refused, what hostile rows cost."""
 
 import datetime
+import pickle
 from decimal import Decimal
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaE
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.wire import BYTES, write_tag, write_varint
+from kcodec_spark import SparkLayout
 
 SHOP = """
 syntax = "proto3";
@@ -115,12 +117,12 @@ def test_a_reader_takes_what_protobuf_allows(impl):
     new = (
         'syntax = "proto3"; message M { int64 a = 1; bytes b = 2; repeated int64 one = 4; string added = 5; }'
     )
-    codec = ProtobufCodec(old, reader=new)
+    codec = ProtobufCodec(old, reader_schema=new)
     assert row(codec, "08ffffffffffffffffff01" + "12026162" + "1801" + "2009") == [
         {"a": -1, "b": b"ab", "one": [9], "added": ""}
     ]
     with pytest.raises(SchemaError, match="double"):
-        ProtobufCodec(old, reader='syntax = "proto3"; message M { double a = 1; }')
+        ProtobufCodec(old, reader_schema='syntax = "proto3"; message M { double a = 1; }')
 
 
 # Types and options
@@ -540,7 +542,7 @@ def test_a_wrapper_is_named_by_its_field(impl):
 
 def test_messages_without_fields_are_written_as_spark_has_them(impl):
     text = 'syntax = "proto3"; message M { E e = 1; repeated E r = 2; map<int32, E> m = 3; } message E { }'
-    codec = kcodec.ProtobufCodec(text, layout="spark")
+    codec = kcodec.ProtobufCodec(text, layout=SparkLayout())
     values = pa.array([bytes.fromhex("0a00 1200 1200 1a0408011200"), b"", None], pa.binary())
     column = codec.decode(values)
     empty = {"__dummy_field_in_empty_struct": None}
@@ -550,5 +552,51 @@ def test_messages_without_fields_are_written_as_spark_has_them(impl):
     assert report.select(["path", "code"]).to_pylist() == [
         {"path": "e.__dummy_field_in_empty_struct", "code": "type_mismatch"}
     ]
-    root = kcodec.ProtobufCodec(text, "E", layout="spark")
+    root = kcodec.ProtobufCodec(text, "E", layout=SparkLayout())
     assert root.encode(root.decode([b"", None])).to_pylist() == [b"", None]
+
+
+def test_sparks_layout_upcasts_varints_wherever_they_stand(impl):
+    text = """
+    syntax = "proto3";
+    import "google/protobuf/wrappers.proto";
+    message M {
+      uint32 u = 1; fixed32 f = 2; uint64 l = 3; fixed64 g = 4; repeated uint32 r = 5; map<uint32, uint64> m = 6;
+      google.protobuf.UInt32Value w = 7; repeated google.protobuf.UInt64Value wr = 8;
+    }
+    """
+    top = b"\xff\xff\xff\xff\x0f"
+    most = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+    data = b"".join(
+        (b"\x08" + top, b"\x15" + b"\xff" * 4, b"\x18" + most, b"\x21" + b"\xff" * 8, b"\x2a\x05" + top,
+         b"\x32\x11\x08" + top + b"\x10" + most, b"\x3a\x06\x08" + top, b"\x42\x0b\x08" + most)
+    )  # fmt: skip
+    wide, long = 2**32 - 1, Decimal(2**64 - 1)
+    expected = {
+        "u": wide,
+        "f": -1,
+        "l": long,
+        "g": -1,
+        "r": [wide],
+        "m": [(wide, long)],
+        "w": wide,
+        "wr": [long],
+    }
+    codec = ProtobufCodec(text, unsigned="signed", layout=SparkLayout(upcast_unsigned=True))
+    assert codec.decode([data, None]).to_pylist() == [expected, None]
+    assert codec.decode(codec.encode(codec.decode([data]))).to_pylist() == [expected]
+    kept = ProtobufCodec(text, unsigned="signed", layout=SparkLayout())
+    assert kept.decode([data]).to_pylist()[0]["m"] == [(-1, -1)]
+
+
+def test_a_layout_belongs_to_its_codec():
+    text = 'syntax = "proto3"; message M { int32 a = 1; }'
+    codec = ProtobufCodec(text, layout=SparkLayout())
+    assert pickle.loads(pickle.dumps(codec)) == codec == ProtobufCodec(text, layout=SparkLayout())
+    assert codec not in (ProtobufCodec(text), ProtobufCodec(text, layout=SparkLayout(True)))
+    assert codec.select(["a"]).arrow_type == pa.struct([pa.field("a", pa.int32())])
+    for wrong in ("spark", "columns", True):
+        with pytest.raises(ConfigError, match="SparkLayout"):
+            ProtobufCodec(text, layout=wrong)
+    with pytest.raises(ConfigError, match="unsigned='wide_varints'"):
+        ProtobufCodec(text, unsigned="wide_varints")

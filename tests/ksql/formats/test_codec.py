@@ -38,7 +38,7 @@ def codes(codec, values):
             {"wrap": True},
             "'WRAP_SINGLE_VALUE' is only valid for single-field value schemas",
         ),
-        ("JSON", "A INT KEY", {"wrap": True, "key": True}, "ksqlDB has no choice for keys"),
+        ("JSON", "A INT KEY", {"wrap": True, "is_key": True}, "ksqlDB has no choice for keys"),
     ],
 )
 def test_wrong_arguments(format, columns, options, message):
@@ -67,7 +67,7 @@ def test_wrong_arguments(format, columns, options, message):
 @pytest.mark.parametrize("wide_decimals", ["decimal256", "string"])
 def test_columns_that_json_cannot_hold(columns, key, message, wide_decimals):
     with pytest.raises(SchemaError, match=message):
-        KsqlCodec("JSON", columns, key=key, wide_decimals=wide_decimals)
+        KsqlCodec("JSON", columns, is_key=key, wide_decimals=wide_decimals)
 
 
 def test_codecs_are_values(impl):
@@ -85,7 +85,7 @@ def test_codecs_are_values(impl):
     assert eval(repr(codec)) == codec
     assert codec != KsqlCodec("JSON", codec.columns)
     assert codec != "JSON"
-    assert str(codec.plan).startswith("KSQL_JSON decode")
+    assert str(codec.decode_plan).startswith("KSQL_JSON decode")
 
 
 def test_columns_in_any_form():
@@ -104,9 +104,9 @@ def test_columns_in_any_form():
         ("V INT", {"wrap": True}, b'{"V":5}'),
         ("V INT", {"wrap": False}, b"5"),
         ("K STRING KEY, V INT", {}, b'{"V":5}'),
-        ("V INT KEY", {"key": True}, b"5"),
-        ("V INT", {"key": True}, b"5"),
-        ("V INT KEY, W INT KEY, X INT", {"key": True}, b'{"V":5,"W":null}'),
+        ("V INT KEY", {"is_key": True}, b"5"),
+        ("V INT", {"is_key": True}, b"5"),
+        ("V INT KEY, W INT KEY, X INT", {"is_key": True}, b'{"V":5,"W":null}'),
     ],
 )
 def test_wrapping(impl, columns, options, payload):

@@ -56,7 +56,7 @@ def test_wrapping():
     with pytest.raises(ConfigError, match="'DELIMITED' does not support 'WRAP_SINGLE_VALUE' set to 'true'"):
         KsqlCodec("DELIMITED", "A INT", wrap=True)
     assert KsqlCodec("DELIMITED", "A INT", wrap=False).decode([b"1"]).to_pylist() == [{"A": 1}]
-    keys = KsqlCodec("DELIMITED", "A INT KEY, B STRING KEY", key=True)
+    keys = KsqlCodec("DELIMITED", "A INT KEY, B STRING KEY", is_key=True)
     assert keys.encode(pa.array([{"A": -1, "B": None}, None])).to_pylist() == [b'"-1",', None]
 
 
@@ -263,7 +263,7 @@ def test_pythons_csv_reads_what_is_written(texts):
     ],
 )
 def test_kafkas_serializers(impl, sql, value, payload):
-    codec = KsqlCodec("KAFKA", f"K {sql} KEY", key=True)
+    codec = KsqlCodec("KAFKA", f"K {sql} KEY", is_key=True)
     values = pa.array([b"x", payload, None, payload], pa.binary()).slice(1)
     assert codec.decode(values).to_pylist() == [{"K": value}, None, {"K": value}]
     assert codec.decode(values.slice(0, 0)).to_pylist() == []
@@ -333,7 +333,7 @@ def test_columns_that_they_cannot_hold(format, columns, error, message):
     [("NONE", "V INT", True), ("NONE", "", False), ("KAFKA", "", False), ("DELIMITED", "", True)],
 )
 def test_no_columns(impl, format, columns, key):
-    codec = KsqlCodec(format, columns, key=key)
+    codec = KsqlCodec(format, columns, is_key=key)
     assert codec.decode([b"anything", None]).to_pylist() == [None, None]
     assert codec.encode(pa.array([{}, None], pa.struct([]))).to_pylist() == [None, None]
 

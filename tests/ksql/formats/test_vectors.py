@@ -112,7 +112,7 @@ def sides(shared):
                     if direction == "output" or (vector["aligned"] and not vector["mapping"])
                 ]
                 codec = KsqlCodec(
-                    given["format"], columns, wrap=wrap, key=part == "key", compat="ksqldb",
+                    given["format"], columns, wrap=wrap, is_key=part == "key", compat="ksqldb",
                     properties={key: text for key, text in given["properties"].items() if key == "delimiter"},
                 )  # fmt: skip
                 yield vector, direction, part, codec, records
@@ -204,7 +204,7 @@ def test_json_of_the_registry_formats(impl, shared, capsys):
         )
         key = vector["id"].split("|")[1] == "key"
         wrap = False if not key and vector["features"] == ["UNWRAP_SINGLES"] else None
-        codec = KsqlCodec("JSON", columns, key=key, wrap=wrap, compat="ksqldb")
+        codec = KsqlCodec("JSON", columns, is_key=key, wrap=wrap, compat="ksqldb")
         array = codec.decode([bytes.fromhex(vector["body_hex"])])
         if vector["expected"] is None:
             unknown += 1
@@ -238,7 +238,7 @@ def refusals(vector):
         properties.pop(f"{side}FORMAT", None)
         try:
             KsqlCodec(
-                name, match[1], key=key, wrap=None if key else wrap,
+                name, match[1], is_key=key, wrap=None if key else wrap,
                 properties=properties,
             )  # fmt: skip
         except (ConfigError, SchemaError) as error:

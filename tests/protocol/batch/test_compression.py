@@ -173,7 +173,7 @@ def bombs(tmp_path_factory):
     names = []
     for codec in CODECS[1:]:
         path = tmp_path_factory.mktemp(codec) / "00000000000000000000.log"
-        path.write_bytes(write_batches(content, codec=codec))
+        path.write_bytes(write_batches(content, compression=codec))
         names.append(str(path))
     return names
 

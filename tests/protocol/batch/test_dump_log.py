@@ -73,7 +73,7 @@ def test_files_are_read_in_parts(impl, tmp_path, monkeypatch, capsys, arguments)
     table = pa.table({"value": [b"v" * 10, None, b"w"]})
     kinds = [(2, "none"), (1, "gzip"), (0, "none"), (2, "zstd"), (0, "lz4")]
     data = b"".join(
-        write_batches(table, magic=magic, codec=codec, base_offset=3 * number)
+        write_batches(table, magic=magic, compression=codec, base_offset=3 * number)
         for number, (magic, codec) in enumerate(kinds)
     )
     path = tmp_path / LOG

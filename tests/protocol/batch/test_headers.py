@@ -16,8 +16,8 @@ TABLE = pa.table({"offset": [10, 11, 15, 16], "value": [b"x" * 100, b"", None, b
 
 @pytest.mark.parametrize("window", [1, 100, 1 << 20])
 def test_lists_of_files(impl, window, tmp_path, monkeypatch):
-    data = b"".join(write_batches(TABLE, codec=codec) for codec in CODECS * 3)
-    data += write_batches(TABLE.select(["value"]), magic=1, codec="gzip")
+    data = b"".join(write_batches(TABLE, compression=codec) for codec in CODECS * 3)
+    data += write_batches(TABLE.select(["value"]), magic=1, compression="gzip")
     whole = list_batches(data)
     monkeypatch.setattr(headers, "_WINDOW", window)
     monkeypatch.setattr(read, "_WINDOW", window)

@@ -33,7 +33,7 @@ MESSAGES = [
             {"topic": "b", "partitions": []},
             {
                 "topic": "c",
-                "partitions": [part(3, b""), part(4, batches("z", codec="zstd") + batches("w")[:20])],
+                "partitions": [part(3, b""), part(4, batches("z", compression="zstd") + batches("w")[:20])],
             },
         ]
     },

@@ -76,7 +76,7 @@ def both(monkeypatch, data: bytes, **options) -> object:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_what_is_written_is_read(impl, codec):
-    data = write_batches(TABLE, codec=codec)
+    data = write_batches(TABLE, compression=codec)
     table = read_batches(data)
     assert table.schema.equals(RECORDS)
     assert plain(table) == [
@@ -231,7 +231,7 @@ def test_sequences_before_that_of_the_batch_are_those_of_java(impl, base, sequen
 
 
 def test_messages_within_one_do_not_stand_behind_it(impl):
-    batch = write_batches(pa.table({"value": [b"a", b"b"]}), magic=1, codec="gzip")
+    batch = write_batches(pa.table({"value": [b"a", b"b"]}), magic=1, compression="gzip")
     assert read_batches((1).to_bytes(8, "big") + batch[8:])["offset"].to_pylist() == [0, 1]
     assert read_batches(bytes(8) + batch[8:])["offset"].to_pylist() == [0, 1]
     with pytest.raises(DecodeError) as caught:
@@ -257,7 +257,7 @@ def test_delete_horizon(impl):
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_bombs(impl, codec):
-    bomb = write_batches(pa.table({"value": [bytes(3_000_000)]}), codec=codec)
+    bomb = write_batches(pa.table({"value": [bytes(3_000_000)]}), compression=codec)
     assert read_batches(bomb).num_rows == 1
     with pytest.raises(DecodeError) as caught:
         read_batches(bomb, max_decompressed=1_000_000)
@@ -289,8 +289,8 @@ def test_a_batch_of_many_records_is_read_in_parts():
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_parts_are_as_the_whole(impl, monkeypatch, codec, most):
-    batches = [write_batches(TABLE.slice(start), codec=codec) for start in (0, 2, 0)]
-    bad = bytearray(write_batches(TABLE, codec="none"))
+    batches = [write_batches(TABLE.slice(start), compression=codec) for start in (0, 2, 0)]
+    bad = bytearray(write_batches(TABLE, compression="none"))
     # The last record, in which a value of 12 bytes is now one of 13.
     bad[bad.rindex(b"\x18twelve bytes")] = 0x1A
     data = b"".join([*batches, sealed(bytes(bad)), *batches])
@@ -309,7 +309,7 @@ def test_parts_are_as_the_whole(impl, monkeypatch, codec, most):
 def test_no_count_is_believed(impl):
     """Counts of 2**31 cost no memory, in a batch and in its records."""
     for codec in ("none", "zstd"):
-        batch = write_batches(pa.table({"value": [b"v"]}), codec=codec)
+        batch = write_batches(pa.table({"value": [b"v"]}), compression=codec)
         before = pa.default_memory_pool().max_memory()
         for data in (
             sealed(batch[:57] + b"\x7f\xff\xff\xff" + batch[61:]),
@@ -328,7 +328,7 @@ class Trickle(io.BytesIO):
 
 @pytest.mark.parametrize("window", [1, 100, 1 << 20])
 def test_streams(impl, window, tmp_path):
-    data = b"".join(write_batches(TABLE, codec=codec) for codec in CODECS * 3)
+    data = b"".join(write_batches(TABLE, compression=codec) for codec in CODECS * 3)
     whole = read_batches(data)
     path = tmp_path / "log"
     path.write_bytes(data)
@@ -345,7 +345,7 @@ def test_streams(impl, window, tmp_path):
         assert table.to_pylist() == whole.to_pylist()
     with pytest.raises(DecodeError) as caught:
         stream_batches(io.BytesIO(data[:-1]), window=window, partial="error").read_all()
-    last = len(write_batches(TABLE, codec="zstd"))
+    last = len(write_batches(TABLE, compression="zstd"))
     assert (caught.value.row, caught.value.offset) == (14, len(data) - last)
     assert stream_batches(io.BytesIO(data + bytes(1000)), window=window).read_all().num_rows == 60
     with pytest.raises(DecodeError) as caught:
@@ -469,7 +469,7 @@ def test_values_come_back(rows, codec, max_bytes):
         written = set()
         for impl in ("native", "pure"):
             patch.setenv("KCODEC_IMPL", impl)
-            written.add(write_batches(table, codec=codec, max_bytes=max_bytes))
+            written.add(write_batches(table, compression=codec, max_bytes=max_bytes))
         (data,) = written
         both(patch, data)
         assert plain(read_batches(data)) == table.to_pylist()
@@ -498,7 +498,9 @@ def test_others_take_views():
     """What is no view of pyarrow's own: polars and DuckDB."""
     duckdb = pytest.importorskip("duckdb")
     polars = pytest.importorskip("polars")
-    table = read_batches(write_batches(TABLE, codec="lz4") + VECTORS["v2/control-abort"], control="keep")
+    table = read_batches(
+        write_batches(TABLE, compression="lz4") + VECTORS["v2/control-abort"], control="keep"
+    )
     frame = polars.from_arrow(table).filter(polars.col("offset") < 77).select("key", "value", "control_type")
     assert frame["key"].to_list() == TABLE["key"].to_pylist()
     assert frame["value"].to_list() == TABLE["value"].to_pylist()
@@ -513,7 +515,7 @@ def test_others_take_views():
 def test_memory_is_given_back(impl, views):
     import gc
 
-    data = pa.py_buffer(write_batches(TABLE) * 20 + write_batches(TABLE, codec="zstd") * 20)
+    data = pa.py_buffer(write_batches(TABLE) * 20 + write_batches(TABLE, compression="zstd") * 20)
     read_batches(data)
     gc.collect()
     before = pa.total_allocated_bytes()

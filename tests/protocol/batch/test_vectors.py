@@ -68,7 +68,7 @@ def check(vector: dict) -> None:
             "baseOffset": got["base_offset"],
             "lastOffset": got["last_offset"],
             "sizeInBytes": got["size"],
-            "codec": got["codec"],
+            "codec": got["compression"],
             "timestampType": TIMESTAMP_TYPES[got["timestamp_type"]],
             "crc": got["crc"],
             "valid": got["crc_valid"],

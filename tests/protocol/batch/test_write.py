@@ -39,7 +39,7 @@ def test_vectors(impl, capsys):
             assert write_batches(table, magic=magic) == data, vector["id"]
             identical += 1
         for codec in CODECS[: 4 if magic < 2 else 5]:
-            again = read_batches(write_batches(table, magic=magic, codec=codec), control="keep")
+            again = read_batches(write_batches(table, magic=magic, compression=codec), control="keep")
             assert same(table, again, batch=magic == 2), (vector["id"], codec)
             equal += 1
     with capsys.disabled():
@@ -164,7 +164,7 @@ def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, 
     table = pa.table(
         columns, pa.schema([(name, getattr(each, "type", KINDS.get(name))) for name, each in columns.items()])
     )
-    assert found == write_batches(table, codec=codec, max_bytes=max_bytes)
+    assert found == write_batches(table, compression=codec, max_bytes=max_bytes)
 
 
 def test_what_is_refused(impl):
@@ -180,14 +180,14 @@ def test_what_is_refused(impl):
     assert (caught.value.row, caught.value.path, caught.value.code) == (0, "headers.key", "null_value")
     one = pa.table({"value": [b""]})
     for options, match in [
-        ({"codec": "brotli"}, "'brotli' is not one of none, gzip, snappy, lz4, zstd"),
-        ({"codec": "zstd", "magic": 1}, "zstd needs magic 2"),
-        ({"codec": "snappy", "level": 1}, "level=1 is not one of snappy's"),
-        ({"codec": "gzip", "level": 10}, "1 to 9"),
+        ({"compression": "brotli"}, "'brotli' is not one of none, gzip, snappy, lz4, zstd"),
+        ({"compression": "zstd", "magic": 1}, "zstd needs magic 2"),
+        ({"compression": "snappy", "level": 1}, "level=1 is not one of snappy's"),
+        ({"compression": "gzip", "level": 10}, "1 to 9"),
         ({"magic": 3}, "magic=3"),
         ({"max_bytes": 0}, "max_bytes=0"),
         ({"base_offset": -1}, "base_offset=-1"),
-        ({"codec": "gzip", "level": "9"}, "level='9' is not one of gzip's: 1 to 9"),
+        ({"compression": "gzip", "level": "9"}, "level='9' is not one of gzip's: 1 to 9"),
         ({"max_bytes": "9"}, "max_bytes='9' is not within"),
         ({"base_offset": "9"}, "base_offset='9' is not within"),
     ]:
@@ -260,5 +260,5 @@ def test_times_that_are_too_fine_name_no_option(impl):
 def test_levels(impl):
     table = pa.table({"value": [b"some text %d" % (row * row) for row in range(500)]})
     for codec, low, high in (("gzip", 1, 9), ("zstd", 1, 19), ("lz4", 1, 12)):
-        sizes = [len(write_batches(table, codec=codec, level=level)) for level in (low, high)]
+        sizes = [len(write_batches(table, compression=codec, level=level)) for level in (low, high)]
         assert sizes[1] < sizes[0]

@@ -736,7 +736,7 @@ def test_structs_in_structs(impl):
 
 
 def test_plans_are_readable():
-    assert str(MessageCodec(COMMIT, 4).plan).splitlines()[1:] == [
+    assert str(MessageCodec(COMMIT, 4).decode_plan).splitlines()[1:] == [
         "  record -> column 0",
         "    offset: int64 -> column 1",
         "    leaderEpoch: int32 -> column 2",

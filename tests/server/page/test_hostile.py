@@ -318,6 +318,11 @@ def test_who_may_only_read_is_offered_nothing_else(registry, limited):
     assert not [address for address in pages if "/delete" in address]
     page = browser.post("check", subject="orders-value", schema='"string"', type="AVRO")
     assert "Register as" not in page.text
+    more = json.loads(registry.get_version("orders-value").schema.text)
+    more["fields"].append({"name": "more", "type": "int", "default": 0})
+    page = browser.post("check", subject="orders-value", schema=json.dumps(more), type="AVRO")
+    assert "Compatible, but your role may not register it." in page.text
+    assert "May be registered" not in page.text
     for address, fields in {**FORMS, "check": {**FORMS["check"], "subject": "orders-value"}}.items():
         if address != "decode":
             page = browser.post(address, **fields)

@@ -51,7 +51,51 @@ def spellings(data):
             base64.urlsafe_b64encode(data).decode(),
             base64.encodebytes(data).decode(),
         ],
+        "text": [
+            repr(data),
+            json.dumps(data.decode("latin-1")),
+            json.dumps(data.decode("latin-1"), ensure_ascii=False),
+        ],
     }
+
+
+def dumped(data):
+    """Return the lines that xxd, hexdump -C and od print."""
+    xxd, hexdump, od = [], [], []
+    for at in range(0, len(data), 16):
+        row = data[at : at + 16]
+        pairs = [f"{each:02x}" for each in row]
+        text = "".join(chr(each) if 32 <= each < 127 else "." for each in row)
+        groups = " ".join("".join(pairs[each : each + 2]) for each in range(0, len(pairs), 2))
+        xxd.append(f"{at:08x}: {groups:<39}  {text}")
+        halves = " ".join(pairs[:8]) + "  " + " ".join(pairs[8:])
+        hexdump.append(f"{at:08x}  {halves:<48}  |{text}|")
+        od.append(f"{at:06x} {' '.join(pairs)}")
+    return xxd, [*hexdump, f"{len(data):08x}"], [*od, f"{len(data):06x}"]
+
+
+@given(st.binary(min_size=1, max_size=80))
+def test_dumps_are_read(data):
+    for lines in dumped(data):
+        for end in ("\n", "\r\n"):
+            assert read_bytes(end.join(lines)) == read_bytes(end.join(lines), "hex") == data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "00000010: 0001  ..",
+        "00000000: 0001  ..\n00000004: 00  .",
+        r"b'\x0'",
+        r'"\u12"',
+        '"\\u1234"',
+        "b'a",
+        "00000000",
+    ],
+)
+def test_what_is_nearly_one(text):
+    with pytest.raises(ValueError, match=r"This is (neither|not)"):
+        assert read_bytes(text, "auto" if "0" * 6 not in text else "text")
 
 
 @given(st.binary(min_size=1, max_size=200))
@@ -64,7 +108,7 @@ def test_bytes_are_read_however_they_are_written(data):
             assert read_bytes(text) == b"\0" + data
 
 
-@given(st.text(max_size=60), st.sampled_from(["auto", "hex", "base64", "other"]))
+@given(st.text(max_size=60), st.sampled_from(["auto", "hex", "base64", "text", "other"]))
 def test_any_text_is_bytes_or_none(text, encoding):
     try:
         assert isinstance(read_bytes(text, encoding), bytes)
@@ -288,3 +332,23 @@ def test_a_problem_far_into_a_message_is_shown(browser, registry):
     assert "At byte 5007" in page.text
     assert '<span class="here">02</span>' in page.html
     assert "bytes are not shown" in page.text
+
+
+def test_decimals_are_numbers():
+    fields = [
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {
+            "name": "tax",
+            "type": [
+                "null",
+                {"type": "fixed", "name": "T", "size": 4, "logicalType": "decimal", "precision": 9},
+            ],
+        },
+        {"name": "raw", "type": "bytes"},
+    ]
+    schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+    registry = MemoryRegistry("page-decimals")
+    found = registry.register("r", Schema(schema))
+    payload = bytes.fromhex("04 04aa 02 fffffffe 02 04".replace(" ", ""))
+    message = read_message(registry, framed(found, payload), ".")
+    assert message.value == '{"price":11.94,"tax":{"T":-2},"raw":"\\u0004"}'

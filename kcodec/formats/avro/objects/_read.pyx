@@ -27,10 +27,12 @@ cdef class ObjectReader:
     cdef Node root
     cdef Cursor blank
     cdef bint trailing
+    cdef readonly bint told
 
     def __init__(self, plan, limits=Limits(), form=ObjectForm(), *, trailing=False):
         self.root = make_root(plan, limits, form)
         self.trailing = trailing
+        self.told = False
         begin(&self.blank, b"", limits)
 
     cdef object read(self, object data, int64_t start):

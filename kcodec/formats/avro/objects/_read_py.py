@@ -28,6 +28,8 @@ _NANOSECONDS = 'Python\'s times have no nanoseconds; round="truncate" drops them
 class ObjectReader:
     """Reads payloads of a plan as Python objects; see `kcodec.objects.kernel.Reader`."""
 
+    told = False
+
     def __init__(
         self,
         plan: Plan,

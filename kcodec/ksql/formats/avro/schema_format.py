@@ -13,7 +13,7 @@ from kcodec.formats.avro.model import Field, Schema, canonical
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
-from kcodec.formats.avro.types import TypeOptions, widest
+from kcodec.formats.avro.types import AvroOptions, widest
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
@@ -263,7 +263,7 @@ class KsqlAvroFormat(AvroFormat):
         rows, trailing = self._rows, not self.fail_on_trailing
         named = rows._replace(kind=_avro_names(rows.kind))
         # The reader's schema is no deeper than the columns are.
-        inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="", compat="avro")
+        inner = AvroOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="", compat="avro")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
             source = AvroAsConnect(writer.root)
@@ -289,7 +289,7 @@ class KsqlAvroFormat(AvroFormat):
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
         rows, root = self._rows, schema.root
         _check(rows.kind, root)
-        written = TypeOptions(
+        written = AvroOptions(
             large=rows.large,
             round="truncate" if rows.floor else "error",
             union_members="type",

@@ -13,6 +13,7 @@ from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
+from kcodec.typing import Payloads
 
 __all__ = ["BYTES", "arrays", "column_of", "payloads", "sound", "valid", "without_view"]
 
@@ -248,7 +249,7 @@ def _of_numpy(values: Any) -> Any:
         raise TypeError(f"the values are no Arrow column: {error}") from None
 
 
-def payloads(values: Any) -> tuple[list[pa.Array], bool]:
+def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:
     """Return a column of payloads: as `arrays`, but with chunks that are binary or string, in any layout.
 
     Dictionaries and run ends are unpacked, extension types are replaced by their storage, and a column

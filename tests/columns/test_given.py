@@ -11,7 +11,7 @@ import pytest
 
 import kcodec
 from kcodec import AvroCodec
-from kcodec.columns.source import arrays, payloads
+from kcodec.columns.given import arrays, payloads
 
 SCHEMA = {
     "type": "record",

@@ -6,6 +6,7 @@ always null, as not everything in Spark takes empty structs.
 """
 
 from decimal import Decimal
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -13,23 +14,55 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_list
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
-from kcodec.formats.protobuf.plan import DUMMY
 from kcodec.formats.protobuf.types import ProtobufOptions
 
 __all__ = ["SparkLayout"]
 
-_DUMMY = pa.field(DUMMY, pa.string())
+#: The column of a message that has no field.
+_DUMMY = pa.field("__dummy_field_in_empty_struct", pa.string())
 
 
-class SparkLayout:
-    """Spark's layout, for the columns that options ask for; nothing is copied but columns that get defaults."""
+class SparkLayout(NamedTuple):
+    """How Spark lays out messages, as ``layout=`` of `kcodec.ProtobufCodec` and of a serde's options.
 
-    def __init__(self, options: ProtobufOptions) -> None:
+    With ``absent="null"``, wrappers of a default are null too, and with ``empty_messages="keep"``, messages without
+    fields are columns. Spark has no unsigned integers, so ``unsigned="signed"`` goes with it. Nothing is copied but
+    columns that get defaults or are upcast.
+
+    Attributes
+    ----------
+    upcast_unsigned : bool
+        Whether uint32 and uint64 become bigint and decimal(20,0), rather than int and bigint of the same bits.
+
+    Examples
+    --------
+    >>> from kcodec import ProtobufCodec
+    >>> text = 'syntax = "proto2"; message Order { optional uint32 id = 1 [default = 7]; }'
+    >>> layout = SparkLayout(upcast_unsigned=True)
+    >>> print(ProtobufCodec(text, unsigned="signed", layout=layout).arrow_type)
+    struct<id: int64>
+    >>> ProtobufCodec(text, unsigned="signed", layout=layout).decode([b""]).to_pylist()
+    [{'id': 7}]
+    """
+
+    upcast_unsigned: bool = False
+
+    def columns(self, array: pa.Array, message: MessageType, options: ProtobufOptions) -> pa.Array:
+        """Return decoded messages in Spark's layout."""
+        return _Layout(self.upcast_unsigned, options).messages(array, message)
+
+    def is_added(self, name: str, message: MessageType) -> bool:
+        """Return whether a column of a message without fields is of this layout alone."""
+        return name == _DUMMY.name and not message.fields
+
+
+class _Layout:
+    def __init__(self, upcast: bool, options: ProtobufOptions) -> None:
+        self.upcast = upcast
         self.retain_empty = options.empty_messages == "keep"
         self.hide_defaults = options.absent == "null"
 
     def messages(self, array: pa.Array, message: MessageType) -> pa.Array:
-        """Return decoded messages in Spark's layout."""
         parts, fields = [], []
         for number, column in enumerate(array.type):
             part = array.field(number)
@@ -46,24 +79,33 @@ class SparkLayout:
         kind, message = array.type, field.message
         if field.is_map:
             assert message is not None
-            items = self._values(array.items, message.by_number[2])
-            item = kind.item_field.with_type(items.type)
-            entries = pa.StructArray.from_arrays([array.keys, items], fields=[kind.key_field, item])
-            return _with_parts(array, pa.map_(kind.key_field, item), [entries])
+            keys, items = (
+                self._values(part, message.by_number[number])
+                for number, part in ((1, array.keys), (2, array.items))
+            )
+            key, item = kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)
+            entries = pa.StructArray.from_arrays([keys, items], fields=[key, item])
+            return _with_parts(array, pa.map_(key, item), [entries])
         if field.repeated and is_list(kind):
             values = self._values(array.values, field)
             of = pa.list_ if pa.types.is_list(kind) else pa.large_list
             return _with_parts(array, of(kind.value_field.with_type(values.type)), [values])
         if message is not None and message.name in WRAPPERS and self.hide_defaults:
-            return _without_defaults(array)
+            array = _without_defaults(array)
         if field.default is not None and array.null_count:
-            return pc.fill_null(array, _default(field, kind))
+            array = pc.fill_null(array, _default(field, kind))
         return self._values(array, field)
 
     def _values(self, array: pa.Array, field: FieldType) -> pa.Array:
         """Return values of a field, of one row each or of lists."""
         if field.message is not None and pa.types.is_struct(array.type):
             return self.messages(array, field.message)
+        if self.upcast:
+            name = field.type if field.message is None else WRAPPERS.get(field.message.name)
+            if name == "uint32" and pa.types.is_int32(array.type):
+                return array.view(pa.uint32()).cast(pa.int64())
+            if name == "uint64" and pa.types.is_int64(array.type):
+                return array.view(pa.uint64()).cast(pa.decimal128(20, 0))
         return array
 
 

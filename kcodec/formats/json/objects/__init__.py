@@ -1,0 +1,1 @@
+"""JSON documents to Python objects, by the plans that columns are read by."""

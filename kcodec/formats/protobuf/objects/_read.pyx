@@ -1,0 +1,607 @@
+"""Protobuf's messages to Python objects, by the plans that columns are read by.
+
+The wire format is told in `_row.pyx`, whose order and rules these are. What is wrong, and what is seldom, is left to
+columns (`kcodec.objects._quick`): messages that come in several parts, two members of a oneof, groups, keys of a map
+that come twice, text that is not UTF-8, numbers that an enum does not have where that matters.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.datetime cimport import_datetime, timedelta_new
+from cpython.dict cimport PyDict_Copy, PyDict_GetItem, PyDict_SetItem
+from cpython.list cimport PyList_Append, PyList_GET_ITEM
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from kcodec.formats.protobuf._program cimport FIXED32, FIXED64, LENGTH, VARINT
+from kcodec.objects._make cimport make_datetime, make_text
+from kcodec.objects._quick cimport QuickReader, odd
+from kcodec.wire.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
+from kcodec.wire.status cimport OK
+
+import datetime
+import decimal
+import sys
+
+import pyarrow as pa
+
+from kcodec.columns.layout import layout
+from kcodec.formats.protobuf.plan import SECONDS
+from kcodec.plan.node import MAX_DEPTH
+
+__all__ = ["object_reader"]
+
+import_datetime()
+
+cdef enum:
+    SEEN_WORDS = 4
+    MAX_FIELDS = 256          # of a message that is read here: a bit for each
+    #: What a value counts as expansion: more than the width of any column, so that the limits of columns are kept.
+    WIDTH = 32
+
+cdef enum Kind:
+    BOOL
+    INT32
+    INT64
+    UINT32
+    UINT64
+    SINT32
+    SINT64
+    WIDE                      # an unsigned number as a decimal
+    BITS32
+    SIGNED32
+    SINGLE
+    BITS64
+    SIGNED64
+    DOUBLE
+    WIDE_BITS
+
+cdef object UTC = datetime.timezone.utc
+cdef object Decimal = decimal.Decimal
+
+
+cdef struct Cursor:
+    const uint8_t *p
+    const uint8_t *end
+    int64_t spent             # what the value counts as expansion, as far as it is read
+    int64_t limit
+
+
+cdef inline uint64_t varint(Cursor *c) except? 1:
+    cdef uint64_t raw = 0
+    if likely(c.p < c.end) and likely(c.p[0] < 0x80):
+        raw = c.p[0]
+        c.p += 1
+    elif unlikely(read_low64(&c.p, c.end, c.end, &raw) != OK):
+        odd()
+    return raw
+
+
+cdef inline int64_t length(Cursor *c) except -1:
+    """Read a length for which there are as many bytes."""
+    cdef uint64_t raw = varint(c)
+    if unlikely(raw > <uint64_t>(c.end - c.p)):
+        odd()
+    return <int64_t>raw
+
+
+cdef inline int spend(Cursor *c, int64_t cost) except -1:
+    c.spent += cost
+    if unlikely(c.spent > c.limit):
+        odd()
+    return 0
+
+
+cdef int skip(Cursor *c, int32_t wire_type) except -1:
+    """Go behind a value that is no group."""
+    cdef int64_t size
+    if wire_type == VARINT:
+        varint(c)
+        return 0
+    if wire_type == LENGTH:
+        size = length(c)
+    elif wire_type == FIXED64:
+        size = 8
+    elif wire_type == FIXED32:
+        size = 4
+    else:
+        return odd()
+    if unlikely(size > c.end - c.p):
+        odd()
+    c.p += size
+    return 0
+
+
+cdef class Node:
+    """Reads one value, behind its tag."""
+
+    cdef int64_t cost
+
+    cdef object read(self, Cursor *c):
+        raise NotImplementedError
+
+
+@cython.final
+cdef class Number(Node):
+    cdef Kind kind
+
+    cdef object read(self, Cursor *c):
+        cdef Kind kind = self.kind
+        cdef uint64_t raw = 0
+        cdef uint32_t half = 0
+        cdef float single = 0
+        cdef double double_ = 0
+        if kind < BITS32:
+            raw = varint(c)
+            if kind == INT32:
+                return <int32_t>raw
+            if kind == INT64:
+                return <int64_t>raw
+            if kind == BOOL:
+                return raw != 0
+            if kind == UINT32:
+                return <uint32_t>raw
+            if kind == UINT64:
+                return raw
+            if kind == SINT32:
+                return unzigzag32(<uint32_t>raw)
+            if kind == SINT64:
+                return unzigzag64(raw)
+            return Decimal(raw)
+        if kind < BITS64:
+            if unlikely(c.end - c.p < 4):
+                odd()
+            half = load_le32(c.p)
+            c.p += 4
+            if kind == BITS32:
+                return half
+            if kind == SIGNED32:
+                return <int32_t>half
+            memcpy(&single, &half, 4)
+            return <double>single
+        if unlikely(c.end - c.p < 8):
+            odd()
+        raw = load_le64(c.p)
+        c.p += 8
+        if kind == BITS64:
+            return raw
+        if kind == SIGNED64:
+            return <int64_t>raw
+        if kind == DOUBLE:
+            memcpy(&double_, &raw, 8)
+            return double_
+        return Decimal(raw)
+
+
+@cython.final
+cdef class Enum(Node):
+    cdef dict names           # None: the numbers themselves
+    cdef bint known           # other numbers are not plain
+
+    cdef object read(self, Cursor *c):
+        number = <int32_t>varint(c)
+        name = self.names.get(number)
+        # It may be another name's number the next time.
+        spend(c, self.cost)
+        if name is not None:
+            return name
+        if self.known:
+            odd()
+        return str(number)
+
+
+@cython.final
+cdef class EnumNumber(Node):
+    cdef frozenset numbers    # None: all are plain
+
+    cdef object read(self, Cursor *c):
+        number = <int32_t>varint(c)
+        if self.numbers is not None and number not in self.numbers:
+            odd()
+        return number
+
+
+@cython.final
+cdef class Text(Node):
+    cdef object read(self, Cursor *c):
+        cdef int64_t size = length(c)
+        c.p += size
+        return make_text(c.p - size, size)
+
+
+@cython.final
+cdef class Bytes(Node):
+    cdef object read(self, Cursor *c):
+        cdef int64_t size = length(c)
+        c.p += size
+        return PyBytes_FromStringAndSize(<const char *>c.p - size, size)
+
+
+@cython.final
+cdef class Time(Node):
+    """A Timestamp or a Duration, in microseconds."""
+
+    cdef int64_t low          # seconds
+    cdef int64_t high
+    cdef bint is_duration
+    cdef bint strict
+
+    cdef object read(self, Cursor *c):
+        cdef const uint8_t *stop
+        cdef const uint8_t *end = c.end
+        cdef int64_t seconds = 0
+        cdef int64_t nanos = 0
+        cdef int64_t size
+        cdef uint8_t tag
+        size = length(c)
+        c.end = stop = c.p + size
+        while c.p < stop:
+            tag = c.p[0]
+            c.p += 1
+            if tag == 0x08:
+                seconds = <int64_t>varint(c)
+            elif tag == 0x10:
+                nanos = <int32_t>varint(c)
+            else:
+                odd()
+        c.end = end
+        if seconds < self.low or seconds > self.high or nanos <= -1_000_000_000 or nanos >= 1_000_000_000:
+            odd()
+        if nanos < 0 and (seconds > 0 or not self.is_duration) or nanos > 0 and seconds < 0 and self.is_duration:
+            odd()
+        if nanos % 1000 and (self.strict or nanos < 0):
+            odd()
+        if self.is_duration:
+            return timedelta_new(
+                <int>(seconds // 86_400), <int>(seconds % 86_400), <int>(nanos // 1000)
+            )
+        made = make_datetime(seconds * 1_000_000 + nanos // 1000, UTC)
+        if unlikely(made is None):
+            odd()
+        return made
+
+
+cdef struct Field:
+    uint32_t number
+    int32_t wire_type
+    int32_t oneof             # -1: of none
+    bint packable
+    bint repeated
+    bint whole                # it must not come in several parts
+    bint needed               # it must come
+
+
+cdef class Message(Node):
+    """Reads fields into a dict, up to the end."""
+
+    cdef Field *fields
+    cdef Py_ssize_t count
+    cdef list nodes           # None: dropped
+    cdef list names
+    cdef dict blank           # the fields in the order of the columns
+    cdef list lists           # positions of lists and maps
+    cdef list maps            # names
+    cdef list needed          # positions
+
+    def __dealloc__(self):
+        free(self.fields)
+
+    cdef inline Py_ssize_t find(self, uint32_t number, Py_ssize_t at) noexcept:
+        """Find a field, at or behind a position for most; -1 if there is none."""
+        cdef Py_ssize_t low = 0
+        cdef Py_ssize_t high = self.count
+        cdef Py_ssize_t middle
+        if likely(at < self.count) and likely(self.fields[at].number == number):
+            return at
+        while low < high:
+            middle = (low + high) >> 1
+            if self.fields[middle].number < number:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.count and self.fields[low].number == number else -1
+
+    cdef dict fill(self, Cursor *c):
+        """Read the fields up to the end."""
+        cdef uint64_t seen[SEEN_WORDS]
+        cdef uint64_t oneofs = 0
+        cdef uint64_t bit
+        cdef uint64_t *word
+        cdef uint64_t tag
+        cdef const Field *field
+        cdef int32_t wire_type
+        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t found
+        cdef Py_ssize_t position
+        cdef dict made = PyDict_Copy(self.blank)
+        spend(c, self.cost)
+        seen[0] = seen[1] = seen[2] = seen[3] = 0
+        while c.p < c.end:
+            tag = varint(c)
+            wire_type = tag & 7
+            if unlikely(tag >> 32 or tag < 8):
+                odd()
+            found = self.find(<uint32_t>tag >> 3, at)
+            if found < 0:
+                skip(c, wire_type)
+                continue
+            field = &self.fields[found]
+            if unlikely(wire_type != field.wire_type) and not (wire_type == LENGTH and field.packable):
+                skip(c, wire_type)
+                continue
+            word = &seen[found >> 6]
+            bit = <uint64_t>1 << (found & 63)
+            if field.oneof >= 0:
+                if oneofs >> field.oneof & 1 and not word[0] & bit:
+                    odd()
+                oneofs |= <uint64_t>1 << field.oneof
+            node = <object>PyList_GET_ITEM(self.nodes, found)
+            if node is None:
+                skip(c, wire_type)
+            elif field.repeated:
+                self.add(c, made, found, wire_type != field.wire_type or wire_type == LENGTH and field.packable,
+                         (word[0] & bit) != 0)
+            else:
+                if unlikely(field.whole) and word[0] & bit:
+                    odd()
+                PyDict_SetItem(made, <object>PyList_GET_ITEM(self.names, found), (<Node>node).read(c))
+            word[0] |= bit
+            # Lists mostly go on, and nothing is lost if this one does not.
+            at = found + (not field.repeated)
+        for position in self.lists:
+            if not seen[position >> 6] >> (position & 63) & 1:
+                PyDict_SetItem(made, self.names[position], [])
+        for position in self.needed:
+            if not seen[position >> 6] >> (position & 63) & 1:
+                odd()
+        for name in self.maps:
+            entries = <list>made[name]
+            if len(entries) > 1 and len({key for key, _ in entries}) < len(entries):
+                odd()
+        return made
+
+    cdef int add(self, Cursor *c, dict made, Py_ssize_t at, bint packed, bint again) except -1:
+        """Read an item of a list or an entry of a map, or a packed run."""
+        cdef Node node = <Node>PyList_GET_ITEM(self.nodes, at)
+        cdef list items
+        cdef const uint8_t *end = c.end
+        cdef int64_t size
+        name = <object>PyList_GET_ITEM(self.names, at)
+        if again:
+            items = <list>PyDict_GetItem(made, name)
+        else:
+            items = []
+            PyDict_SetItem(made, name, items)
+        if not packed:
+            spend(c, node.cost)
+            PyList_Append(items, node.read(c))
+            return 0
+        size = length(c)
+        c.end = c.p + size
+        while c.p < c.end:
+            spend(c, node.cost)
+            PyList_Append(items, node.read(c))
+        c.end = end
+        return 0
+
+    cdef dict within(self, Cursor *c):
+        """Read the fields of a message that stands behind its length."""
+        cdef const uint8_t *end = c.end
+        cdef int64_t size = length(c)
+        c.end = c.p + size
+        made = self.fill(c)
+        c.end = end
+        return made
+
+    cdef object read(self, Cursor *c):
+        return self.within(c)
+
+
+@cython.final
+cdef class Entry(Message):
+    """An entry of a map, as a pair."""
+
+    cdef object read(self, Cursor *c):
+        made = self.within(c)
+        return made["key"], made["value"]
+
+
+@cython.final
+cdef class Inner(Message):
+    """A message of one field that stands for it."""
+
+    cdef object read(self, Cursor *c):
+        return self.within(c)[""]
+
+
+class _Unknown(Exception):
+    """A plan has something that only columns have."""
+
+
+cdef class _Maker:
+    """Makes nodes of those of a plan."""
+
+    cdef tuple columns
+    cdef int depth            # levels that may follow
+
+    def __init__(self, plan, limits):
+        self.columns = layout(plan.arrow_type)
+        self.depth = min(limits.max_depth, MAX_DEPTH)
+
+    cdef Message message(self, object node, Message made):
+        cdef Field *target
+        fields = node.children
+        if node.unknown >= 0 or any([case >= 0 for case in node.cases]):
+            raise _Unknown
+        if len(fields) > MAX_FIELDS or max([field.oneof for field in fields], default=0) > 63:
+            raise _Unknown
+        made.fields = <Field *>calloc(max(len(fields), 1), sizeof(Field))
+        if made.fields == NULL:
+            raise MemoryError
+        made.count = len(fields)
+        made.nodes, made.names, made.lists, made.maps, made.needed = [], [], [], [], []
+        defaults = {}
+        made.cost = WIDTH
+        for at, field in enumerate(fields):
+            target = &made.fields[at]
+            target.number = field.number
+            target.oneof = field.oneof
+            target.repeated = field.label in ("repeated", "map")
+            name = field.name if field.column < 0 or isinstance(made, (Entry, Inner)) else self.columns[field.column].name
+            name = sys.intern(name)
+            made.names.append(name)
+            value = self.field(field, target)
+            made.nodes.append(value)
+            if value is None:
+                continue
+            # Empty lists and maps count once more for what holds them.
+            made.cost += WIDTH + (<Node>value).cost
+            if target.repeated:
+                defaults[name] = None
+                made.lists.append(at)
+                if field.label == "map":
+                    made.maps.append(name)
+                continue
+            target.whole = bool(field.children) or isinstance(value, Time)
+            defaults[name] = None if field.presence else self.absent(field, value)
+            if field.label == "required" or not field.presence and target.whole:
+                made.needed.append(at)
+        if node.column >= 0:
+            names = [self.columns[child].name for child in self.columns[node.column].children]
+        else:
+            names = list(defaults)
+        made.blank = {sys.intern(name): defaults[name] for name in names}
+        return made
+
+    cdef object field(self, object field, Field *target):
+        """Make what reads a field; None if it is dropped."""
+        kind = field.kind
+        if kind == "group" or field.nulls:
+            raise _Unknown
+        target.wire_type = (
+            LENGTH if kind in ("string", "bytes", "raw", "timestamp", "duration", "message")
+            else FIXED32 if kind in ("fixed32", "sfixed32", "float")
+            else FIXED64 if kind in ("fixed64", "sfixed64", "double")
+            else VARINT
+        )
+        target.packable = field.label == "repeated" and target.wire_type != LENGTH
+        if field.column < 0:
+            return None
+        if kind == "message":
+            return self.below(field)
+        stored = self.columns[field.column + (field.label == "repeated")].type
+        if kind in ("timestamp", "duration"):
+            return self.time(field, kind, stored)
+        if kind == "string":
+            return self.counted(Text())
+        if kind == "bytes":
+            return self.counted(Bytes())
+        if kind == "enum":
+            return self.enum(field, stored)
+        if kind == "raw":
+            raise _Unknown
+        return self.number(kind, stored)
+
+    cdef Node counted(self, Node made):
+        made.cost = WIDTH
+        return made
+
+    cdef Node below(self, object field):
+        child = field.children[0]
+        if field.label == "map" and field.closed or self.depth == 0:
+            raise _Unknown
+        self.depth -= 1
+        if field.label == "map":
+            made = self.message(child, Entry())
+        elif child.column < 0:
+            made = self.message(child, Inner())
+        else:
+            made = self.message(child, Message())
+        self.depth += 1
+        return made
+
+    cdef Node time(self, object field, object kind, object stored):
+        cdef Time made = Time()
+        if stored.unit != "us" or self.depth == 0:
+            raise _Unknown
+        made.low, made.high = SECONDS[kind]
+        made.is_duration = kind == "duration"
+        made.strict = field.strict
+        return self.counted(made)
+
+    cdef Node enum(self, object field, object stored):
+        cdef Enum made = Enum()
+        cdef EnumNumber number = EnumNumber()
+        known = field.closed or field.strict
+        if pa.types.is_integer(stored):
+            number.numbers = frozenset(field.numbers) if known else None
+            return self.counted(number)
+        made.names = dict(zip(field.numbers, map(sys.intern, field.symbols)))
+        made.known = known
+        made.cost = max([len(name.encode()) for name in field.symbols] + [WIDTH])
+        return made
+
+    cdef Node number(self, object kind, object stored):
+        cdef Number made = Number()
+        signed = pa.types.is_signed_integer(stored) and stored.bit_width == (64 if kind.endswith("64") else 32)
+        if kind == "uint32":
+            made.kind = INT32 if signed else UINT32
+        elif kind == "uint64":
+            made.kind = WIDE if pa.types.is_decimal(stored) else INT64 if signed else UINT64
+        elif kind == "fixed32":
+            made.kind = SIGNED32 if signed else BITS32
+        elif kind == "fixed64":
+            made.kind = WIDE_BITS if pa.types.is_decimal(stored) else SIGNED64 if signed else BITS64
+        else:
+            made.kind = {
+                "bool": BOOL, "int32": INT32, "int64": INT64, "sint32": SINT32, "sint64": SINT64, "sfixed32": SIGNED32,
+                "float": SINGLE, "sfixed64": SIGNED64, "double": DOUBLE,
+            }[kind]
+        return self.counted(made)
+
+    cdef object absent(self, object field, object value):
+        """Return what a field without presence is where it does not come."""
+        if isinstance(value, Enum):
+            return (<Enum>value).names.get(field.size, str(field.size))
+        if isinstance(value, EnumNumber):
+            return field.size
+        if isinstance(value, Text):
+            return ""
+        if isinstance(value, Bytes):
+            return b""
+        if not isinstance(value, Number):
+            return None
+        kind = (<Number>value).kind
+        if kind == BOOL:
+            return False
+        if kind == SINGLE or kind == DOUBLE:
+            return 0.0
+        return Decimal(0) if kind == WIDE or kind == WIDE_BITS else 0
+
+
+@cython.final
+cdef class ObjectReader(QuickReader):
+    cdef Message root
+    cdef int64_t limit
+
+    cdef object read_plain(self, const uint8_t *p, const uint8_t *end):
+        cdef Cursor c
+        c.p = p
+        c.end = end
+        c.spent = 0
+        c.limit = self.limit
+        return self.root.fill(&c)
+
+
+def object_reader(plan, limits, columns):
+    """Return what reads the messages of a plan; see `kcodec.formats.protobuf.objects.kernel`."""
+    cdef ObjectReader made = ObjectReader(columns)
+    cdef _Maker maker = _Maker(plan, limits)
+    try:
+        made.root = maker.message(plan.root, Message())
+    except _Unknown:
+        return columns
+    made.limit = limits.max_expansion
+    return made
