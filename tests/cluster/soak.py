@@ -6,6 +6,7 @@ they were once all of it had happened.
 
 import argparse
 import contextlib
+import logging
 import os
 import random
 import sys
@@ -100,6 +101,8 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=1)
     hours = parser.parse_args().hours
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # Bad rows are logged, which is not what is looked at.
+    logging.disable(logging.WARNING)
     drawn = random.Random(1)
     with tempfile.TemporaryDirectory(prefix="kcodec-soak-") as folder, contextlib.ExitStack() as stack:
         service, address = broker(Path(folder), _SETTINGS)
