@@ -78,6 +78,8 @@ class AvroDecoder(SchemaDecoder):
 class _RawReader:
     """Payloads that stand as they are."""
 
+    told = False
+
     def decode_one(self, data: Any, start: int = 0) -> Any:
         return None if data is None else bytes(data)[start:]
 
