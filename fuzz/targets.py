@@ -29,6 +29,7 @@ from side_by_side import comparable  # noqa: E402
 
 #: Properties of the test suite, by the file that holds them: what they draw is drawn from the fuzzer's bytes.
 PROPERTIES = {
+    "formats/avro/test_objects.py": ("test_objects_of_any_bytes",),
     "formats/avro/test_parity.py": (
         "test_decode_of_any_bytes",
         "test_resolution_of_any_bytes",
@@ -148,9 +149,13 @@ def _columns(family: str) -> Callable[[bytes], None]:
     def decode(data: bytes) -> None:
         rows = _rows(data)
         for codec in _codecs(family):
-            array, _ = codec.decode(rows, errors="report")
+            array, report = codec.decode(rows, errors="report")
             array.validate(full=True)
             assert len(array) == len(rows)
+            # Values one by one are those of the column.
+            objects, told = codec.decode_list(rows, errors="report")
+            assert told.equals(report)
+            assert repr(objects) == repr(kcodec.rows(array))
             if pa.types.is_null(array.type):
                 continue
             # What was read is written, and that is read as the same.

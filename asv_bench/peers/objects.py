@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
-"""Avro values one by one, to Python objects and back: kcodec beside fastavro and confluent-kafka, in one thread.
+"""Values one by one, to Python objects and back: kcodec beside others who do that, in one thread.
 
-    python asv_bench/peers/objects.py [--rows 1000] [--rounds 15] [--schemas flat nested small two]
+    python asv_bench/peers/objects.py [--rows 1000] [--rounds 15] [--schemas flat nested small two protobuf json ...]
+    python asv_bench/peers/objects.py --memory 10000000
+
+Avro is read and written beside fastavro and confluent-kafka, Protobuf beside Google's library and ``MessageToDict``,
+JSON beside orjson, with and without decimals (which orjson reads as floats), and JSON Schema beside confluent-kafka,
+without validation and with it. ``--memory`` reads and writes so many values, and prints what Python has allocated
+meanwhile.
 
 ``flat`` and ``nested`` are the records of the Avro benchmarks, ``nested`` with decimals and a map; ``small`` has ten
 fields with a decimal, a timestamp, a list and a record; ``two`` is a record of two fields. With the file of the
@@ -19,21 +25,30 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import argparse
 import datetime
+import functools
+import gc
 import importlib.util
 import io
 import json
+import tracemalloc
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import fastavro
+import orjson
+import pyarrow as pa
 from benchmarks import avro_records
 from benchmarks.avro_records import record
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import SchemaRegistryClient, json_schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.json_format import MessageToDict
 from rounds import Contestants, measure
 
 import kcodec
+import kcodec.confluent
 
 #: How many times faster kcodec is to be than who does the same.
 BARS = {
@@ -43,6 +58,43 @@ BARS = {
     "encode_list": ("fastavro.schemaless_writer", 5),
     "deserialize_one": ("AvroDeserializer", 8),
     "serialize_one": ("AvroSerializer", 5),
+    "protobuf decode_one": ("MessageToDict(FromString())", 10),
+    "protobuf decode_list": ("MessageToDict(FromString())", 10),
+    # At most 1.5 times the time of orjson.
+    "json decode_one": ("orjson.loads", 0.67),
+    "json decode_list": ("orjson.loads", 0.67),
+    "kcodec JSONDeserializer": ("confluent JSONDeserializer", 8),
+    "kcodec JSONSerializer": ("confluent JSONSerializer", 8),
+    "kcodec JSONDeserializer, validate": ("confluent JSONDeserializer, validate", 2),
+    "kcodec JSONSerializer, validate": ("confluent JSONSerializer, validate", 2),
+}
+_PROTO = """
+syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+message Small {
+  int64 id = 1; string name = 2; bool active = 3; double score = 4; optional string note = 5; int32 count = 6;
+  google.protobuf.Timestamp at = 7; repeated string tags = 8; Place place = 9;
+  message Place { string city = 1; int32 zip = 2; }
+}
+"""
+_PLACE = pa.struct([("city", pa.string()), ("zip", pa.int32())])
+_DOCUMENT = pa.struct(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        ("active", pa.bool_()),
+        ("score", pa.float64()),
+        ("note", pa.string()),
+        ("count", pa.int32()),
+        ("tags", pa.list_(pa.string())),
+        ("place", _PLACE),
+    ]
+)
+_JSON_SCHEMA = {
+    "title": "Two",
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+    "required": ["id"],
 }
 _MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}
 SMALL = record(
@@ -130,27 +182,121 @@ def contestants(name: str, schema: dict, objects: list[dict]) -> Contestants:
     assert decoded == [serde.deserialize_one(value, maps="dict") for value in framed]
     assert payloads == [write(value) for value in objects]
 
-    def each(act: Any, values: list) -> Any:
-        def run() -> None:
-            for value in values:
-                act(value)
-
-        return run
-
     runs = {
-        "fastavro.schemaless_reader": each(read, payloads),
-        "decode_one": each(codec.decode_one, payloads),
+        "fastavro.schemaless_reader": _each(read, payloads),
+        "decode_one": _each(codec.decode_one, payloads),
         "decode_list": lambda: codec.decode_list(payloads),
         "decode, to_pylist": lambda: codec.decode(payloads).to_pylist(),
-        "fastavro.schemaless_writer": each(write, objects),
-        "encode_one": each(codec.encode_one, objects),
+        "fastavro.schemaless_writer": _each(write, objects),
+        "encode_one": _each(codec.encode_one, objects),
         "encode_list": lambda: codec.encode_list(objects),
-        "AvroDeserializer": each(lambda value: deserializer(value, context), theirs),
-        "deserialize_one": each(serde.deserialize_one, framed),
-        "AvroSerializer": each(lambda value: serializer(value, context), objects),
-        "serialize_one": each(serde.serialize_one, objects),
+        "AvroDeserializer": _each(lambda value: deserializer(value, context), theirs),
+        "deserialize_one": _each(serde.deserialize_one, framed),
+        "AvroSerializer": _each(lambda value: serializer(value, context), objects),
+        "serialize_one": _each(serde.serialize_one, objects),
     }
     return {name: (run, len(objects)) for name, run in runs.items()}
+
+
+def _each(act: Callable[[Any], Any], values: list) -> Callable[[], None]:
+    def run() -> None:
+        for value in values:
+            act(value)
+
+    return run
+
+
+def protobuf_contestants(objects: list[dict]) -> Contestants:
+    """Return what reads messages as dicts."""
+    codec = kcodec.ProtobufCodec(_PROTO)
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(codec.descriptor_set).file:
+        pool.Add(file)
+    message = message_factory.GetMessageClass(pool.FindMessageTypeByName("Small"))
+    values = [{name: each[name] for name in each if name != "price"} for each in objects]
+    payloads = codec.encode_list(values)
+    assert codec.decode_list(payloads) == codec.decode(payloads).to_pylist()
+    runs = {
+        "MessageToDict(FromString())": _each(lambda data: MessageToDict(message.FromString(data)), payloads),
+        "FromString": _each(message.FromString, payloads),
+        "protobuf decode_one": _each(codec.decode_one, payloads),
+        "protobuf decode_list": lambda: codec.decode_list(payloads),
+    }
+    return {name: (run, len(payloads)) for name, run in runs.items()}
+
+
+def json_contestants(objects: list[dict], decimals: bool) -> Contestants:
+    """Return what reads documents."""
+    kind = _DOCUMENT
+    if decimals:
+        kind = pa.struct([*kind, pa.field("price", pa.decimal128(12, 2))])
+    codec = kcodec.JsonCodec(kind)
+    values = [{field.name: each[field.name] for field in kind} for each in objects]
+    payloads = codec.encode_list(values)
+    assert codec.decode_list(payloads) == values
+    assert decimals or [orjson.loads(data) for data in payloads] == values
+    runs = {
+        "orjson.loads": _each(orjson.loads, payloads),
+        "json decode_one": _each(codec.decode_one, payloads),
+        "json decode_list": lambda: codec.decode_list(payloads),
+    }
+    return {name: (run, len(payloads)) for name, run in runs.items()}
+
+
+def json_schema_contestants(rows: int) -> Contestants:
+    """Return confluent-kafka's serializers for JSON Schema and those in their place."""
+    client = SchemaRegistryClient.new_client({"url": "mock://objects-json"})
+    context = SerializationContext("t", MessageField.VALUE)
+    text = json.dumps(_JSON_SCHEMA)
+    values = [{"id": row, "name": f"n{row}"} for row in range(rows)]
+    runs = {}
+    for validates in (False, True):
+        ending = ", validate" if validates else ""
+        conf = {"validate": validates}
+        for name, home in (("confluent", json_schema), ("kcodec", kcodec.confluent)):
+            serializer = home.JSONSerializer(text, client, conf=conf)
+            deserializer = home.JSONDeserializer(text, schema_registry_client=client, conf=conf)
+            framed = [serializer(value, context) for value in values]
+            assert [deserializer(data, context) for data in framed] == values
+            # What the loop is to call, not the last one made.
+            writes = functools.partial(lambda call, value: call(value, context), serializer)
+            reads = functools.partial(lambda call, value: call(value, context), deserializer)
+            runs[f"{name} JSONSerializer{ending}"] = _each(writes, values)
+            runs[f"{name} JSONDeserializer{ending}"] = _each(reads, framed)
+    return {name: (run, rows) for name, run in runs.items()}
+
+
+def print_memory(count: int, objects: list[dict]) -> None:
+    """Print what is allocated after each tenth of so many values, which are read and written."""
+    avro = kcodec.AvroCodec(json.dumps(SMALL))
+    documents = kcodec.JsonCodec(_DOCUMENT)
+    messages = kcodec.ProtobufCodec(_PROTO)
+    values = [{name: each[name] for name in each if name not in ("price", "at")} for each in objects]
+    kinds = [(avro, objects), (documents, values), (messages, values)]
+    cases = [(codec, rows, codec.encode_list(rows)) for codec, rows in kinds]
+    tracemalloc.start()
+    done = 0
+    for tenth in range(11):
+        while done < count * tenth // 10:
+            for codec, rows, payloads in cases:
+                for payload in payloads:
+                    codec.decode_one(payload)
+                if codec is avro:
+                    codec.encode_list(rows)
+                done += len(rows)
+        gc.collect()
+        print(f"{done:12,} values: {tracemalloc.get_traced_memory()[0]:12,} bytes", flush=True)
+
+
+def _print(name: str, made: Contestants, rounds: int) -> None:
+    taken = measure(made, rounds)
+    print(f"{name}: median of {rounds} rounds, one thread")
+    for each, nanoseconds in taken.items():
+        told = ""
+        if each in BARS:
+            peer, bar = BARS[each]
+            told = f"{taken[peer] / nanoseconds:6.1f}x {peer} (at least {bar}x)"
+        print(f"  {each:35} {nanoseconds:9.0f} ns  {told}")
 
 
 def main() -> None:
@@ -162,18 +308,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--schemas", nargs="*")
     parser.add_argument("--peers", metavar="FILE")
+    parser.add_argument("--memory", type=int, metavar="VALUES")
     arguments = parser.parse_args()
-    for name, (schema, objects) in cases(arguments.rows, arguments.peers).items():
+    found = cases(arguments.rows, arguments.peers)
+    small = found["small"][1]
+    if arguments.memory:
+        print_memory(arguments.memory, small)
+        return
+    others = {
+        "protobuf": lambda: protobuf_contestants(small),
+        "json": lambda: json_contestants(small, False),
+        "json with decimals": lambda: json_contestants(small, True),
+        "json schema": lambda: json_schema_contestants(arguments.rows),
+    }
+    for name in [*found, *others]:
         if arguments.schemas and name not in arguments.schemas:
             continue
-        taken = measure(contestants(name, schema, objects), arguments.rounds)
-        print(f"{name}: {len(objects)} values, median of {arguments.rounds} rounds, one thread")
-        for each, nanoseconds in taken.items():
-            told = ""
-            if each in BARS:
-                peer, bar = BARS[each]
-                told = f"{taken[peer] / nanoseconds:6.1f}x {peer} (at least {bar}x)"
-            print(f"  {each:28} {nanoseconds:9.0f} ns  {told}")
+        made = contestants(name, *found[name]) if name in found else others[name]()
+        _print(name, made, arguments.rounds)
 
 
 if __name__ == "__main__":

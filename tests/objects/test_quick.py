@@ -1,6 +1,8 @@
 """Values that are read without columns, and those that are left to them; `same_decode` compares both on all others."""
 
 import datetime
+import gc
+import tracemalloc
 from decimal import Decimal
 
 import pyarrow as pa
@@ -148,3 +150,26 @@ def test_items_are_counted_before_they_fill_the_memory():
         make(codec.decode_plan, Limits(), left_to_columns).decode_one(data)
         with pytest.raises(NotPlain):
             make(codec.decode_plan, Limits(max_expansion=100), left_to_columns).decode_one(data)
+
+
+@pytest.mark.parametrize(
+    ("codec", "value"), [(JSON, DOCUMENT), (PROTOBUF, MESSAGE)], ids=["json", "protobuf"]
+)
+def test_nothing_is_left_of_what_was_read(codec, value):
+    data = codec.encode_one(value)
+    reader = plain_reader(codec)
+
+    def allocated():
+        for _ in range(500):
+            reader.decode_one(data)
+            with pytest.raises(NotPlain):
+                reader.decode_one(data[:-1])
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        first = allocated()
+        assert allocated() - first < 5_000
+    finally:
+        tracemalloc.stop()
