@@ -14,7 +14,7 @@ from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.cluster import LATEST, Cluster
 from kcodec.kafka.columns import Columns, completed
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
-from kcodec.kafka.fetcher import Fetcher
+from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.newest import Newest
 from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
@@ -111,6 +111,7 @@ def read(
     isolation: str | None = None,
     errors: str = "raise",
     latest_by_key: bool | str = False,
+    progress: Callable[[int, int], object] | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read topics, from a start to an end that are found out at the beginning, into columns.
@@ -151,6 +152,8 @@ def read(
         without a key are left out. Of a key that is in several partitions, the record of the latest time counts. All
         is read before the first batch is there, and the newest records are held in memory; no others are decoded. With
         ``"deletes"`` the newest records that are deletes are there too: what a table that is kept elsewhere needs.
+    progress : callable, optional
+        Called while it is read, by the thread that reads, with how many offsets are behind and how many there are.
     config : mapping, optional
         Settings under the names of librdkafka or Java's clients. ``auto.offset.reset`` says what happens where offsets
         are gone: ``error`` (the default), or ``earliest`` or ``latest``, where reading goes on.
@@ -195,9 +198,10 @@ def read(
             errors=errors,
             report=report,
         )
+        told = None if progress is None else (progress, sum(each.size for each in ranges))
         read_all = partial(_newest, deletes=latest_by_key == "deletes") if latest_by_key else _all
         batches = opened.enter_context(
-            closing(_batches(Fetcher(cluster, ranges, isolation), made, report, read_all))
+            closing(_batches(Fetcher(cluster, ranges, isolation), made, report, read_all, told))
         )
         # A generator that has not begun ends without what is to be done at its end.
         next(batches)
@@ -217,30 +221,42 @@ def _batches(
     fetcher: Fetcher,
     columns: Columns,
     report: ReadReport,
-    read_all: Callable[[Fetcher, Columns], Iterator[pa.RecordBatch]],
+    read_all: Callable[[Iterator[Piece], Columns], Iterator[pa.RecordBatch]],
+    told: tuple[Callable[[int, int], object], int] | None,
 ) -> Generator[pa.RecordBatch | None, None, None]:
     """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:
         yield None
-        yield from read_all(fetcher, columns)
+        pieces = (piece for found in fetcher for piece in found)
+        yield from read_all(pieces if told is None else _telling(pieces, *told), columns)
     finally:
         fetcher.close()
         note_lost(fetcher.take_lost(), report)
 
 
-def _all(fetcher: Fetcher, columns: Columns) -> Iterator[pa.RecordBatch]:
-    for pieces in fetcher:
-        for piece in pieces:
-            for batch, _ in columns.read(piece):
-                yield batch
+def _telling(pieces: Iterator[Piece], progress: Callable[[int, int], object], total: int) -> Iterator[Piece]:
+    """Yield pieces, and tell what is behind them when the next one is asked for."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += (piece.next if piece.end is None else min(piece.next, piece.end)) - piece.start
+        progress(done, total)
+    if done < total:
+        # Offsets that are gone.
+        progress(total, total)
 
 
-def _newest(fetcher: Fetcher, columns: Columns, *, deletes: bool) -> Iterator[pa.RecordBatch]:
+def _all(pieces: Iterator[Piece], columns: Columns) -> Iterator[pa.RecordBatch]:
+    for piece in pieces:
+        for batch, _ in columns.read(piece):
+            yield batch
+
+
+def _newest(pieces: Iterator[Piece], columns: Columns, *, deletes: bool) -> Iterator[pa.RecordBatch]:
     newest = Newest()
-    for pieces in fetcher:
-        for piece in pieces:
-            for records in columns.records(piece):
-                newest.add(piece.place, records)
+    for piece in pieces:
+        for records in columns.records(piece):
+            newest.add(piece.place, records)
     for place, records in newest.take(deletes=deletes):
         yield columns.columns(place, records)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -79,6 +79,7 @@ def write(
     partition: int | str | None = None,
     compression: str | None = None,
     transactional_id: str | None = None,
+    progress: Callable[[int], object] | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Written:
     """Write columns as the records of a topic, and wait until brokers have them.
@@ -109,6 +110,8 @@ def write(
         By default ``compression.type`` of `config`, else zstd.
     transactional_id : str, optional
         All records become visible together, for those who read committed ones, or none does.
+    progress : callable, optional
+        Called while it is written with how many rows are on their way to brokers, and at the end once these have all.
 
     Returns
     -------
@@ -150,6 +153,7 @@ def write(
             writers[topic] = _Writer(cluster, topic, formats, columns, partition)
         producer = Producer(cluster)
         outbox = _Outbox(producer)
+        rows_taken = 0
         try:
             for at, part in _slices(batches):
                 for name, numbers, rows in _by_topic(part, topic):
@@ -160,8 +164,13 @@ def write(
                     except EncodeError as error:
                         within = error.row if numbers is None else int(numbers[error.row])
                         raise _at_row(error, at + within) from error
+                rows_taken = at + len(part)
+                if progress is not None:
+                    progress(rows_taken)
             outbox.flush()
             producer.end_transaction(True)
+            if progress is not None:
+                progress(rows_taken)
         except BaseException:
             _abort(producer)
             raise
