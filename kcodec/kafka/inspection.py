@@ -428,7 +428,7 @@ def _plain(kind: str, column: pa.Array, *, is_key: bool) -> _Guess:
     """Decode payloads without a frame."""
     if kind in ("INT", "BIGINT"):
         name = "KEY" if is_key else "VALUE"
-        codec = {"format": "KAFKA", "columns": f"{name} {kind}", "key": False}
+        codec = {"format": "KAFKA", "columns": f"{name} {kind}", "is_key": False}
         numbers = [int.from_bytes(each, "big", signed=True) for each in column.to_pylist()]
         return _Guess(pa.array(numbers, pa.int32() if kind == "INT" else pa.int64()), kind, codec)
     if kind == "TEXT":
