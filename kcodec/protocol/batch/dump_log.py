@@ -354,7 +354,8 @@ def _batch_line(batch: dict[str, Any]) -> str:
     return (
         f"{start} position: {batch['position']} {TIMESTAMP_TYPES[batch['timestamp_type']]}:"
         f" {_time(batch['max_timestamp'])} size: {batch['size']} magic: {batch['magic']}"
-        f" compresscodec: {batch['compression'] or 'unknown'} crc: {batch['crc']} isvalid: {_bool(batch['crc_valid'])}\n"
+        f" compresscodec: {batch['compression'] or 'unknown'} crc: {batch['crc']}"
+        f" isvalid: {_bool(batch['crc_valid'])}\n"
     )
 
 
