@@ -10,7 +10,6 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.datetime cimport import_datetime, timedelta_new
 from cpython.dict cimport PyDict_Copy, PyDict_GetItem, PyDict_SetItem
 from cpython.list cimport PyList_Append, PyList_GET_ITEM
-from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -449,7 +448,9 @@ cdef class _Maker:
             target.number = field.number
             target.oneof = field.oneof
             target.repeated = field.label in ("repeated", "map")
-            name = field.name if field.column < 0 or isinstance(made, (Entry, Inner)) else self.columns[field.column].name
+            name = field.name
+            if field.column >= 0 and not isinstance(made, (Entry, Inner)):
+                name = self.columns[field.column].name
             name = sys.intern(name)
             made.names.append(name)
             value = self.field(field, target)
