@@ -31,6 +31,8 @@ cdef void move_items(
     cdef int64_t begin
     cdef int64_t stop
     cdef int64_t place
+    if count == 0:    # columns that grow as they are read may have no memory yet
+        return
     while at < columns[scope].end:
         column = &columns[at]
         if column.valid != NULL:
@@ -45,7 +47,7 @@ cdef void move_items(
             stop = offset_at(column, end, wide)
             if column.kind == LIST or column.kind == MAP:
                 move_items(columns, at, begin, stop, place, wide)
-            elif stop > begin:    # a column that grows as it is read may have no memory yet
+            elif stop > begin:
                 memmove(column.data + place, column.data + begin, stop - begin)
             for item in range(count):
                 stop = offset_at(column, start + item + 1, wide)

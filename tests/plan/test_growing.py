@@ -49,3 +49,23 @@ def test_items_of_faults(impl):
         with pytest.raises(kcodec.DecodeError) as error:
             codec.decode([row])
         assert (error.value.path, error.value.offset) == (path, offset)
+
+
+def repeated_keys():
+    """Codecs of maps whose values have lists that are empty; and which of three keys stay, in which order."""
+    fields = "".join(f"string {name} = {number + 2};" for number, name in enumerate(NAMES))
+    text = f"message S {{ {fields} }} message V {{ repeated S s = 1; }} message M {{ map<string, V> m = 1; }}"
+    yield kcodec.ProtobufCodec(f'syntax = "proto3"; {text}', "M"), "abc"
+    items = {"type": "record", "name": "S", "fields": [{"name": name, "type": "string"} for name in NAMES]}
+    values = {"type": "array", "items": items}
+    value = {"type": "record", "name": "V", "fields": [{"name": "s", "type": values}]}
+    maps = {"type": "map", "values": value}
+    schema = {"type": "record", "name": "M", "fields": [{"name": "m", "type": maps}]}
+    yield kcodec.AvroCodec(json.dumps(schema)), "bac"
+
+
+def test_equal_keys_above_columns_without_memory(impl):
+    long = 100_000
+    for codec, keys in repeated_keys():
+        row = codec.encode([{"m": [(key * long, {"s": []}) for key in "abac"]}])
+        assert codec.decode(row).to_pylist() == [{"m": [(key * long, {"s": []}) for key in keys]}]
