@@ -28,7 +28,7 @@ def arguments(line, side):
     wrap = None
     if not key and len(line["columns"]) == 1:
         wrap = {"UNWRAP_SINGLES": False, "WRAP_SINGLES": True}.get("".join(line["features"]))
-    return {"columns": columns, "key": key, "wrap": wrap}
+    return {"columns": columns, "is_key": key, "wrap": wrap}
 
 
 def test_schemas(shared, capsys):
