@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kcodec._impl import chosen, kernel
 from kcodec._threads import map_in_threads
+from kcodec.arguments import Columns, Payloads
 from kcodec.columns.casts import FINER
 from kcodec.columns.faults import Faults
 from kcodec.columns.fields import field_names
@@ -31,7 +32,6 @@ from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
-from kcodec.typing import Columns, Payloads
 
 __all__ = [
     "ERRORS",

@@ -215,6 +215,7 @@ OTHER = {
         ("what stands in a notebook today: it runs on Databricks alone", None),
         ("needs a key store", None),
     ],
+    ("frameworks.md", "py"): [(f"{name} is not installed", python) for name in ("aiokafka", "Quix", "faust")],
     ("install.md", "dockerfile"): [("needs Docker", dockerfile)],
     ("install.md", "text"): [("settings of a cluster", settings_of_spark)],
     ("migrate.md", "text"): [("runs on Databricks alone, with a password", call_of_databricks)],

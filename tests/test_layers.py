@@ -14,7 +14,7 @@ import kcodec
 ROOT = Path(__file__).parents[1]
 #: From left to right; layers of the same rank do not know each other.
 LAYERS = (
-    ("errors", "typing", "_files", "_fork", "_impl", "_lazy"),
+    ("errors", "arguments", "_files", "_fork", "_impl", "_lazy"),
     ("frames",),
     ("_kept", "_threads", "java", "wire"),
     ("columns",),
@@ -63,7 +63,7 @@ FILES = {
     "_threads",
     "codec",
     "frames",
-    "typing",
+    "arguments",
 }
 #: What the other package takes from the top of this one.
 PUBLIC = {"", *kcodec.__all__, "__version__"} - RANKS.keys()

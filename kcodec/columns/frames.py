@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._impl import kernel
+from kcodec.arguments import Buffer
 from kcodec.errors import Fault
 from kcodec.frames import CONFLUENT, Frame
-from kcodec.typing import Buffer
 from kcodec.wire.framing import encode_message_indexes
 from kcodec.wire.single import write
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.arguments import Payloads
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
-from kcodec.typing import Payloads
 
 __all__ = ["BYTES", "arrays", "column_of", "payloads", "sound", "valid", "without_view"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 
 __all__ = ["mapped_rows", "select_rows"]
 

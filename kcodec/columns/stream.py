@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import Tables
 from kcodec.errors import KcodecError
-from kcodec.typing import Tables
 
 __all__ = ["Lasting", "reader_of", "stream"]
 

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.faults import refused
@@ -36,7 +37,6 @@ from kcodec.errors import (
 )
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan.node import Form, Node, Op, Plan
-from kcodec.typing import Payloads
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
 __all__ = ["DecimalCodec"]

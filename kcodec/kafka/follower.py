@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import Lasting
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
@@ -19,7 +20,6 @@ from kcodec.kafka.one_by_one import records
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
-from kcodec.typing import FormatLike, Position, Selection, Servers, Topics
 
 __all__ = ["Follower", "follow"]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import Position, Servers, Topics
 from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
 from kcodec.kafka.settings import Settings
-from kcodec.typing import Position, Servers, Topics
 
 __all__ = ["group_lag", "group_members", "list_groups", "reset_offsets"]
 

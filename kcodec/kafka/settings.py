@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kcodec.arguments import Servers
 from kcodec.contracts.settings import is_rule_setting
 from kcodec.errors import ConfigError, near
 from kcodec.protocol.batch.compression import CODECS
-from kcodec.typing import Servers
 
 __all__ = ["Settings"]
 

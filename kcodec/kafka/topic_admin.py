@@ -5,12 +5,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import Servers
 from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names, is_whole
 from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.settings import Settings
-from kcodec.typing import Servers
 
 __all__ = ["create_topic", "delete_topics", "set_topic_settings", "topic_settings"]
 

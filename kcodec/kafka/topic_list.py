@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import Servers, Topics
 from kcodec.errors import KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.offsets import bounds, topics_of
 from kcodec.kafka.settings import Settings
-from kcodec.typing import Servers, Topics
 
 __all__ = ["list_topics"]
 

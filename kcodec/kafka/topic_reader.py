@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.cluster import LATEST, Cluster
@@ -19,7 +20,6 @@ from kcodec.kafka.newest import Newest
 from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
-from kcodec.typing import FormatLike, Position, Selection, Servers, Topics
 
 __all__ = ["ISOLATION", "check_isolation", "find_ranges", "note_lost", "read"]
 

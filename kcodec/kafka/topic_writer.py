@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import FormatLike, Servers, Tables
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.columns.stream import reader_of
@@ -24,7 +25,6 @@ from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
-from kcodec.typing import FormatLike, Servers, Tables
 
 __all__ = ["Written", "write"]
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec import kafka
 from kcodec import registry as registries
+from kcodec.arguments import Position, Servers, Tables
 from kcodec.columns.stream import reader_of, stream
 from kcodec.errors import EncodeError
 from kcodec.kafka.cluster import Cluster
@@ -20,7 +21,6 @@ from kcodec.kafka.topic_writer import Written
 from kcodec.ksql.records.records import Records
 from kcodec.ksql.statement.statement import Statement
 from kcodec.registry.base import RegistryLike
-from kcodec.typing import Position, Servers, Tables
 
 __all__ = ["RowFollower", "follow", "read", "write"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import Columns, Payloads
 from kcodec.codec import Run
 from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
@@ -21,7 +22,6 @@ from kcodec.serde.objects import ObjectsReader, ObjectsWriter
 from kcodec.serde.read import ColumnReader
 from kcodec.serde.topic import Given, TopicSchemas, registry_handle
 from kcodec.serde.write import ColumnWriter
-from kcodec.typing import Columns, Payloads
 
 __all__ = ["Serde"]
 

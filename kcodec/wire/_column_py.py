@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._faults import bad_slice
 
 __all__ = ["element", "elements"]

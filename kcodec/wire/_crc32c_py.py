@@ -1,6 +1,6 @@
 """The plain-Python twin of ``_crc32c``: the same functions, short and slow."""
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._column_py import elements
 
 _POLYNOMIAL = 0x82F63B78

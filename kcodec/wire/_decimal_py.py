@@ -4,7 +4,7 @@ import decimal
 import re
 from typing import Any
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._column_py import element, elements
 from kcodec.wire._faults import decode_error, encode_error
 

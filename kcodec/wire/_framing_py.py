@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kcodec.arguments import Buffer
 from kcodec.frames import Layout
-from kcodec.typing import Buffer
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 from kcodec.wire.single import read, write

@@ -1,6 +1,6 @@
 """The plain-Python twin of ``_utf8``: the same functions, short and slow."""
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import decode_error
 

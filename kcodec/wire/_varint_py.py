@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._faults import decode_error, encode_error
 from kcodec.wire.single import read, write
 

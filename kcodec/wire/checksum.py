@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcodec._impl import kernel
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire.slices import column, empty
 
 if TYPE_CHECKING:

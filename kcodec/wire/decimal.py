@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire._faults import decode_error
 from kcodec.wire.slices import empty
 

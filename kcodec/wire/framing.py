@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcodec._impl import kernel
+from kcodec.arguments import Buffer
 from kcodec.errors import ConfigError
 from kcodec.frames import CONFLUENT, Frame, Layout
-from kcodec.typing import Buffer
 from kcodec.wire._faults import decode_error
 from kcodec.wire._framing_py import MAX_LEVELS, read_indexes, written_indexes
 from kcodec.wire.slices import Growing, Slices, column, empty, narrow

@@ -1,6 +1,6 @@
 """Single varints in plain Python: for twins, and where a handful is read or written."""
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 
 __all__ = ["read", "write"]
 

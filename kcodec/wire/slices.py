@@ -6,7 +6,7 @@ import operator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcodec._impl import kernel
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire.slices import column
 
 __all__ = ["validate_utf8"]

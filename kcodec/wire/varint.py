@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
-from kcodec.typing import Buffer
+from kcodec.arguments import Buffer
 from kcodec.wire.slices import Growing, empty
 
 if TYPE_CHECKING:

@@ -186,7 +186,9 @@ def _by_table(asked: _Asked) -> Any:
     if known is None or known.codec is None or asked.place is not None:
         return _framed(asked)
     codec = load(known.codec)
-    made = codec(asked.format, asked.needed(), key=asked.is_key) if known.is_shared else codec(asked.needed())
+    made = (
+        codec(asked.format, asked.needed(), is_key=asked.is_key) if known.is_shared else codec(asked.needed())
+    )
     return _selected(made, asked)
 
 

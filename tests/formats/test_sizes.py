@@ -22,7 +22,7 @@ from kcodec import (
     ProtobufCodec,
     Serde,
 )
-from kcodec.columns import source
+from kcodec.columns import given
 from kcodec.protocol import load
 
 SIZE = 20_000_000
@@ -174,8 +174,8 @@ def test_a_list_that_no_array_holds(impl, monkeypatch):
 
     module = SimpleNamespace(**vars(pa))
     module.array = in_chunks
-    monkeypatch.setattr(source, "pa", module)
-    monkeypatch.setattr(source, "kernel", lambda _: SimpleNamespace(binary_array=lambda *_, **__: None))
+    monkeypatch.setattr(given, "pa", module)
+    monkeypatch.setattr(given, "kernel", lambda _: SimpleNamespace(binary_array=lambda *_, **__: None))
     codec = AvroCodec('"string"')
     serde = Serde("AVRO", "memory://long-lists", topic="t", schema='"string"')
     for encode, decode in ((codec.encode, codec.decode), (serde.serialize, serde.deserialize)):

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.given import payloads
 from kcodec.columns.nested import members
@@ -29,7 +30,6 @@ from kcodec.ksql.types import RowOptions, SqlField, SqlType, arrow_type, columns
 from kcodec.plan import Limits, Plan
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.topic import registry_handle
-from kcodec.typing import Payloads
 
 __all__ = ["KsqlCodec"]
 

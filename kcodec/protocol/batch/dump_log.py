@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 
 from kcodec._impl import kernel
+from kcodec.arguments import FilePath
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.java.jackson import write_tree
 from kcodec.java.utf8 import decode_utf8
@@ -26,7 +27,6 @@ from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES, record_schema
 from kcodec.protocol.batch.segment import read_segment
 from kcodec.protocol.batch.topic_text import TopicText
-from kcodec.typing import FilePath
 
 __all__ = ["Dump"]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import FilePath, FileSystem
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.partition_files import base_offset_of, open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
-from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["entry_columns", "read_offset_index", "read_time_index", "read_transaction_index"]
 

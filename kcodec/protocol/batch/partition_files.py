@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 import pyarrow as pa
 
+from kcodec.arguments import FilePath, FileSystem
 from kcodec.errors import ConfigError
-from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["LOGS", "base_offset_of", "beside", "neighbours", "open_file", "suffix_of"]
 

@@ -5,11 +5,11 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.arguments import FilePath, FileSystem
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.indexes import entry_columns
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
-from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["read_producer_snapshot"]
 

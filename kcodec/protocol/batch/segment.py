@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.arguments import FilePath, FileSystem
 from kcodec.codec import report
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError, check_choice
@@ -16,7 +17,6 @@ from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import record_schema
 from kcodec.protocol.batch.transactions import CommittedBatches
-from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["ISOLATION", "read_segment", "stream_segment"]
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcodec.arguments import FilePath, FileSystem
 from kcodec.errors import DecodeError
 from kcodec.protocol.batch.indexes import read_transaction_index
 from kcodec.protocol.batch.partition_files import beside, neighbours, open_file
 from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
-from kcodec.typing import FilePath, FileSystem
 
 __all__ = ["CommittedBatches"]
 
