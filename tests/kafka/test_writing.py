@@ -10,7 +10,7 @@ import numpy as np
 import polars
 import pyarrow as pa
 import pytest
-from fake_broker import CLOSE, NOT_LEADER, FakeCluster, knows
+from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows
 
 import kcodec
 from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
@@ -520,7 +520,7 @@ def test_brokers_without_zstd(fast):
         assert values(cluster) == list(range(10))
 
 
-def test_connections_that_expire(fast, monkeypatch):
+def test_connections_that_expire(monkeypatch):
     """No request is sent over one that the broker is about to end."""
     sent = Counter()
     send = Channel.send
@@ -532,7 +532,7 @@ def test_connections_that_expire(fast, monkeypatch):
     monkeypatch.setattr(Channel, "send", counted)
     monkeypatch.setattr(Channel, "is_expired", property(lambda self: sent[self] >= 3))
     with FakeCluster({"t": 1}) as cluster:
-        write(numbers(20_000), "t", servers=cluster.address, compression="none", config={**fast, **SMALL})
+        write(numbers(20_000), "t", servers=cluster.address, compression="none", config={**PATIENT, **SMALL})
         assert values(cluster) == list(range(20_000))
     assert max(sent.values()) == 3
     assert not any(channel.is_open for channel in sent)
