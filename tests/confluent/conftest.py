@@ -5,10 +5,13 @@ import ssl
 
 import pytest
 
+one_context = functools.cache(ssl.create_default_context)
 
-@pytest.fixture(scope="session", autouse=True)
+
+# Not for the session: others change the context that they get.
+@pytest.fixture(scope="module", autouse=True)
 def one_tls_context():
     """Certificates are loaded once, not for each client: that takes ten times as long as all else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        patch.setattr(ssl, "create_default_context", one_context)
         yield
