@@ -4,16 +4,20 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kcodec.errors import one_line
+
 __all__ = ["html_table", "shortened", "text_table"]
 
 
 def shortened(value: Any, most: int = 40) -> str:
-    r"""Return a value as a text of one line.
+    r"""Return a value as a text of one line, in which control characters are escaped.
 
     Examples
     --------
     >>> shortened(b"\x00\xff"), shortened("a\nb"), shortened(None), shortened("a" * 50, 5)
     ('0x00ff', 'a b', 'null', 'aa...')
+    >>> print(shortened("\x1b[31mred"))
+    \x1b[31mred
     """
     if isinstance(value, bytes):
         text = f"0x{value[:most].hex()}"
@@ -21,12 +25,13 @@ def shortened(value: Any, most: int = 40) -> str:
         text = "null"
     else:
         text = value.isoformat() if hasattr(value, "isoformat") else str(value)
-    text = " ".join(text[: most + 1].split()) if len(text) > most else " ".join(text.split())
+    # Escaped, a character is ten at most.
+    text = one_line(text[: most + 1], 10 * (most + 1))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str = "") -> str:
-    """Return rows under their names, in columns as wide as they have to be.
+    """Return rows under their names, in columns as wide as they have to be, with control characters escaped.
 
     Examples
     --------
@@ -35,7 +40,7 @@ def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str 
       id     BIGINT
       note   STRING
     """
-    lines = [list(names), *map(list, rows)]
+    lines = [[one_line(cell) for cell in line] for line in (names, *rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(names))]
     return "\n".join(
         indent + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
