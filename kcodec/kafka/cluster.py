@@ -144,6 +144,8 @@ class Cluster:
         #: By topic and partition, those that were looked up, or are unknown until metadata are asked for again.
         self._leaders: dict[str, dict[int, Leader]] = {}
         self._ids: dict[str, bytes] = {}
+        #: Epochs of leaders that records or commits tell of, whatever metadata do.
+        self._epochs: dict[TopicPartition, int] = {}
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
         # Threads share one connection for questions to any broker, so one asks at a time. Who asks holds the lock and
@@ -184,8 +186,20 @@ class Cluster:
             return _UNKNOWN
         found = known.get(number)
         if found is None:
-            found = known[number] = Leader(*self._topics[name].leader(number))
+            found = Leader(*self._topics[name].leader(number))
+            if 0 <= found.epoch < self._epochs.get(partition, -1):
+                # Who told of this leader was out of touch when the next one was elected.
+                found = _UNKNOWN
+            known[number] = found
         return found
+
+    def note_epoch(self, partition: TopicPartition, epoch: int) -> None:
+        """Remember that a partition has had a leader of an epoch: one of an earlier epoch leads it no longer."""
+        with self._lock:
+            self._epochs[partition] = max(epoch, self._epochs.get(partition, -1))
+        known = self._leaders.get(partition.topic)
+        if known is not None:
+            known.pop(partition.partition, None)
 
     def topic_id(self, topic: str) -> bytes | None:
         """Return a topic's id as last known; None before Kafka 2.8. A later topic of the same name has another one."""
@@ -310,11 +324,16 @@ class Cluster:
         for topic in read_topics(answer, None if names is None else len(names)):
             if topic.code:
                 raise broker_error(topic.code, f"topic {topic.name!r}")
-            if topic.topic_id is not None:
-                self._ids[topic.name] = topic.topic_id
-            self._topics[topic.name] = topic
-            # Behind the topic: who finds these looks them up in it.
-            self._leaders[topic.name] = {}
+            with self._lock:
+                if topic.topic_id is not None:
+                    if self._ids.get(topic.name, topic.topic_id) != topic.topic_id:
+                        self._epochs = {
+                            place: epoch for place, epoch in self._epochs.items() if place.topic != topic.name
+                        }
+                    self._ids[topic.name] = topic.topic_id
+                self._topics[topic.name] = topic.since(self._topics.get(topic.name))
+                # Behind the topic: who finds these looks them up in it.
+                self._leaders[topic.name] = {}
             found[topic.name] = topic.partitions.tolist()
         for each in names or ():
             if each["name"] not in found:

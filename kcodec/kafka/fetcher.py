@@ -603,6 +603,8 @@ class _Broker:
         start = cursor.next
         cursor.advance(after)
         cursor.epoch = int(headers["leader_epoch"][-1])
+        if cursor.epoch > cursor.leader_epoch:
+            self.cluster.note_epoch(cursor.place, cursor.epoch)
         return Piece(
             cursor.place,
             records.slice(0, scan.end),

@@ -140,6 +140,8 @@ class Follower:
         found: dict[TopicPartition, Committed] = {}
         if group is not None:
             found = fetch_commits(self._cluster, group, partitions)
+            for place, each in found.items():
+                self._cluster.note_epoch(place, each.epoch)
         committed = {place: each.offset for place, each in found.items()}
         ranges, lost = plan_ranges(self._cluster, partitions, start, None, self._isolation, committed)
         note_lost(lost, self.report)

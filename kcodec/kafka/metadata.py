@@ -39,6 +39,28 @@ class Topic(NamedTuple):
             return -1, -1
         return int(self.leaders[at]), int(self.epochs[at])
 
+    def since(self, known: "Topic | None") -> "Topic":
+        """Return the same with the leaders of what was known before where their epochs are later.
+
+        A broker that was out of touch for a while tells of leaders of earlier days, and may take itself for one.
+
+        >>> now = Topic("t", 0, None, np.array([0, 1]), np.array([7, 8]), np.array([4, 2]))
+        >>> now.since(Topic("t", 0, None, np.array([1, 2]), np.array([9, 9]), np.array([3, 3]))).leaders.tolist()
+        [7, 9]
+        """
+        if known is None or known.topic_id != self.topic_id or not len(known.partitions):
+            return self
+        at = np.minimum(np.searchsorted(known.partitions, self.partitions), len(known.partitions) - 1)
+        later = (known.partitions[at] == self.partitions) & (known.epochs[at] > self.epochs)
+        # Brokers of old versions have no epochs to compare.
+        later &= self.epochs >= 0
+        if not later.any():
+            return self
+        return self._replace(
+            leaders=np.where(later, known.leaders[at], self.leaders),
+            epochs=np.where(later, known.epochs[at], self.epochs),
+        )
+
 
 def read_brokers(answer: pa.StructArray) -> dict[int, tuple[str, int]]:
     """Return the addresses of the brokers that a response names, leaving out invalid ones."""

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from fake_broker import NOT_LEADER, OUT_OF_RANGE, PLACE, FakeCluster, knows
+from fake_broker import CLOSE, NOT_LEADER, OUT_OF_RANGE, PLACE, FakeCluster, knows
 
 from kcodec.errors import KafkaError
 from kcodec.kafka import follow, read
@@ -138,6 +138,64 @@ def test_an_epoch_that_no_leader_knows(cluster, fast):
         cluster.elect(PLACE, 1)
         with pytest.raises(KafkaError, match=r"up to offset 5.* from an unknown offset on"):
             take(follower, 1)
+
+
+def out_of_touch(broker, metadata):
+    """Have a broker know nothing of what was elected since, so that it takes itself for the leader of `PLACE`."""
+    end = {"partition": 0, "errorCode": 0, "leaderEpoch": -1, "endOffset": -1}
+    start = {"partitionIndex": 0, "errorCode": 0, "timestamp": -1, "offset": 0, "leaderEpoch": 0}
+    ends = {"throttleTimeMs": 0, "topics": [{"topic": "t", "partitions": [end]}]}
+    starts = {"throttleTimeMs": 0, "topics": [{"name": "t", "partitions": [start]}]}
+    broker.hooks.update(
+        {
+            "Metadata": lambda body: metadata,
+            "OffsetForLeaderEpoch": lambda body: ends,
+            "ListOffsets": lambda body: starts,
+        }
+    )
+
+
+def test_a_broker_that_slept_tells_of_an_earlier_leader(cluster, fast):
+    """It knows no epoch of those who led meanwhile, which is no loss of what they have written."""
+    first, second = cluster.brokers
+    with following(cluster, fast) as follower:
+        assert take(follower, 5) == (0, "abcde")
+        before = first._Metadata({"topics": [{"name": "t"}]})
+        cluster.elect(PLACE, 1)
+        append(cluster, "fg")
+        assert take(follower, 2) == (5, "fg")
+        out_of_touch(first, before)
+        # The next metadata are the first broker's.
+        second.hooks["Metadata"] = lambda body: CLOSE
+        second.hooks["Fetch"] = lambda body: second.hooks.pop("Fetch") and CLOSE
+        append(cluster, "hi")
+        assert take(follower, 2) == (7, "hi")
+        assert first.asked.count("OffsetForLeaderEpoch") == 0
+
+
+def test_a_group_is_told_of_an_earlier_leader_first(cluster, fast):
+    first, second = cluster.brokers
+    before = first._Metadata({"topics": [{"name": "t"}]})
+    cluster.elect(PLACE, 1)
+    append(cluster, "fg")
+    with following(cluster, fast, group="g") as follower:
+        take(follower, 7)
+        follower.commit()
+    out_of_touch(first, before)
+    asked = []
+
+    def wakes(body):
+        asked.append(body)
+        if len(asked) > 9:
+            first.hooks.clear()
+        return before
+
+    first.hooks["Metadata"] = wakes
+    second.hooks["Metadata"] = lambda body: CLOSE
+    append(cluster, "hi")
+    with following(cluster, fast, group="g") as follower:
+        assert take(follower, 2) == (7, "hi")
+    assert len(asked) == 10
 
 
 @pytest.mark.parametrize("code", [NOT_LEADER, 74, 75])

@@ -20,6 +20,9 @@ ROWS = [
 ]
 
 
+#: Of a session of ten jobs and the first start of an environment, where other sessions have the machine as well.
+pytestmark = pytest.mark.timeout(900)
+
 #: The oldest one; the workflow has both.
 NAMES = os.environ.get("KCODEC_OLDER_SPARK", "spark-3.5").split()
 
@@ -39,7 +42,7 @@ def test_functions(name, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=700,
         check=False,
     )
     assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
