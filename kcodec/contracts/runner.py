@@ -166,7 +166,7 @@ class _NoExecutor(Exception):
     """A type of rules that nothing runs."""
 
 
-class _Context(RuleContext):
+class _Context(RuleContext):  # type: ignore[misc]
     """What a rule is told; `path` is that of the field at which it failed."""
 
     __slots__ = ("_before", "path", "session", "steps")

@@ -11,7 +11,12 @@ from confluent_kafka.schema_registry.common import json_schema as their_json
 from confluent_kafka.schema_registry.common import protobuf as their_protobuf
 from fastavro import schemaless_writer
 from fastavro.schema import expand_schema
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import (  # type: ignore[import-untyped]
+    descriptor_pb2,
+    descriptor_pool,
+    json_format,
+    message_factory,
+)
 
 from kcodec.contracts.row_rules import RowRules, Shape
 from kcodec.errors import SchemaError
@@ -58,7 +63,7 @@ def values_of(rules: RowRules) -> Values:
     SchemaError
         If confluent-kafka has no rules for the format.
     """
-    made = {"AVRO": _AvroValues, "JSON": _JsonValues, "PROTOBUF": _ProtobufValues}.get(rules.format.type)
+    made = _VALUES.get(rules.format.type)
     if made is None:
         raise SchemaError(f"rules do not run on values of type {rules.format.type}")
     return made(rules)
@@ -128,7 +133,7 @@ class _JsonValues(_Plain):
 
 
 class _ProtobufValues:
-    tags = None
+    tags: Mapping[str, set[str]] | None = None
 
     def __init__(self, rules: RowRules) -> None:
         given, made = rules.given, rules.made
@@ -174,3 +179,10 @@ def message_class(schema: ProtobufSchema, shape: Shape) -> Any:
         except KeyError:
             pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+
+
+_VALUES: dict[str, Callable[[RowRules], Values]] = {
+    "AVRO": _AvroValues,
+    "JSON": _JsonValues,
+    "PROTOBUF": _ProtobufValues,
+}
