@@ -1,6 +1,7 @@
 """Rules that run row by row (CEL, CEL_FIELD, JSONATA), beside confluent-kafka's serializers on the same registry."""
 
 import copy
+import functools
 import json
 import pickle
 import sys
@@ -168,9 +169,13 @@ class Side:
             arguments = {"message": "shop.Order", **arguments}
         return self.box.serde(self.name, self.topic, config, **arguments)
 
-    def message(self):
+    @functools.cached_property
+    def _message(self):
         schema = ProtobufFormat().parse(ORDER_PROTO)
         return message_class(schema, Shape(ORDER_PROTO, (), tuple(schema.indexes("shop.Order"))))
+
+    def message(self):
+        return self._message
 
     def serializer(self):
         if self.format == "AVRO":
@@ -186,7 +191,9 @@ class Side:
         if self.format == "JSON":
             return self.box.their(JSONDeserializer, None, None, self.box.client, conf=conf)
         conf = {"use.deprecated.format": False, **conf}
-        return self.box.their(ProtobufDeserializer, self.message(), conf, self.box.client)
+        return self.box.their(
+            ProtobufDeserializer, self.message(), schema_registry_client=self.box.client, conf=conf
+        )
 
     def given(self, row):
         """Return a row as their serializer takes it."""
