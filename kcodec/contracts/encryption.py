@@ -15,6 +15,7 @@ from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
 from kcodec.contracts.columns import Place, changed
 from kcodec.contracts.keyring import Keyring, Session
+from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, EncryptRule
 from kcodec.contracts.tags import chosen
 from kcodec.errors import Fault
@@ -37,11 +38,15 @@ _ENCRYPTED = ("STRING", "BYTES")
 
 
 class Ruled(NamedTuple):
-    """A contract and the fields that its rules may be about; or code and reason of why no row is written."""
+    """A contract and the fields that its rules may be about; or code and reason of why no row is written.
+
+    `rows` is what runs the rules if they run row by row.
+    """
 
     contract: Contract
-    fields: tuple[TaggedField, ...]
+    fields: tuple[TaggedField, ...] = ()
     wrong: tuple[str, str] | None = None
+    rows: RowRules | None = None
 
 
 def decrypt_fields(

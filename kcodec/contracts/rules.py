@@ -5,12 +5,24 @@ from dataclasses import dataclass
 from kcodec.contracts.settings import RuleSettings
 from kcodec.registry.base import Schema
 from kcodec.registry.keys.values import ALGORITHMS, DEFAULT_ALGORITHM
-from kcodec.registry.rules import Rule, RuleSet
+from kcodec.registry.rules import Rule
 
-__all__ = ["Contract", "EncryptRule", "contract_of"]
+__all__ = [
+    "FIELDS",
+    "PAYLOAD",
+    "Contract",
+    "EncryptRule",
+    "Phase",
+    "RowRule",
+    "contract_of",
+    "encrypt_rule",
+    "phase",
+]
 
 #: Types of rules that encrypt fields, and whole payloads.
-_FIELDS, _PAYLOAD = "ENCRYPT", "ENCRYPT_PAYLOAD"
+FIELDS, PAYLOAD = "ENCRYPT", "ENCRYPT_PAYLOAD"
+#: When rules run that have both directions.
+_BOTH = {"WRITE": "WRITEREAD", "READ": "WRITEREAD", "UPGRADE": "UPDOWN", "DOWNGRADE": "UPDOWN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +72,57 @@ class Contract:
         What is done with fields, in this order.
     payload : tuple of EncryptRule
         What is done with the bytes of payloads.
-    refusal : str
-        Why nothing may be written: a rule that would look at values, or change them, and that is not run here.
+    by_row : bool
+        Whether there are rules of other types, so that all of them run row by row and these tuples are empty.
     """
 
     schema: Schema
     subject: str
-    fields: tuple[EncryptRule, ...]
-    payload: tuple[EncryptRule, ...]
-    refusal: str = ""
+    fields: tuple[EncryptRule, ...] = ()
+    payload: tuple[EncryptRule, ...] = ()
+    by_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """A rule at its place among the others of a phase.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    runs : bool
+        Whether it runs: it is of the direction, and not left out.
+    success, failure : str
+        What is done then: ``NONE``, ``ERROR`` or another action.
+    """
+
+    rule: Rule
+    runs: bool
+    success: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Rules that run one after the other, on a value or its payload.
+
+    Attributes
+    ----------
+    mode : str
+        ``WRITE``, ``READ``, ``UPGRADE`` or ``DOWNGRADE``.
+    source : Schema or None
+        The version that a migration comes from.
+    target : Schema
+        The schema that the rules look at values by; of a migration, the version that it leads to.
+    rules : tuple of RowRule
+        The rules, in the order in which they run.
+    """
+
+    mode: str
+    source: Schema | None
+    target: Schema
+    rules: tuple[RowRule, ...]
 
 
 def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSettings) -> Contract | None:
@@ -95,27 +149,39 @@ def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSe
     """
     if schema.rules is None:
         return None
-    fields = _running(schema, schema.rules.domain, _FIELDS, mode, settings)
-    payload = _running(schema, schema.rules.encoding, _PAYLOAD, mode, settings)
-    refusal = "" if mode == "READ" else _refusal(schema.rules, settings)
-    if not (fields or payload or refusal):
-        return None
-    return Contract(schema, subject or "", fields, payload, refusal)
+    subject = subject or ""
+    if any(
+        (rule.type or "").upper() not in (FIELDS, PAYLOAD) and _runs(rule, mode, settings)
+        for rule in (*schema.rules.domain, *schema.rules.encoding)
+    ):
+        return Contract(schema, subject, by_row=True)
+    fields = _running(schema, schema.rules.domain, FIELDS, mode, settings)
+    payload = _running(schema, schema.rules.encoding, PAYLOAD, mode, settings)
+    return Contract(schema, subject, fields, payload) if fields or payload else None
 
 
-def _refusal(rules: RuleSet, settings: RuleSettings) -> str:
-    """Return why values are not written: the first rule for writing that is not run, and may not be passed over."""
-    for rule in (*rules.domain, *rules.encoding):
-        if (
-            (rule.type or "").upper() not in (_FIELDS, _PAYLOAD)
-            and rule.mode in ("WRITEREAD", "WRITE")
-            and not settings.is_disabled(rule)
-            and settings.failure(rule, "WRITE") != "NONE"
-        ):
-            return (
-                f"the rule {rule.name} of type {rule.type} is not run here, so that values cannot be written"
-            )
-    return ""
+def phase(
+    rules: tuple[Rule, ...], mode: str, target: Schema, settings: RuleSettings, source: Schema | None = None
+) -> Phase | None:
+    """Return rules in the order in which they run; None if none of them does.
+
+    What was done last is undone first: for reading, and for the way back to an earlier version, the order is reversed.
+    """
+    ordered = rules if mode in ("WRITE", "UPGRADE") else rules[::-1]
+    found = tuple(
+        RowRule(
+            rule,
+            _runs(rule, mode, settings),
+            settings.success(rule, mode),
+            settings.failure(rule, mode),
+        )
+        for rule in ordered
+    )
+    return Phase(mode, source, target, found) if any(each.runs for each in found) else None
+
+
+def _runs(rule: Rule, mode: str, settings: RuleSettings) -> bool:
+    return rule.mode in (mode, _BOTH[mode]) and not settings.is_disabled(rule)
 
 
 def _running(
@@ -123,12 +189,11 @@ def _running(
 ) -> tuple[EncryptRule, ...]:
     """Return the rules of a type that run; what was encrypted last is decrypted first."""
     found = [
-        _encrypt_rule(schema, rule, mode, settings)
+        encrypt_rule(schema, rule, mode, settings)
         for at, rule in enumerate(rules)
         if (rule.type or "").upper() == kind
         and rule.kind == "TRANSFORM"
-        and rule.mode in ("WRITEREAD", mode)
-        and not settings.is_disabled(rule)
+        and _runs(rule, mode, settings)
         # Of several for the same tags the first runs alone.
         and not any(_same_tags(rule, other) for other in rules[:at])
     ]
@@ -144,7 +209,7 @@ def _same_tags(rule: Rule, other: Rule) -> bool:
     )
 
 
-def _encrypt_rule(schema: Schema, rule: Rule, mode: str, settings: RuleSettings) -> EncryptRule:
+def encrypt_rule(schema: Schema, rule: Rule, mode: str, settings: RuleSettings) -> EncryptRule:
     """Return what a rule says: its parameters, or properties of the schema's metadata of the same names."""
     properties = {} if schema.metadata is None else dict(schema.metadata.properties)
     parameters = {**properties, **dict(rule.params)}

@@ -96,11 +96,11 @@ class RuleSettings:
         A rule for both directions may name one for each, that of writing first.
         """
         found = self._of_rule(rule.name, "onFailure")
-        action = (rule.on_failure if found is None else found) or "ERROR"
-        if rule.mode in ("WRITEREAD", "UPDOWN") and "," in action:
-            actions = action.split(",")
-            action = actions[0 if mode in ("WRITE", "UPGRADE") else 1]
-        return action.strip() or "ERROR"
+        return _action(rule, mode, rule.on_failure if found is None else found) or "ERROR"
+
+    def success(self, rule: Rule, mode: str) -> str:
+        """Return what is done where a rule does not fail: ``NONE``, unless it says another action."""
+        return _action(rule, mode, rule.on_success) or "NONE"
 
     def _of_rule(self, name: str, setting: str) -> str | None:
         return self._own.get((name, setting), self._own.get((_ALL, setting)))
@@ -122,6 +122,14 @@ class RuleSettings:
         return isinstance(other, RuleSettings) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _action(rule: Rule, mode: str, named: str | None) -> str:
+    """Return the action for one direction."""
+    action = named or ""
+    if rule.mode in ("WRITEREAD", "UPDOWN") and "," in action:
+        action = action.split(",")[0 if mode in ("WRITE", "UPGRADE") else 1]
+    return action.strip()
 
 
 def is_rule_setting(key: object) -> bool:

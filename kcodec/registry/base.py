@@ -101,7 +101,7 @@ class Schema:
     metadata : Metadata or None
         What is registered with it.
     rules : RuleSet or None
-        The rules that are registered with it; serdes run those that encrypt.
+        The rules that are registered with it; serdes run them.
 
     Examples
     --------

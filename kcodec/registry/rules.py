@@ -1,4 +1,4 @@
-"""Rules that are registered with a schema: part of its identity; serdes run those that encrypt."""
+"""Rules that are registered with a schema: part of its identity; serdes run them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields

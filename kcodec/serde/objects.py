@@ -113,7 +113,7 @@ class ObjectsReader:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
         if form != ObjectForm():
             raise ConfigError(
-                f"{self._topic.format.name} is not read one value at a time, nor is what has encrypted fields: "
+                f"{self._topic.format.name} is not read one value at a time, nor is what has rules: "
                 "maps=, unions= and into="
             )
         return column[0].as_py()

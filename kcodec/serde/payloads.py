@@ -1,4 +1,4 @@
-"""Payloads that are encrypted as a whole: decrypted before they are read, encrypted once they are written."""
+"""Payloads that rules change, before they are read and once they are written."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,8 @@ from kcodec._impl import kernel
 from kcodec.columns.casts import cast_bytes
 from kcodec.contracts.encryption import Ruled, decrypt_payloads, encrypt_payloads
 from kcodec.contracts.keyring import Keyring
-from kcodec.contracts.rules import Contract
+from kcodec.contracts.row_rules import Refusal
+from kcodec.contracts.run_rows import run_rows
 from kcodec.errors import Fault
 from kcodec.serde.frames import Framed
 
@@ -16,11 +17,15 @@ __all__ = ["closed", "opened"]
 
 
 def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tuple[Framed, list[Fault]]:
-    """Return values whose encrypted payloads stand in the clear, and the rows whose payloads cannot be decrypted.
+    """Return values whose payloads stand in the clear and as the rules have them, and the rows that these refuse.
 
     `ruled` is what the rules do with the values of each key.
     """
-    numbers = [number for number, each in enumerate(ruled) if each is not None and each.contract.payload]
+    numbers = [
+        number
+        for number, each in enumerate(ruled)
+        if each is not None and (each.contract.payload or each.rows is not None)
+    ]
     rows = framed.rows(numbers).to_pylist() if numbers else []
     if not rows:
         return framed, []
@@ -37,11 +42,11 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
         each = ruled[number]
         assert each is not None
         own = [row for row in rows if selector[row] == number]
-        payloads, failed = decrypt_payloads([values[row][starts[row] :] for row in own], each.contract, ring)
+        payloads, failed = _opened([values[row][starts[row] :] for row in own], each, ring)
         for at, (row, payload) in enumerate(zip(own, payloads, strict=True)):
             if at in failed:
                 selector[row] = -1
-                faults.append(Fault(row, int(starts[row]), "", "encryption", failed[at]))
+                faults.append(Fault(row, int(starts[row]), *failed[at]))
             else:
                 values[row], starts[row] = payload, 0
     faults.sort(key=lambda fault: fault.row)
@@ -50,19 +55,27 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
     return Framed(plain, framed.keys, selector, starts, framed.faults, framed.headers, framed.used), faults
 
 
-def closed(
-    encoded: pa.Array, contract: Contract, ring: Keyring, prefix: bytes
-) -> tuple[pa.Array, list[Fault]]:
-    """Return payloads encrypted and framed, and the rows that cannot be: all of them, or none."""
+def _opened(
+    payloads: list[bytes], ruled: Ruled, ring: Keyring
+) -> tuple[list[bytes | None], dict[int, Refusal]]:
+    """Return payloads in the clear and as the rules have them; and why some are not, by their position."""
+    if ruled.rows is not None:
+        return run_rows(ruled.rows, payloads, ring)
+    made, failed = decrypt_payloads(payloads, ruled.contract, ring)
+    return made, {at: Refusal("", "encryption", reason) for at, reason in failed.items()}
+
+
+def closed(encoded: pa.Array, ruled: Ruled, ring: Keyring, prefix: bytes) -> tuple[pa.Array, list[Fault]]:
+    """Return payloads as the rules have them, encrypted and framed; and the rows that the rules refuse."""
     values = kernel("columns._binary").bytes_list(encoded)
-    values, reason = encrypt_payloads(values, contract, ring)
-    if reason:
-        faults = [
-            Fault(row, None, "", "encryption", reason)
-            for row, value in enumerate(values)
-            if value is not None
-        ]
-        return pa.nulls(len(encoded), encoded.type), faults
+    if ruled.rows is not None:
+        values, failed = run_rows(ruled.rows, values, ring)
+    else:
+        values, reason = encrypt_payloads(values, ruled.contract, ring)
+        refused = [at for at, value in enumerate(values) if value is not None] if reason else []
+        failed = dict.fromkeys(refused, Refusal("", "encryption", reason))
+        values = [None] * len(values) if reason else values
+    faults = [Fault(row, None, *refusal) for row, refusal in failed.items()]
     framed = [None if value is None else prefix + value for value in values]
     array = kernel("columns._binary").binary_array(framed)
-    return (pa.array(framed, encoded.type) if array is None else array.cast(encoded.type)), []
+    return (pa.array(framed, encoded.type) if array is None else array.cast(encoded.type)), faults

@@ -13,6 +13,7 @@ from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_other_frames
 from kcodec.columns.given import payloads
 from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
+from kcodec.contracts.rules import Contract
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.payloads import SchemaDecoder
 from kcodec.formats.schema_format import SchemaFormat
@@ -24,6 +25,7 @@ from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
 from kcodec.serde.payloads import opened
+from kcodec.serde.rules import migrations, reading_rules
 from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnReader", "ReadingSteps", "Source"]
@@ -74,7 +76,7 @@ class ColumnReader:
         self._texts: SchemaTexts | None = None
         #: The reader's schema, where it may have rules that hold for all values: one that is given with rules, or that
         #: a setting of Confluent's names, as with Confluent's deserializers. Others are how values are laid out.
-        self._asked: Schema | None = None
+        self._asked: RegisteredSchema | None = None
         self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
         #: Writers' schemas, where payloads of one id may be of several messages.
@@ -148,7 +150,7 @@ class ColumnReader:
     def _find(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
         if isinstance(wanted, Given):
-            self._asked = wanted.schema
+            self._asked = RegisteredSchema(None, "", wanted.schema)
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
             return topic.texts(topic.registered(wanted).schema)
@@ -167,7 +169,7 @@ class ColumnReader:
                     latest = registry.get_version(subject)
                 else:
                     latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
-                self._asked = latest.schema if wanted is None and required else None
+                self._asked = latest if wanted is None and required else None
                 return topic.texts(latest.schema)
             except RegistryError as error:
                 if required or not error.missing:
@@ -267,8 +269,9 @@ class ColumnReader:
         decoder = self._decoder
         if source is None or source.code or decoder is None:
             return False
-        is_encrypted = source.ruled is not None and bool(source.ruled.contract.payload)
-        return decoder.takes_prefix and not is_encrypted
+        ruled = source.ruled
+        is_changed = ruled is not None and (bool(ruled.contract.payload) or ruled.rows is not None)
+        return decoder.takes_prefix and not is_changed
 
     def _look_up(self, keys: list[Key], errors: str) -> dict[Key, Source]:
         """Find out how the payloads of keys are read, at the cost of one failure of the registry at most."""
@@ -322,9 +325,12 @@ class ColumnReader:
             indexes = topic.message_path(writer, named)
             decoder = self.decoder(registered, indexes)
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
-            source = Source(
-                schema_id, decoder.program(writer, indexes), ruled=self._ruled(registered, decoder)
-            )
+            ruled = self._ruled(registered, decoder, indexes)
+            if ruled is not None and ruled.rows is not None:
+                # What the rules make of the payloads may be of another version.
+                made = ruled.rows.made
+                writer, indexes = topic.parsed(SchemaTexts(made.text, made.references)), made.indexes
+            source = Source(schema_id, decoder.program(writer, indexes), ruled=ruled)
         except SchemaError as error:
             code = "logical_type" if isinstance(error, OtherMeaning) else "schema_error"
             source = Source(schema_id, code=code, reason=str(error))
@@ -338,13 +344,20 @@ class ColumnReader:
         self._sources[key] = source
         return source
 
-    def _ruled(self, registered: RegisteredSchema, decoder: SchemaDecoder) -> Ruled | None:
+    def _ruled(
+        self, registered: RegisteredSchema, decoder: SchemaDecoder, indexes: tuple[int, ...]
+    ) -> Ruled | None:
         """Return what rules do with the values of a writer's schema: the reader's, if it has any, else its own."""
         topic, written = self._topic, registered.schema
         asked = self._asked
-        schema = written if asked is None or asked.rules is None else asked
+        changes = () if asked is None else migrations(topic, registered, asked)
+        schema = written if asked is None or not (changes or asked.schema.rules) else asked.schema
         contract = topic.contract(schema, "READ")
         own = contract if schema is written else topic.contract(written, "READ")
+        if changes or any(each is not None and each.by_row for each in (contract, own)):
+            subject = next((each.subject for each in (contract, own) if each is not None), "")
+            contract = Contract(schema, subject, by_row=True)
+            return Ruled(contract, rows=reading_rules(topic, contract, written, indexes, changes))
         if own is not None:
             # Payloads are encrypted as what they were written with.
             contract = dataclasses.replace(contract or own, payload=own.payload)

@@ -24,6 +24,7 @@ from kcodec.plan import Limits
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Chosen, choose
 from kcodec.serde.payloads import closed
+from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnWriter"]
@@ -95,7 +96,7 @@ class ColumnWriter:
         if self._topic.config.header_out:
             prefix, header = b"", prefix
         schema_id = self._told_id(target)
-        ruled = self._ruled(target, kind)
+        ruled = self._ruled(target, kind, encoder.indexes)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             if ruled is not None:
@@ -129,15 +130,17 @@ class ColumnWriter:
             return None
         return writer, self._framed(target, encoder), self._told_id(target)
 
-    def _ruled(self, target: Chosen, kind: pa.DataType) -> Ruled | None:
+    def _ruled(self, target: Chosen, kind: pa.DataType, indexes: tuple[int, ...]) -> Ruled | None:
         """Return what the rules of the chosen schema do with the columns of a type."""
         topic = self._topic
         contract = None if target.ruled is None else topic.contract(target.ruled, "WRITE")
         if contract is None:
             return None
+        if contract.by_row:
+            return Ruled(contract, rows=writing_rules(topic, contract, target.schema, indexes))
         fields: Sequence[TaggedField] = ()
-        wrong = ("rule", contract.refusal) if contract.refusal else None
-        if contract.fields and wrong is None:
+        wrong = None
+        if contract.fields:
             kind, schema = plain_type(kind), topic.parsed(target.schema)
             given = schema if target.given is None else topic.parsed(target.given)
             fields = topic.format.tagged_fields(given, schema, kind, self._options)
@@ -151,17 +154,18 @@ class ColumnWriter:
     def _encrypted(
         self, array: pa.Array, ruled: Ruled, encoder: SchemaEncoder, prefix: bytes, large: bool, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Write an array with encrypted fields, as encrypted payloads if rules say so."""
+        """Write an array with encrypted fields, as payloads that rules change if they say so."""
         array = unpack(array)
         array, faults = encrypt_fields(cast_unpacked(array, plain_type(array.type)), ruled, self._topic.ring)
         array = without_rows(array, faults)
-        is_closed = bool(ruled.contract.payload)
+        is_closed = bool(ruled.contract.payload) or ruled.rows is not None
         front = b"" if is_closed else prefix
         encoded, unwritten = encoder.encode(array, prefix=front, large=large, stop=False)
-        faults = sorted([*faults, *unwritten], key=lambda fault: fault.row)
+        faults = [*faults, *unwritten]
         if is_closed:
-            encoded, refused = closed(encoded, ruled.contract, self._topic.ring, prefix)
-            faults = refused or faults
+            encoded, refused = closed(encoded, ruled, self._topic.ring, prefix)
+            faults += refused
+        faults.sort(key=lambda fault: fault.row)
         return encoded, faults[:1] if stop else faults
 
     def _framed(self, target: Chosen, encoder: SchemaEncoder) -> bytes:

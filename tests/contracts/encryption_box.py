@@ -5,11 +5,14 @@ from contextlib import contextmanager
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry
+from confluent_kafka.schema_registry.rules.cel.cel_executor import CelExecutor
+from confluent_kafka.schema_registry.rules.cel.cel_field_executor import CelFieldExecutor
 from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import (
     EncryptionExecutor,
     FieldEncryptionExecutor,
 )
 from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver import LocalKmsDriver
+from confluent_kafka.schema_registry.rules.jsonata.jsonata_executor import JsonataExecutor
 from confluent_kafka.serialization import MessageField, SerializationContext
 from registry_server import serve
 
@@ -52,8 +55,14 @@ class Box:
     def their(self, kind, *arguments, conf=None, secret=SECRET, **named):
         """Return a serializer or deserializer of theirs."""
         rules = RuleRegistry()
-        for executor in (FieldEncryptionExecutor(), EncryptionExecutor()):
-            rules.register_executor(executor)
+        for executor in (
+            FieldEncryptionExecutor,
+            EncryptionExecutor,
+            CelExecutor,
+            CelFieldExecutor,
+            JsonataExecutor,
+        ):
+            rules.register_executor(executor())
         settings = {"use.latest.version": True, **(conf or {})}
         if "Deserializer" not in kind.__name__:
             settings["auto.register.schemas"] = False

@@ -461,30 +461,6 @@ class TestPayloads:
         assert report["code"].to_pylist() == ["encryption"] * 2
 
 
-@pytest.mark.parametrize("mode", ["WRITE", "WRITEREAD", "READ"])
-def test_rules_that_are_not_run(impl, mode):
-    """Nothing is written past a rule, and what is there is read as it is."""
-    rule = Rule("positive", type="CEL", kind="CONDITION", mode=mode, expr="message.id > 0")
-    registry = MemoryRegistry()
-    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(rule,))))
-    config = {"use.latest.version": True}
-    by_hand = Serde(
-        "AVRO", registry, topic="t", config={**config, "rule.executors.positive.disabled": "true"}
-    )
-    values = by_hand.serialize(ROWS)
-    assert Serde("AVRO", registry, topic="t").deserialize(values).to_pylist() == ROWS
-    serde = Serde("AVRO", registry, topic="t", config=config)
-    if mode == "READ":
-        assert serde.serialize(ROWS).equals(values)
-        return
-    found, report = serde.serialize(ROWS, errors="report")
-    assert found.null_count == 3
-    assert report["code"].to_pylist() == ["rule", "rule"]
-    assert "the rule positive of type CEL is not run here" in report["reason"][0].as_py()
-    with pytest.raises(EncodeError, match="rule: row 0"):
-        serde.serialize_one(ROWS[0])
-
-
 def test_settings():
     for key in ("rule.executors.encrypt", "rule.executors.encrypt.param.", "rule.executors.x.class"):
         with pytest.raises(ConfigError, match="unknown setting"):

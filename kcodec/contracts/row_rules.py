@@ -1,0 +1,67 @@
+"""Rules that run row by row, on values as Python objects: conditions, transforms, and migrations between versions."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kcodec.contracts.rules import Phase
+from kcodec.formats.language import NamedText
+from kcodec.formats.schema_format import SchemaFormat
+
+__all__ = ["CODE", "Refusal", "RowRules", "Shape"]
+
+CODE = "rule"
+
+
+class Refusal(NamedTuple):
+    """Why a value is not read or written: path, code and reason."""
+
+    path: str
+    code: str
+    reason: str
+
+
+class Shape(NamedTuple):
+    """A schema that values have: its text, what it refers to, and which message of it they are, if it has messages."""
+
+    text: str
+    references: tuple[NamedText, ...] = ()
+    indexes: tuple[int, ...] = ()
+
+
+@dataclass
+class RowRules:
+    """What the rules of a schema make of payloads, one after the other.
+
+    Each payload becomes a Python object as confluent-kafka's deserializer makes it, goes through the rules, and becomes
+    a payload again, which is then read as a column, or was written from one. If there are only conditions, it stays
+    what it was.
+
+    Attributes
+    ----------
+    format : SchemaFormat
+        The format of the payloads.
+    subject : str
+        The subject of the schema, which its keys are those of.
+    given, made : Shape
+        The schemas of the payloads before and after.
+    opening : Phase or None
+        Rules for payloads, before they are objects.
+    phases : tuple of Phase
+        Rules for objects.
+    closing : Phase or None
+        Rules for payloads, made of the objects.
+    runner : object
+        What runs the rules, once it is made; it does not pickle.
+    """
+
+    format: SchemaFormat
+    subject: str
+    given: Shape
+    made: Shape
+    opening: Phase | None = None
+    phases: tuple[Phase, ...] = ()
+    closing: Phase | None = None
+    runner: Any = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "runner": None}

@@ -1,0 +1,419 @@
+"""Rules that run row by row (CEL, CEL_FIELD, JSONATA), beside confluent-kafka's serializers on the same registry."""
+
+import copy
+import functools
+import json
+import pickle
+import sys
+
+import pytest
+from confluent_kafka.schema_registry import rule_registry
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+from confluent_kafka.schema_registry.serde import RuleExecutor
+from confluent_kafka.serialization import SerializationError
+from encryption_box import PARAMETERS, context
+from google.protobuf import json_format
+
+from kcodec import DecodeError, EncodeError, Serde
+from kcodec.contracts.row_rules import Shape
+from kcodec.contracts.values import message_class
+from kcodec.formats.protobuf.schema_format import ProtobufFormat
+from kcodec.registry import Config, Metadata, Rule, RuleSet, Schema
+from kcodec.registry.memory import MemoryRegistry
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "shop",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": "string", "confluent:tags": ["PII"]},
+        {"name": "note", "type": ["null", "string"], "default": None, "confluent:tags": ["FREE"]},
+        {
+            "name": "lines",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "Line",
+                    "fields": [{"name": "text", "type": "string", "confluent:tags": ["PII"]}],
+                },
+            },
+        },
+    ],
+}
+ORDER_JSON = {
+    "type": "object",
+    "title": "Order",
+    "properties": {
+        "id": {"type": "integer"},
+        "name": {"type": "string", "confluent:tags": ["PII"]},
+        "note": {"oneOf": [{"type": "null"}, {"type": "string"}], "confluent:tags": ["FREE"]},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "title": "Line",
+                "properties": {"text": {"type": "string", "confluent:tags": ["PII"]}},
+            },
+        },
+    },
+}
+ORDER_PROTO = """syntax = "proto3";
+package shop;
+import "confluent/meta.proto";
+message Line { string text = 1 [(confluent.field_meta).tags = "PII"]; }
+message Order {
+  int64 id = 1;
+  string name = 2 [(confluent.field_meta).tags = "PII"];
+  optional string note = 3 [(confluent.field_meta).tags = "FREE"];
+  repeated Line lines = 4;
+}
+"""
+ROWS = [
+    {"id": 1, "name": "one", "note": None, "lines": []},
+    {"id": -1, "name": "two", "note": "n", "lines": [{"text": "a"}, {"text": "bcd"}]},
+    {"id": 3, "name": "a longer one", "note": "", "lines": [{"text": ""}]},
+]
+ENCRYPT = Rule("encrypt", type="ENCRYPT", tags=("PII",), params=PARAMETERS)
+
+
+def cel(name, expr, kind="CONDITION", **more):
+    return Rule(name, type="CEL", kind=kind, expr=expr, **more)
+
+
+def fields(name, expr, kind="TRANSFORM", **more):
+    return Rule(name, type="CEL_FIELD", kind=kind, expr=expr, **more)
+
+
+RULES = {
+    "condition": [cel("positive", "message.id > 0")],
+    "condition-write": [cel("positive", "message.id > 0", mode="WRITE")],
+    "condition-read": [cel("positive", "message.id > 0", mode="READ")],
+    "guard": [cel("named", "message.id > 0 ; size(message.name) < 5")],
+    "doc": [cel("positive", "message.id > 0", doc="ids are positive")],
+    "does-not-compile": [cel("wrong", "message.id >")],
+    "does-not-run": [cel("wrong", "message.missing > 0")],
+    "on-failure": [
+        cel("positive", "message.id > 0", on_failure="NONE"),
+        cel("named", "size(message.name) < 5"),
+    ],
+    "on-failure-both": [cel("positive", "message.id > 0", on_failure="ERROR,NONE")],
+    "on-success": [cel("positive", "message.id > 0", on_success="NONE,ERROR")],
+    "disabled": [cel("positive", "message.id > 0", disabled=True), cel("named", "size(message.name) < 5")],
+    "field-condition": [fields("short", "typeName == 'STRING' ; size(value) < 4", "CONDITION")],
+    "field-tags": [fields("marked", "value + '!'", tags=("PII",), mode="WRITE")],
+    "field-guard": [fields("marked", "name == 'name' ; value + '-suffix'", mode="READ")],
+    "field-message": [fields("marked", "name == 'name' ; value + (message.id > 0 ? '+' : '-')")],
+    "same-tags": [
+        fields("first", "value + '1'", tags=("PII",)),
+        fields("second", "value + '2'", tags=("PII",)),
+    ],
+    "order": [
+        fields("first", "value + '1'", tags=("PII",)),
+        fields("second", "value + '2'", tags=("PII",), mode="WRITE"),
+        cel("named", "message.name.endsWith('12')", mode="WRITE"),
+    ],
+    "encrypted-after": [cel("named", "size(message.name) < 5", mode="WRITE"), ENCRYPT],
+    "encrypted-between": [
+        fields("marked", "value + '!'", tags=("PII",), mode="WRITE"),
+        ENCRYPT,
+        cel("named", "size(message.name) < 7", mode="READ"),
+    ],
+}
+#: Transforms of whole messages, which Protobuf has under other names of types.
+MESSAGES = {
+    "jsonata": [
+        Rule(
+            "renamed",
+            type="JSONATA",
+            mode="READ",
+            expr="$merge([$sift($, function($v, $k) {$k != 'name'}), {'name': $uppercase($.name)}])",
+        )
+    ],
+    "jsonata-write": [
+        Rule("named", type="JSONATA", mode="WRITE", expr="$merge([$, {'name': $uppercase($.name)}])")
+    ],
+    "cel-message": [
+        cel(
+            "made",
+            "{'id': message.id, 'name': 'made', 'note': message.note, 'lines': message.lines}",
+            "TRANSFORM",
+        )
+    ],
+    "cel-nothing": [Rule("nothing", type="JSONATA", expr="missing")],
+}
+
+
+class Side:
+    """Serializers of both sides, and values that compare."""
+
+    def __init__(self, box, topic, format):
+        self.box, self.topic = box, topic
+        self.name = {"AVRO": "AVRO", "JSON": "JSON_SR", "PROTOBUF": "PROTOBUF"}[format]
+        self.format = format
+        self.text = {"AVRO": ORDER, "JSON": ORDER_JSON, "PROTOBUF": ORDER_PROTO}[format]
+
+    def register(self, rules=(), migration=(), text=None, metadata=None):
+        text = text or self.text
+        text = text if isinstance(text, str) else json.dumps(text)
+        made = RuleSet(domain=tuple(rules), migration=tuple(migration))
+        return self.box.registry.register(
+            f"{self.topic}-value", Schema(text, self.format, metadata=metadata, rules=made)
+        )
+
+    def ours(self, config=None, **arguments):
+        if self.format == "PROTOBUF":
+            arguments = {"message": "shop.Order", **arguments}
+        return self.box.serde(self.name, self.topic, config, **arguments)
+
+    @functools.cached_property
+    def _message(self):
+        schema = ProtobufFormat().parse(ORDER_PROTO)
+        return message_class(schema, Shape(ORDER_PROTO, (), tuple(schema.indexes("shop.Order"))))
+
+    def message(self):
+        return self._message
+
+    def serializer(self):
+        if self.format == "AVRO":
+            return self.box.their(AvroSerializer, self.box.client, None)
+        if self.format == "JSON":
+            return self.box.their(JSONSerializer, json.dumps(self.text), self.box.client)
+        conf = {"use.deprecated.format": False}
+        return self.box.their(ProtobufSerializer, self.message(), self.box.client, conf=conf)
+
+    def deserializer(self, **conf):
+        if self.format == "AVRO":
+            return self.box.their(AvroDeserializer, self.box.client, conf=conf)
+        if self.format == "JSON":
+            return self.box.their(JSONDeserializer, None, None, self.box.client, conf=conf)
+        conf = {"use.deprecated.format": False, **conf}
+        return self.box.their(
+            ProtobufDeserializer, self.message(), schema_registry_client=self.box.client, conf=conf
+        )
+
+    def given(self, row):
+        """Return a row as their serializer takes it."""
+        return (
+            json_format.ParseDict(row, self.message()()) if self.format == "PROTOBUF" else copy.deepcopy(row)
+        )
+
+    def row(self, value):
+        """Return what their deserializer gives as a row of ours."""
+        if self.format != "PROTOBUF":
+            return value
+        note = value.note if value.HasField("note") else None
+        lines = [{"text": each.text} for each in value.lines]
+        return {"id": value.id, "name": value.name, "note": note, "lines": lines}
+
+
+def attempt(function, *arguments):
+    """Return what a function of theirs gives; None if it fails."""
+    try:
+        return function(*arguments)
+    except (SerializationError, ValueError, TypeError, KeyError):
+        return None
+
+
+@pytest.fixture(params=["AVRO", "JSON", "PROTOBUF"])
+def side(request, box, topic):
+    return Side(box, topic, request.param)
+
+
+@pytest.mark.parametrize("name", [*RULES, *MESSAGES])
+def test_both_ways(side, name, impl):
+    """The same bytes are written, the same values read, and the same rows fail."""
+    if side.format == "PROTOBUF" and name in MESSAGES:
+        # JSONata has no messages; CEL makes them by the names of their types.
+        expr = "shop.Order{id: message.id, name: 'made'}"
+        rules = [cel("made", expr, "TRANSFORM")] if name == "cel-message" else MESSAGES[name]
+    else:
+        rules = {**RULES, **MESSAGES}[name]
+    side.register(rules)
+    theirs = side.serializer()
+    written = [attempt(theirs, side.given(row), context(side.topic)) for row in ROWS]
+    serde = side.ours()
+    made, report = serde.serialize(ROWS, errors="report", as_list=True)
+    failed = [row for row, value in enumerate(written) if value is None]
+    assert report["row"].to_pylist() == failed
+    assert set(report["code"].to_pylist()) <= {"rule"}
+    assert [value is None for value in made] == [value is None for value in written]
+    if not any(rule.type == "ENCRYPT" for rule in rules):
+        assert made == written
+
+    closed = [value for value in made if value is not None]
+    reader = side.deserializer()
+    read = [attempt(reader, value, context(side.topic)) for value in closed]
+    expected = [None if value is None else side.row(value) for value in read]
+    found, report = serde.deserialize(closed, errors="report")
+    assert found.to_pylist() == expected
+    assert report["row"].to_pylist() == [row for row, value in enumerate(expected) if value is None]
+    assert set(report["code"].to_pylist()) <= {"rule"}
+
+
+#: The name of the order under another name, and back.
+MIGRATION = [
+    Rule(
+        "rename",
+        type="JSONATA",
+        mode="UPGRADE",
+        expr="$merge([$sift($, function($v, $k) {$k != 'name'}), {'title': $.name & '!'}])",
+    ),
+    Rule(
+        "rename-back",
+        type="JSONATA",
+        mode="DOWNGRADE",
+        expr="$merge([$sift($, function($v, $k) {$k != 'title'}), {'name': $.title & '?'}])",
+    ),
+]
+OTHER_TITLE = Rule("shout", type="JSONATA", mode="UPDOWN", expr="$merge([$, {'title': $uppercase($.title)}])")
+
+
+def renamed(text):
+    if isinstance(text, str):
+        return text.replace("string name", "string title")
+    return json.loads(
+        json.dumps(text).replace('"name": "name"', '"name": "title"').replace('"name": {', '"title": {')
+    )
+
+
+def versions(side):
+    """Register three versions: before and after two migrations."""
+    side.box.registry.set_config(Config("NONE"), f"{side.topic}-value")
+    first = side.register(metadata=Metadata(properties={"major": "1"}))
+    note = cel("short", "size(message.title) < 10", mode="READ")
+    side.register(migration=MIGRATION, text=renamed(side.text), metadata=Metadata(properties={"major": "2"}))
+    last = side.register(
+        [note], migration=[OTHER_TITLE], text=renamed(side.text), metadata=Metadata(properties={"major": "3"})
+    )
+    return first, last
+
+
+@pytest.mark.parametrize("is_upgrade", [True, False])
+def test_migrations(box, topic, impl, side, is_upgrade):
+    """What one version has written is read as another by the rules of the versions between."""
+    first, last = versions(side)
+    written, major = (first, "3") if is_upgrade else (last, "1")
+    name = "name" if is_upgrade else "title"
+    rows = [{name if key == "name" else key: value for key, value in row.items()} for row in ROWS]
+    plain = Serde(
+        side.name,
+        box.registry,
+        topic=topic,
+        config={"use.schema.id": written.id, "auto.register.schemas": False},
+        **({"message": "shop.Order"} if side.format == "PROTOBUF" else {}),
+    )
+    values = plain.serialize(rows, as_list=True)
+    config = {"use.latest.with.metadata": f"major={major}", "use.latest.version": False}
+    found, report = side.ours(config).deserialize(values, errors="report")
+    if is_upgrade:
+        titles = ["ONE!", "TWO!", None]
+        assert [None if row is None else row["title"] for row in found.to_pylist()] == titles
+        assert report["reason"].to_pylist() == ["the rule short: Rule expr failed: size(message.title) < 10"]
+    else:
+        assert [row["name"] for row in found.to_pylist()] == ["ONE?", "TWO?", "A LONGER ONE?"]
+    if side.format == "PROTOBUF":
+        # Its class names one version of the message.
+        return
+    theirs = side.deserializer(**{"use.latest.with.metadata": {"major": major}, "use.latest.version": False})
+    assert found.to_pylist() == [attempt(theirs, value, context(topic)) for value in values]
+
+
+def test_rules_of_the_writer(impl):
+    """Without a setting that names a version, the rules are those of what each value was written with."""
+    registry = MemoryRegistry()
+    texts = json.dumps(ORDER), json.dumps({**ORDER, "doc": "the second"})
+    rules = cel("positive", "message.id > 0"), cel("negative", "message.id < 0")
+    values = []
+    for text, rule in zip(texts, rules, strict=True):
+        found = registry.register("t-value", Schema(text, rules=RuleSet(domain=(rule,))))
+        config = {
+            "use.schema.id": found.id,
+            "auto.register.schemas": False,
+            "rule.executors._default_.disabled": "true",
+        }
+        values += Serde("AVRO", registry, topic="t", config=config).serialize(ROWS[:2], as_list=True)
+    for threads in (False, True):
+        serde = pickle.loads(pickle.dumps(Serde("AVRO", registry, topic="t")))
+        found, report = serde.deserialize(values, errors="report", use_threads=threads)
+        assert found.to_pylist() == [ROWS[0], None, None, ROWS[1]]
+        assert report["row"].to_pylist() == [1, 2]
+        assert report["reason"][0].as_py() == "the rule positive: Rule expr failed: message.id > 0"
+    with pytest.raises(DecodeError, match="the rule positive"):
+        serde.deserialize_one(values[1])
+    assert serde.deserialize_one(values[0]) == ROWS[0]
+
+
+def test_where_a_field_is_refused(impl):
+    rule = fields("short", "size(value) < 3", "CONDITION", tags=("PII",))
+    registry = MemoryRegistry()
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(rule,))))
+    serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+    row = {**ROWS[0], "name": "n", "lines": [{"text": "long"}]}
+    try:
+        raise KeyError("what is handled meanwhile is not the rule's")
+    except KeyError:
+        _, report = serde.serialize([row], errors="report")
+    assert report["path"].to_pylist() == ["lines.text"]
+    with pytest.raises(EncodeError, match="the rule short"):
+        serde.serialize_one(row)
+
+
+@pytest.mark.parametrize("mode", ["WRITE", "READ"])
+def test_what_cannot_run(impl, monkeypatch, mode):
+    """Neither without confluent-kafka, nor for a type of rules that nothing runs."""
+    registry = MemoryRegistry()
+    rule = Rule("own", type="MADE_UP", mode=mode, on_failure="ERROR")
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(rule,))))
+    config = {"use.latest.version": True}
+    off = Serde("AVRO", registry, topic="t", config={**config, "rule.executors.own.disabled": "true"})
+    values = off.serialize(ROWS)
+    none = Serde("AVRO", registry, topic="t", config={**config, "rule.executors.own.onFailure": "NONE"})
+    assert none.serialize(ROWS).equals(values)
+    assert none.deserialize(values).to_pylist() == ROWS
+    for reason in ("nothing that runs rules of type MADE_UP", "pip install 'kcodec"):
+        serde = Serde("AVRO", registry, topic="t", config=config)
+        run = serde.deserialize if mode == "READ" else serde.serialize
+        found, report = run(values if mode == "READ" else ROWS, errors="report")
+        assert found.null_count == 3
+        assert report["code"].to_pylist() == ["rule"] * 3
+        assert reason in report["reason"][0].as_py()
+        monkeypatch.setitem(sys.modules, "kcodec.contracts.runner", None)
+
+
+class Doubled(RuleExecutor):
+    """An executor of a user's own."""
+
+    def type(self):
+        return "DOUBLED"
+
+    def transform(self, ctx, message):
+        return {**message, "id": message["id"] * 2}
+
+
+def test_executors_of_the_users_own(impl, monkeypatch):
+    monkeypatch.setattr(rule_registry, "_global_instance", rule_registry.RuleRegistry())
+    rule_registry.RuleRegistry.register_rule_executor(Doubled())
+    registry = MemoryRegistry()
+    rule = Rule("own", type="Doubled", mode="READ")
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(rule,))))
+    serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+    assert serde.deserialize(serde.serialize(ROWS[:1])).to_pylist() == [{**ROWS[0], "id": 2}]
+
+
+def test_damaged_payloads(impl):
+    """A payload that is none is an error of its row, and what no rule is about stays as it is."""
+    registry = MemoryRegistry()
+    rules = RuleSet(domain=(cel("positive", "message.id > 0"),))
+    found = registry.register("t-value", Schema(json.dumps(ORDER_JSON), "JSON", rules=rules))
+    front = b"\0" + found.id.to_bytes(4, "big")
+    serde = Serde("JSON_SR", registry, topic="t")
+    good = b'{"id": 1, "name": "a", "extra": 1e999}'
+    values = [front + each for each in (good, b"{", b"[" * 100_000, b'{"id": ' + b"9" * 5000 + b"}", b"\xff")]
+    rows, report = serde.deserialize([*values, None], errors="report")
+    assert rows.to_pylist() == [{"id": 1, "name": "a", "note": None, "lines": None}, *[None] * 5]
+    assert report["row"].to_pylist() == [1, 2, 3, 4]
+    assert report["offset"].to_pylist() == [5] * 4
