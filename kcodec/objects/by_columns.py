@@ -1,12 +1,15 @@
 """Values one by one, by columns: for formats that read and write nothing else."""
 
+import array
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
 from kcodec.objects.rows import rows
 
-__all__ = ["ColumnReader", "ColumnWriter", "fault_of"]
+__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of"]
 
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
@@ -43,6 +46,38 @@ class ColumnReader:
                 return [], [fault_of(error)]
         column, report = self._decode(values, errors="report")
         return rows(column), [Fault(*row.values()) for row in report.to_pylist()]
+
+
+class ArrayReader:
+    """Reads payloads by what decodes arrays of them; see `kcodec.objects.kernel.Reader`.
+
+    `decode` takes an array, per row the number of its program (0, or -1 for a null) and the byte at which its payload
+    starts, both as buffers of int32, and whether to stop at the first fault. It returns a column and the faults.
+    """
+
+    told = True
+
+    def __init__(self, decode: Callable[[pa.Array, Any, Any, bool], tuple[pa.Array, Sequence[Fault]]]) -> None:
+        self._decode = decode
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one payload."""
+        made, faults = self.decode_list([data], [start], True)
+        if faults:
+            raise DecodeError(*faults[0])
+        return made[0]
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read many."""
+        numbers = array.array("i", [-(data is None) for data in values])
+        places = array.array("i", starts or [0] * len(values))
+        column, faults = self._decode(pa.array(values, pa.large_binary()), numbers, places, stop)
+        if faults and stop:
+            # There may be no column.
+            return [], [faults[0]]
+        return rows(column), list(faults)
 
 
 class ColumnWriter:

@@ -22,6 +22,8 @@ from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.json_schema.written import has_logical_types, written_as
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits
 from kcodec.plan.node import Node
 from kcodec.plan.programs import Programs
@@ -108,6 +110,13 @@ class DocumentDecoder(SchemaDecoder):
             validators = [None if program is None else program.validator for program in programs]
             array, faults = validated(array, faults, values, validators, selector, starts)
         return array, faults[:1] if stop else faults
+
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads documents as Python objects."""
+        if form != ObjectForm():
+            return None
+        columns = self.array_reader(program)
+        return columns if self._validates else self._reader.object_reader(columns, program.programs)
 
 
 class DocumentEncoder(SchemaEncoder):

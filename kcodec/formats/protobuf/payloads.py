@@ -17,6 +17,8 @@ from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits
 
 __all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
@@ -66,6 +68,10 @@ class MessageDecoder(SchemaDecoder):
         """Decode an array, of which all rows that are read at all are of the one message."""
         chosen = select_rows(selector, [program == 0 for program in programs])
         return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
+
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads messages as Python objects."""
+        return self._reader.object_reader(self.array_reader(program)) if form == ObjectForm() else None
 
 
 class StructDecoder(SchemaDecoder):
