@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
 from kcodec.objects.rows import rows
 
-__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of"]
+__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of", "objects_of"]
 
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
@@ -19,6 +19,30 @@ def fault_of(error: DecodeError | EncodeError) -> Fault:
     (1, 2, 'a', 'truncated')
     """
     return Fault(error.row, error.offset, error.path, error.code, error.reason, error.schema_id)
+
+
+def objects_of(column: Any) -> tuple[list[Any], list[Fault]]:
+    """Return the values of a column as objects, and the faults of those that Python's dates and times do not hold.
+
+    >>> objects_of(pa.array([0, 10**7], pa.date32()))[1][0].code
+    'out_of_range'
+    """
+    try:
+        return rows(column), []
+    except (OverflowError, ValueError):
+        pass
+    made: list[Any] = []
+    faults: list[Fault] = []
+    for row in range(len(column)):
+        value = None
+        try:
+            value = rows(column[row : row + 1])[0]
+        except OverflowError as error:
+            faults.append(Fault(row, None, "", "out_of_range", one_line(error)))
+        except ValueError as error:
+            faults.append(Fault(row, None, "", "inexact", one_line(error)))
+        made.append(value)
+    return made, faults
 
 
 class ColumnReader:
@@ -31,7 +55,10 @@ class ColumnReader:
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one payload."""
-        return rows(self._decode([_behind(data, start)]))[0]
+        made, faults = objects_of(self._decode([_behind(data, start)]))
+        if faults:
+            raise DecodeError(*faults[0])
+        return made[0]
 
     def decode_list(
         self, values: Any, starts: Sequence[int] | None = None, stop: bool = False
@@ -41,11 +68,12 @@ class ColumnReader:
             values = [_behind(data, start) for data, start in zip(values, starts, strict=True)]
         if stop:
             try:
-                return rows(self._decode(values)), []
+                return objects_of(self._decode(values))
             except DecodeError as error:
                 return [], [fault_of(error)]
         column, report = self._decode(values, errors="report")
-        return rows(column), [Fault(*row.values()) for row in report.to_pylist()]
+        made, lost = objects_of(column)
+        return made, sorted([*(Fault(*row.values()) for row in report.to_pylist()), *lost], key=_row)
 
 
 class ArrayReader:
@@ -57,7 +85,9 @@ class ArrayReader:
 
     told = True
 
-    def __init__(self, decode: Callable[[pa.Array, Any, Any, bool], tuple[pa.Array, Sequence[Fault]]]) -> None:
+    def __init__(
+        self, decode: Callable[[pa.Array, Any, Any, bool], tuple[pa.Array, Sequence[Fault]]]
+    ) -> None:
         self._decode = decode
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
@@ -77,7 +107,8 @@ class ArrayReader:
         if faults and stop:
             # There may be no column.
             return [], [faults[0]]
-        return rows(column), list(faults)
+        made, lost = objects_of(column)
+        return made, sorted([*faults, *lost], key=_row)
 
 
 class ColumnWriter:
@@ -113,6 +144,10 @@ class ColumnWriter:
             # Where payloads are text, there is no prefix.
             made.append(prefix + data if prefix and data is not None else data)
         return made, faults
+
+
+def _row(fault: Fault) -> int:
+    return fault.row
 
 
 def _behind(data: Any, start: int) -> Any:

@@ -9,8 +9,10 @@ from kcodec._impl import chosen
 from kcodec.codec import Run, short_reason
 from kcodec.columns.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.objects.by_columns import objects_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
+from kcodec.objects.shape import shape
 from kcodec.serde.frames import Key, last_header, schema_key
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.read import ColumnReader
@@ -70,7 +72,9 @@ class ObjectsReader:
             named = value[:start]
         found = readers.get(named)
         if found is None:
-            found = self._find(named, ObjectForm(maps, unions, into), in_header=named is not None and not start)
+            found = self._find(
+                named, ObjectForm(maps, unions, into), in_header=named is not None and not start
+            )
             if found is None:
                 return self._in_column(value, headers, ObjectForm(maps, unions, into))
             if len(readers) >= _MAX_READERS:
@@ -128,12 +132,13 @@ class ObjectsReader:
 
     def _in_column(self, value: bytes, headers: Any, form: ObjectForm) -> Any:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
-        if form != ObjectForm():
-            raise ConfigError(
-                f"{self._topic.format.name} is not read one value at a time, nor is what has encrypted fields: "
-                "maps=, unions= and into="
-            )
-        return column[0].as_py()
+        if form.unions != "members" and not self._topic.format.message_indexes:
+            raise ConfigError(f"what has encrypted fields is read as a column: unions={form.unions!r} is not")
+        (value,), faults = objects_of(column)
+        if faults:
+            raise DecodeError(*faults[0])
+        changed = shape(column.type, form)
+        return value if changed is None else changed(value)
 
 
 class ObjectsWriter:

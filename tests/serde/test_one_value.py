@@ -1,5 +1,6 @@
 """Messages of Protobuf and documents of JSON Schema one by one, as columns of one row have them."""
 
+import dataclasses
 import json
 import uuid
 
@@ -94,7 +95,14 @@ class TestProtobuf:
     @pytest.mark.parametrize("place", ["header", "prefix"])
     def test_frames(self, impl, quick, place):
         config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"} if place == "header" else {}
-        serde = Serde("PROTOBUF", f"memory://{uuid.uuid4()}", topic="t", schema=SHOP, message="shop.Refund", config=config)
+        serde = Serde(
+            "PROTOBUF",
+            f"memory://{uuid.uuid4()}",
+            topic="t",
+            schema=SHOP,
+            message="shop.Refund",
+            config=config,
+        )
         headers = None
         if place == "header":
             values, headers = serde.serialize_with_headers([{"id": 1, "amount": 0.5}], as_list=True)
@@ -137,3 +145,22 @@ class TestJsonSchema:
         assert serde.deserialize_one(value) == wanted
         with pytest.raises(DecodeError, match="byte 12"):
             serde.deserialize_one(b'\0\0\0\0\1{"id": "1"}')
+
+
+def test_forms(impl):
+    """Of messages that are plain, and of one whose map has a key twice."""
+    line = dataclasses.make_dataclass("Line", ["what"])
+    order = dataclasses.make_dataclass("Order", [("id", int), ("lines", list[line]), ("counts", dict)])
+    serde = Serde("PROTOBUF", f"memory://{uuid.uuid4()}", topic="t", schema=SHOP, message="shop.Order")
+    value = serde.serialize_one(ROW)
+    for data in (value, value + b"\x1a\x05\x0a\x01b\x10\x02"):
+        wanted = dict(serde.deserialize_one(data)["counts"])
+        found = serde.deserialize_one(data, maps="dict", unions="value", into=order)
+        assert found == order(7, [line("é"), line("")], wanted)
+    both = Serde("PROTOBUF", serde.registry, topic="t", message=["shop.Order", "shop.Refund"])
+    assert both.deserialize_one(value, maps="dict")["shop.Order"]["counts"] == {"a": 1, "b": -1}
+    documents = Serde("JSON_SR", f"memory://{uuid.uuid4()}", topic="t", schema=json.dumps(DOCUMENT))
+    named = dataclasses.make_dataclass("Named", ["id", "name", "day", "tags"])
+    for text in (b'{"id": 7}', b'{"i\\u0064": 7}'):
+        data = documents.serialize_one({"id": 7})[:5] + text
+        assert documents.deserialize_one(data, into=named) == named(7, None, None, None)

@@ -19,6 +19,7 @@ from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader
+from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
 __all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
@@ -71,7 +72,8 @@ class MessageDecoder(SchemaDecoder):
 
     def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
         """Return what reads messages as Python objects."""
-        return self._reader.object_reader(self.array_reader(program)) if form == ObjectForm() else None
+        columns = shaped(self.array_reader(program), self.arrow_type, form)
+        return self._reader.object_reader(columns, form)
 
 
 class StructDecoder(SchemaDecoder):
