@@ -90,7 +90,7 @@ class _Shaper:
     def of(self, number: int, into: Target | None) -> _Shape | None:
         column = self._columns[number]
         if pa.types.is_map(column.type):
-            return self._map(*column.children, into)
+            return self._map(column.children[1], into)
         if is_list(column.type):
             return _each(self.of(column.children[0], into))
         if not pa.types.is_struct(column.type):
@@ -130,7 +130,7 @@ class _Shaper:
 
         return choose
 
-    def _map(self, key: int, item: int, into: Target | None) -> _Shape | None:
+    def _map(self, item: int, into: Target | None) -> _Shape | None:
         each = self.of(item, into)
         if self._form.maps == "dict":
             return lambda value: (

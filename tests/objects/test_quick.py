@@ -10,8 +10,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from side_by_side import NotPlain, exact, left_to_columns
+from strategies import damaged
 
+import kcodec
 from kcodec import (
     ConfigError,
     ConnectJsonCodec,
@@ -237,12 +241,18 @@ def quick(monkeypatch):
 def agrees(codec, data):
     """Read a value by columns and alone; both are the same, or the same error."""
     column, report = codec.decode([data], errors="report")
+    try:
+        wanted = None if report.num_rows else exact(kcodec.rows(column)[0])
+    except OverflowError:
+        with pytest.raises(DecodeError, match="out_of_range"):
+            codec.decode_one(data)
+        return
     if report.num_rows:
         with pytest.raises(DecodeError) as caught:
             codec.decode_one(data)
         assert [{name: getattr(caught.value, name) for name in report.column_names}] == report.to_pylist()
     else:
-        assert exact(codec.decode_one(data)) == exact(column.to_pylist()[0])
+        assert exact(codec.decode_one(data)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -327,6 +337,26 @@ def test_payloads_of_connect(impl, payload):
             data = (envelope % parts).encode()
             agrees(ConnectJsonCodec(CONNECT), data)
             agrees(ConnectJsonCodec(), data)
+
+
+_PAYLOAD = (
+    '{"id": 1, "price": "AJw=", "day": 0, "at": -5, "tags": {"a": 1, "b": 2}}',
+    '{"id": 1.0, "price": -12.50, "day": 19000, "at": 1714557600001, "tags": null}',
+)
+_ENVELOPE = '{"schema": %s, "payload": %s}'
+DAMAGED = [
+    *((ConnectJsonCodec(CONNECT, schemas_enable=False), text) for text in _PAYLOAD),
+    *((ConnectJsonCodec(), _ENVELOPE % (json.dumps(CONNECT), text)) for text in _PAYLOAD),
+    (KSQL, '{"id": 1, "Name": "x", "AT": 5, "day": -1, "T": 1000, "d": 1.5, "M": {"a": 1}, "s": {"a": 2}}'),
+    (UNION, '{"v": [1, 2.5], "inner": {"day": "2024-02-29"}, "m": {"a": 1, "b": 2}, "more": [{}]}'),
+    (UNION, '{"v": "text", "m": {}}'),
+]
+
+
+@given(st.data())
+def test_damaged_documents(data):
+    codec, text = data.draw(st.sampled_from(DAMAGED))
+    agrees(codec, data.draw(damaged(data.draw(damaged(text.encode())))))
 
 
 class Inner(NamedTuple):
