@@ -329,11 +329,11 @@ class KsqlCodec(Codec):
         return self._rows.decode(array, stop)
 
     def _object_reader(self, form: ObjectForm) -> Reader:
-        columns = self._column_reader(form)
-        is_plain = self.wrapped and self._windows is None and type(self._rows) is JsonRows
-        if not is_plain or self._rows.arrow_type != self.arrow_type:
+        columns, rows = self._column_reader(form), self._rows
+        # What stands beside the columns of JSON, such as windows, is put there by columns.
+        if not self.wrapped or type(rows) is not JsonRows or rows.arrow_type != self.arrow_type:
             return columns
-        return self._rows.object_reader(columns, form)
+        return rows.object_reader(columns, form)
 
     def _record(self, values: pa.Array, array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
         """Return rows as structs, also of a bare column, and those that are null or failed as nulls."""
