@@ -44,6 +44,8 @@ class ObjectsReader:
     def _start(self) -> None:
         """Make what does not pickle."""
         self._forms: dict[Any, dict[Any, _Found]] = {}
+        # To find out takes as long as reading a small value.
+        self._indexes = self._topic.index_kind
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -93,10 +95,9 @@ class ObjectsReader:
     def _start_of(self, value: bytes) -> int:
         """Return how many bytes a frame has in front of a payload; 0 where it has to be read in a column."""
         size = self._frame_size(value)
-        kind = self._topic.index_kind
-        if not size or kind == Indexes.NONE:
+        if not size or self._indexes is Indexes.NONE:
             return size
-        return indexes_end(value, size) if kind == Indexes.ZIGZAG else 0
+        return indexes_end(value, size) if self._indexes is Indexes.ZIGZAG else 0
 
     def _frame_size(self, value: bytes) -> int:
         frame = self._topic.frame
@@ -118,14 +119,14 @@ class ObjectsReader:
         config, topic = self._topic.config, self._topic
         if config.framing == "config":
             schema = config.use_id if config.use_id is not None else config.guid
-            return (schema, config.use_indexes) if schema is not None and topic.index_kind else schema
+            return (schema, config.use_indexes) if schema is not None and self._indexes else schema
         if config.framing == "none":
             return GIVEN
-        if not named or topic.index_kind == Indexes.NONE:
+        if not named or self._indexes is Indexes.NONE:
             return topic.frame.read(named) if named else None
         if topic.frame.id_type == "hex":
             return None
-        frames = decode_frames(pa.array([named], pa.binary()), topic.index_kind, topic.frame)
+        frames = decode_frames(pa.array([named], pa.binary()), self._indexes, topic.frame)
         # The last byte of a prefix is that of its indexes, or these go on.
         is_whole = not frames.faults and int.from_bytes(frames.starts[:4], sys.byteorder) == len(named)
         return frames.keys[0] if is_whole else None
