@@ -154,9 +154,15 @@ def _columns(family: str) -> Callable[[bytes], None]:
             assert len(array) == len(rows)
             # Values one by one are those of the column.
             objects, told = codec.decode_list(rows, errors="report")
-            assert told.equals(report)
-            # Messages are told without the column of their unknown fields.
-            assert family == "messages" or exact(objects) == exact(kcodec.rows(array))
+            try:
+                wanted = kcodec.rows(array)
+            except (OverflowError, ValueError):
+                # Dates and times that Python does not have are errors of their values.
+                assert told.num_rows > report.num_rows
+            else:
+                assert told.equals(report)
+                # Messages are told without the column of their unknown fields.
+                assert family == "messages" or exact(objects) == exact(wanted)
             if pa.types.is_null(array.type):
                 continue
             # What was read is written, and that is read as the same.

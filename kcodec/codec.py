@@ -31,6 +31,7 @@ from kcodec.errors import (
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
+from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
 __all__ = [
@@ -627,11 +628,16 @@ class Codec:
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         """Return what reads single values: by columns, unless a format has something of its own."""
-        if form != ObjectForm():
-            raise ConfigError(
-                f"{type(self).__name__} gives objects as to_pylist() does: no maps=, unions=, into="
-            )
-        return ColumnReader(self.decode)
+        return self._column_reader(form)
+
+    def _column_reader(self, form: ObjectForm, unions: frozenset[int] = frozenset()) -> Reader:
+        """Return what reads single values by columns, of which some are `unions`; see `kcodec.objects.shape.shape`."""
+        reader = ColumnReader(self.decode)
+        if form == ObjectForm():
+            return reader
+        if self.arrow_type is None:
+            raise ConfigError("maps=, unions= and into= need a schema: the codec has none of its own")
+        return shaped(reader, self.arrow_type, form, unions)
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         self._check_form(form)

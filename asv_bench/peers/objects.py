@@ -63,6 +63,8 @@ BARS = {
     # At most 1.5 times the time of orjson.
     "json decode_one": ("orjson.loads", 0.67),
     "json decode_list": ("orjson.loads", 0.67),
+    "protobuf deserialize_one": ("MessageToDict(FromString())", 10),
+    "JSON_SR deserialize_one": ("confluent JSONDeserializer", 8),
     "kcodec JSONDeserializer": ("confluent JSONDeserializer", 8),
     "kcodec JSONSerializer": ("confluent JSONSerializer", 8),
     "kcodec JSONDeserializer, validate": ("confluent JSONDeserializer, validate", 2),
@@ -216,11 +218,15 @@ def protobuf_contestants(objects: list[dict]) -> Contestants:
     values = [{name: each[name] for name in each if name != "price"} for each in objects]
     payloads = codec.encode_list(values)
     assert codec.decode_list(payloads) == codec.decode(payloads).to_pylist()
+    serde = kcodec.Serde("PROTOBUF", "memory://objects-protobuf", topic="t", schema=_PROTO)
+    framed = serde.serialize(values, as_list=True)
+    assert [serde.deserialize_one(value) for value in framed] == codec.decode_list(payloads)
     runs = {
         "MessageToDict(FromString())": _each(lambda data: MessageToDict(message.FromString(data)), payloads),
         "FromString": _each(message.FromString, payloads),
         "protobuf decode_one": _each(codec.decode_one, payloads),
         "protobuf decode_list": lambda: codec.decode_list(payloads),
+        "protobuf deserialize_one": _each(serde.deserialize_one, framed),
     }
     return {name: (run, len(payloads)) for name, run in runs.items()}
 
@@ -263,6 +269,10 @@ def json_schema_contestants(rows: int) -> Contestants:
             reads = functools.partial(lambda call, value: call(value, context), deserializer)
             runs[f"{name} JSONSerializer{ending}"] = _each(writes, values)
             runs[f"{name} JSONDeserializer{ending}"] = _each(reads, framed)
+    serde = kcodec.Serde("JSON_SR", "memory://objects-json", topic="t", schema=text)
+    values = serde.serialize(values, as_list=True)
+    assert serde.deserialize_one(values[1]) == {"id": 1, "name": "n1"}
+    runs["JSON_SR deserialize_one"] = _each(serde.deserialize_one, values)
     return {name: (run, rows) for name, run in runs.items()}
 
 

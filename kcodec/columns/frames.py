@@ -20,8 +20,12 @@ __all__ = [
     "decode_frames",
     "frame_prefix",
     "framed_rows",
+    "indexes_end",
     "payload_start",
 ]
+
+#: Bytes that the indexes of a message take at most, as `indexes_end` has it.
+_MAX_INDEX_BYTES = 64
 
 
 class Indexes(enum.IntEnum):
@@ -82,6 +86,31 @@ def common_frame(
     """
     common: tuple[bytes, Any] | None = kernel("columns._frames").common_frame(values, indexes, frame.layout)
     return common
+
+
+def indexes_end(data: bytes, start: int) -> int:
+    """Return where the message indexes that start at a byte end, a count and as many varints with zigzag.
+
+    It is 0 if they are cut off, or are not those of a usual message: the rules are those of `decode_frames`.
+
+    Examples
+    --------
+    >>> indexes_end(b"prefix" + bytes([4, 2, 0x80, 1]), 6), indexes_end(b"prefix" + bytes([0, 9]), 6)
+    (10, 7)
+    """
+    if start >= len(data):
+        return 0
+    if data[start] == 0:
+        return start + 1
+    # Zigzag: a count that takes one byte is even.
+    left = data[start] >> 1
+    if data[start] >= 0x80 or data[start] & 1:
+        return 0
+    for at in range(start + 1, min(len(data), start + _MAX_INDEX_BYTES)):
+        left -= data[at] < 0x80
+        if not left:
+            return at + 1
+    return 0
 
 
 def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | bytes]]:

@@ -9,12 +9,10 @@ from confluent_kafka.schema_registry import protobuf as theirs
 from confluent_kafka.serialization import SerializationError
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from kcodec.columns.frames import indexes_end
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 
 __all__ = ["ProtobufDeserializer", "ProtobufSerializer"]
-
-#: Bytes that the indexes of a message take at most, if they are to be kept.
-_MAX_INDEX_BYTES = 64
 
 
 class ProtobufSerializer(QuickSerializer, theirs.ProtobufSerializer):  # type: ignore[misc]  # its base has no types
@@ -80,7 +78,7 @@ class ProtobufDeserializer(QuickDeserializer, theirs.ProtobufDeserializer):  # t
         prefix = self._prefix(data, ctx)
         if not prefix:
             return super().__call__(data, ctx)
-        size = _indexes_end(data, len(prefix))
+        size = indexes_end(data, len(prefix))
         known = self._kept.get(data[:size]) if size else THEIRS
         if known is None or known is THEIRS:
             made = super().__call__(data, ctx)
@@ -95,24 +93,3 @@ class ProtobufDeserializer(QuickDeserializer, theirs.ProtobufDeserializer):  # t
             return known(data[size:])
         except DecodeError as error:
             raise SerializationError(str(error)) from None
-
-
-def _indexes_end(data: bytes, start: int) -> int:
-    """Return where the indexes of a message end, a count and as many varints; 0 if their code is to find out.
-
-    >>> _indexes_end(b"prefix" + bytes([4, 2, 0x80, 1]), 6), _indexes_end(b"prefix" + bytes([0, 9]), 6)
-    (10, 7)
-    """
-    if start >= len(data):
-        return 0
-    if data[start] == 0:
-        return start + 1
-    # Zigzag: a count that takes one byte is even.
-    left = data[start] >> 1
-    if data[start] >= 0x80 or data[start] & 1:
-        return 0
-    for at in range(start + 1, min(len(data), start + _MAX_INDEX_BYTES)):
-        left -= data[at] < 0x80
-        if not left:
-            return at + 1
-    return 0

@@ -87,6 +87,17 @@ class SchemaDecoder(ABC):
         """Return what reads the payloads of a program as Python objects; None if only columns are read."""
         return None
 
+    def array_reader(self, program: Any) -> Reader:
+        """Return what reads the payloads of a program as Python objects by `decode`."""
+        # A registry needs no Arrow.
+        from kcodec.objects.by_columns import ArrayReader
+
+        return ArrayReader(
+            lambda values, selector, starts, stop: self.decode(
+                values, [program], selector=selector, starts=starts, stop=stop
+            )
+        )
+
 
 class SchemaEncoder(ABC):
     """A schema that columns of any fitting Arrow type are written with."""

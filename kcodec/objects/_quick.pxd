@@ -16,3 +16,5 @@ cdef class QuickReader:
 
 # Raise what leaves a value to columns.
 cdef int odd() except -1
+# Call a class with the fields of a record, by their names or in their order.
+cdef object called(object kind, dict made, bint keywords)

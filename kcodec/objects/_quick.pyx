@@ -18,6 +18,10 @@ cdef int odd() except -1:
     raise Odd
 
 
+cdef object called(object kind, dict made, bint keywords):
+    return kind(**made) if keywords else kind(*made.values())
+
+
 cdef class QuickReader:
     def __init__(self, columns):
         self.columns = columns

@@ -1,12 +1,15 @@
 """Values one by one, by columns: for formats that read and write nothing else."""
 
+import array
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
 from kcodec.objects.rows import rows
 
-__all__ = ["ColumnReader", "ColumnWriter", "fault_of"]
+__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of", "objects_of"]
 
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
@@ -16,6 +19,30 @@ def fault_of(error: DecodeError | EncodeError) -> Fault:
     (1, 2, 'a', 'truncated')
     """
     return Fault(error.row, error.offset, error.path, error.code, error.reason, error.schema_id)
+
+
+def objects_of(column: Any) -> tuple[list[Any], list[Fault]]:
+    """Return the values of a column as objects, and the faults of those that Python's dates and times do not hold.
+
+    >>> objects_of(pa.array([0, 10**7], pa.date32()))[1][0].code
+    'out_of_range'
+    """
+    try:
+        return rows(column), []
+    except (OverflowError, ValueError):
+        pass
+    made: list[Any] = []
+    faults: list[Fault] = []
+    for row in range(len(column)):
+        value = None
+        try:
+            value = rows(column[row : row + 1])[0]
+        except OverflowError as error:
+            faults.append(Fault(row, None, "", "out_of_range", one_line(error)))
+        except ValueError as error:
+            faults.append(Fault(row, None, "", "inexact", one_line(error)))
+        made.append(value)
+    return made, faults
 
 
 class ColumnReader:
@@ -28,7 +55,10 @@ class ColumnReader:
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one payload."""
-        return rows(self._decode([_behind(data, start)]))[0]
+        made, faults = objects_of(self._decode([_behind(data, start)]))
+        if faults:
+            raise DecodeError(*faults[0])
+        return made[0]
 
     def decode_list(
         self, values: Any, starts: Sequence[int] | None = None, stop: bool = False
@@ -38,11 +68,47 @@ class ColumnReader:
             values = [_behind(data, start) for data, start in zip(values, starts, strict=True)]
         if stop:
             try:
-                return rows(self._decode(values)), []
+                return objects_of(self._decode(values))
             except DecodeError as error:
                 return [], [fault_of(error)]
         column, report = self._decode(values, errors="report")
-        return rows(column), [Fault(*row.values()) for row in report.to_pylist()]
+        made, lost = objects_of(column)
+        return made, sorted([*(Fault(*row.values()) for row in report.to_pylist()), *lost], key=_row)
+
+
+class ArrayReader:
+    """Reads payloads by what decodes arrays of them; see `kcodec.objects.kernel.Reader`.
+
+    `decode` takes an array, per row the number of its program (0, or -1 for a null) and the byte at which its payload
+    starts, both as buffers of int32, and whether to stop at the first fault. It returns a column and the faults.
+    """
+
+    told = True
+
+    def __init__(
+        self, decode: Callable[[pa.Array, Any, Any, bool], tuple[pa.Array, Sequence[Fault]]]
+    ) -> None:
+        self._decode = decode
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one payload."""
+        made, faults = self.decode_list([data], [start], True)
+        if faults:
+            raise DecodeError(*faults[0])
+        return made[0]
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read many."""
+        numbers = array.array("i", [-(data is None) for data in values])
+        places = array.array("i", starts or [0] * len(values))
+        column, faults = self._decode(pa.array(values, pa.large_binary()), numbers, places, stop)
+        if faults and stop:
+            # There may be no column.
+            return [], [faults[0]]
+        made, lost = objects_of(column)
+        return made, sorted([*faults, *lost], key=_row)
 
 
 class ColumnWriter:
@@ -78,6 +144,10 @@ class ColumnWriter:
             # Where payloads are text, there is no prefix.
             made.append(prefix + data if prefix and data is not None else data)
         return made, faults
+
+
+def _row(fault: Fault) -> int:
+    return fault.row
 
 
 def _behind(data: Any, start: int) -> Any:

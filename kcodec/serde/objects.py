@@ -1,12 +1,18 @@
 """Framed values one by one: which schema each names, and what reads it as a Python object or writes it."""
 
+import sys
 from typing import Any
+
+import pyarrow as pa
 
 from kcodec._impl import chosen
 from kcodec.codec import Run, short_reason
+from kcodec.columns.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.objects.by_columns import objects_of
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
+from kcodec.objects.shape import shape
 from kcodec.serde.frames import Key, last_header, schema_key
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.read import ColumnReader
@@ -38,6 +44,8 @@ class ObjectsReader:
     def _start(self) -> None:
         """Make what does not pickle."""
         self._forms: dict[Any, dict[Any, _Found]] = {}
+        # To find out takes as long as reading a small value.
+        self._indexes = self._topic.index_kind
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -66,7 +74,9 @@ class ObjectsReader:
             named = value[:start]
         found = readers.get(named)
         if found is None:
-            found = self._find(value, headers, named, ObjectForm(maps, unions, into))
+            found = self._find(
+                named, ObjectForm(maps, unions, into), in_header=named is not None and not start
+            )
             if found is None:
                 return self._in_column(value, headers, ObjectForm(maps, unions, into))
             if len(readers) >= _MAX_READERS:
@@ -84,39 +94,52 @@ class ObjectsReader:
 
     def _start_of(self, value: bytes) -> int:
         """Return how many bytes a frame has in front of a payload; 0 where it has to be read in a column."""
+        size = self._frame_size(value)
+        if not size or self._indexes is Indexes.NONE:
+            return size
+        return indexes_end(value, size) if self._indexes is Indexes.ZIGZAG else 0
+
+    def _frame_size(self, value: bytes) -> int:
         frame = self._topic.frame
         if frame.layout is None:
             return _PREFIX_BYTES.get(value[0], 0) if value else 0
         packed = frame.compression and value[len(frame.prefix) : len(frame.prefix) + 1] != b"\0"
         return 0 if packed else frame.size
 
-    def _find(self, value: bytes, headers: Any, named: bytes | None, form: ObjectForm) -> _Found | None:
+    def _find(self, named: bytes | None, form: ObjectForm, *, in_header: bool) -> _Found | None:
         """Find what reads a value; None for a column of one row, which also says what is wrong with it."""
-        if self._topic.format.message_indexes:
-            return None
         key = self._key(named)
         if key is None:
             return None
-        found = self._columns.object_reader(key, form)
+        found = self._columns.object_reader(key, form, in_header=in_header)
         return None if found is None else (found[0], schema_key(key), found[1])
 
     def _key(self, named: bytes | None) -> Key | None:
         """Return what a prefix or a header names, if it is well-formed."""
-        config = self._topic.config
+        config, topic = self._topic.config, self._topic
         if config.framing == "config":
-            return config.use_id if config.use_id is not None else config.guid
+            schema = config.use_id if config.use_id is not None else config.guid
+            return (schema, config.use_indexes) if schema is not None and self._indexes else schema
         if config.framing == "none":
             return GIVEN
-        return self._topic.frame.read(named) if named else None
+        if not named or self._indexes is Indexes.NONE:
+            return topic.frame.read(named) if named else None
+        if topic.frame.id_type == "hex":
+            return None
+        frames = decode_frames(pa.array([named], pa.binary()), self._indexes, topic.frame)
+        # The last byte of a prefix is that of its indexes, or these go on.
+        is_whole = not frames.faults and int.from_bytes(frames.starts[:4], sys.byteorder) == len(named)
+        return frames.keys[0] if is_whole else None
 
     def _in_column(self, value: bytes, headers: Any, form: ObjectForm) -> Any:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
-        if form != ObjectForm():
-            raise ConfigError(
-                f"{self._topic.format.name} is not read one value at a time, nor is what has rules: "
-                "maps=, unions= and into="
-            )
-        return column[0].as_py()
+        if form.unions != "members" and not self._topic.format.message_indexes:
+            raise ConfigError(f"what has rules is read as a column: unions={form.unions!r} is not")
+        (value,), faults = objects_of(column)
+        if faults:
+            raise DecodeError(*faults[0])
+        changed = shape(column.type, form)
+        return value if changed is None else changed(value)
 
 
 class ObjectsWriter:

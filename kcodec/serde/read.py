@@ -236,8 +236,10 @@ class ColumnReader:
             return {key: self._unread(key, "schema_error", reason) for key in keys}
         return self._look_up(keys, errors)
 
-    def object_reader(self, key: Key, form: ObjectForm) -> tuple[Reader, int | str | None] | None:
-        """Return what reads the payloads of a key as Python objects, and their schema id.
+    def object_reader(
+        self, key: Key, form: ObjectForm, *, in_header: bool
+    ) -> tuple[Reader, int | str | None] | None:
+        """Return what reads the payloads of a key, which may stand in a header, as objects, and their schema id.
 
         None if only columns are read.
 
@@ -253,8 +255,7 @@ class ColumnReader:
             source = self._look_up([key], "raise")[key]
             decoder = self._decoder
         if source.code:
-            offset = None if self._topic.config.framing == "config" else 0
-            fault = Fault(0, offset, "", source.code, source.reason, source.schema_id)
+            fault = Fault(0, None if in_header else 0, "", source.code, source.reason, source.schema_id)
             known = [] if source.code == "unknown_schema_id" else [schema_key(key)]
             self.meter.read(1, known, [fault])
             raise DecodeError(*fault)

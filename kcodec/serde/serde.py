@@ -394,8 +394,8 @@ class Serde:
     ) -> Any:
         r"""Read one value, as a loop over messages does.
 
-        Avro's are read without a column. Those of other formats are read as a column of one row, which takes many
-        times as long.
+        No column is made, but for what is odd or wrong, for payloads of several messages, and for what is validated or
+        encrypted: these are read as a column of one row, which takes many times as long.
 
         Parameters
         ----------
@@ -404,7 +404,7 @@ class Serde:
         headers : bytes or list of pairs, optional
             Those of the message: the content of the header `header`, or all of them.
         maps, unions, into
-            The form of the object: see `kcodec.AvroCodec.decode_one`. Only of Avro.
+            The form of the object: see `kcodec.AvroCodec.decode_one`. With encrypted fields, not ``unions="value"``.
 
         Returns
         -------

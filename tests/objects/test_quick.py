@@ -1,16 +1,33 @@
 """Values that are read without columns, and those that are left to them; `same_decode` compares both on all others."""
 
+import dataclasses
 import datetime
 import gc
+import json
 import tracemalloc
 from decimal import Decimal
+from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from side_by_side import NotPlain, exact, left_to_columns
+from strategies import damaged
 
-from kcodec import JsonCodec, Limits, ProtobufCodec
+import kcodec
+from kcodec import (
+    ConfigError,
+    ConnectJsonCodec,
+    DecodeError,
+    JsonCodec,
+    JsonSchemaCodec,
+    KsqlCodec,
+    Limits,
+    ProtobufCodec,
+)
 from kcodec._impl import kernel
+from kcodec.objects.form import ObjectForm
 
 UTC = datetime.timezone.utc
 JSON = JsonCodec(
@@ -73,7 +90,7 @@ def plain_reader(codec):
     """What reads a codec's values without columns."""
     name = "json" if codec is JSON else "protobuf"
     return kernel(f"formats.{name}.objects._read", "native").object_reader(
-        codec.decode_plan, Limits(), left_to_columns
+        codec.decode_plan, Limits(), left_to_columns, ObjectForm()
     )
 
 
@@ -147,9 +164,9 @@ def test_items_are_counted_before_they_fill_the_memory():
     documents = JsonCodec(pa.list_(pa.struct([("a", pa.int64())])))
     for codec, name, data in ((message, "protobuf", b"\x0a\x00" * 100), (documents, "json", b"[{},{},{}]")):
         make = kernel(f"formats.{name}.objects._read", "native").object_reader
-        make(codec.decode_plan, Limits(), left_to_columns).decode_one(data)
+        make(codec.decode_plan, Limits(), left_to_columns, ObjectForm()).decode_one(data)
         with pytest.raises(NotPlain):
-            make(codec.decode_plan, Limits(max_expansion=100), left_to_columns).decode_one(data)
+            make(codec.decode_plan, Limits(max_expansion=100), left_to_columns, ObjectForm()).decode_one(data)
 
 
 @pytest.mark.parametrize(
@@ -173,3 +190,230 @@ def test_nothing_is_left_of_what_was_read(codec, value):
         assert allocated() - first < 5_000
     finally:
         tracemalloc.stop()
+
+
+KSQL = KsqlCodec(
+    "JSON",
+    "ID BIGINT, NAME STRING, AT TIMESTAMP, DAY DATE, T TIME, D DOUBLE, M MAP<STRING, INT>, S STRUCT<A INT>",
+)
+CONNECT = {
+    "type": "struct",
+    "fields": [
+        {"field": "id", "type": "int64"},
+        {"field": "price", "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "version": 1,
+         "parameters": {"scale": "2"}},
+        {"field": "day", "type": "int32", "name": "org.apache.kafka.connect.data.Date", "version": 1},
+        {"field": "at", "type": "int64", "name": "org.apache.kafka.connect.data.Timestamp", "version": 1},
+        {"field": "tags", "type": "map", "keys": {"type": "string"}, "values": {"type": "int32"}, "optional": True},
+    ],
+}  # fmt: skip
+ROW = {
+    "id": 7,
+    "price": Decimal("-12.50"),
+    "day": datetime.date(1969, 12, 31),
+    "at": datetime.datetime(2024, 5, 1, 10, 0, 0, 1000, UTC),
+    "tags": [("a", 1)],
+}
+UNION = JsonSchemaCodec(
+    {
+        "type": "object",
+        "properties": {
+            "v": {"type": ["integer", "string", "array", "boolean"], "items": {"type": "number"}},
+            "inner": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}},
+            "m": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+    }
+)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Nothing is read as a column."""
+
+    def refuse(*arguments):
+        raise NotPlain
+
+    for reader in ("ColumnReader", "ArrayReader"):
+        for method in ("decode_one", "decode_list"):
+            monkeypatch.setattr(f"kcodec.objects.by_columns.{reader}.{method}", refuse)
+
+
+def agrees(codec, data):
+    """Read a value by columns and alone; both are the same, or the same error."""
+    column, report = codec.decode([data], errors="report")
+    try:
+        wanted = None if report.num_rows else exact(kcodec.rows(column)[0])
+    except OverflowError:
+        with pytest.raises(DecodeError, match="out_of_range"):
+            codec.decode_one(data)
+        return
+    if report.num_rows:
+        with pytest.raises(DecodeError) as caught:
+            codec.decode_one(data)
+        assert [{name: getattr(caught.value, name) for name in report.column_names}] == report.to_pylist()
+    else:
+        assert exact(codec.decode_one(data)) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ID": 1, "NAME": "x", "AT": 1714557600001, "DAY": -1, "T": 1000, "D": 1.5, "M": {"a": 1}, "S": {"a": 2}}',
+        '{"id": 1, "name": "x", "at": -62135596800000, "day": 2932896, "t": 86399999, "m": {}, "s": null}',
+        '{"Id": 1, "other": {"ID": 2}, "nAmE": ""}',
+        '{"id": 1, "ID": 2, "iD": 3}',
+        '{"ID": 2, "id": 1}',
+        '{"id": 1, "Id": 2}',
+        '{"\\u0069d": 1}',
+        '{"ıd": 1}',
+        '{"ID": "1", "NAME": 5, "D": "NaN"}',
+        '{"D": 0}',
+        '{"D": -0.0}',
+        '{"D": 0e5}',
+        '{"T": 86400000}',
+        '{"T": -1}',
+        '{"DAY": 2147483648}',
+        '{"AT": 9223372036854775807}',
+        '{"AT": 1.5}',
+        "null",
+        "{} ",
+    ],
+)
+@pytest.mark.parametrize("compat", [None, "ksqldb"])
+def test_rows_of_ksqldb(impl, text, compat):
+    agrees(KsqlCodec("JSON", KSQL.columns, compat=compat) if compat else KSQL, text.encode())
+
+
+def test_dates_beyond_those_of_python_cost_their_own_value(impl):
+    values = [b'{"DAY": 1}', b'{"DAY": 2932897}', b'{"AT": 253402300800000}', b'{"T": 5}']
+    objects, report = KSQL.decode_list(values, errors="report")
+    assert [None if each is None else each["ID"] for each in objects] == [None] * 4
+    assert report["row"].to_pylist() == [1, 2]
+    assert report["code"].to_pylist() == ["out_of_range"] * 2
+    with pytest.raises(DecodeError, match="out_of_range"):
+        KSQL.decode_one(values[1])
+
+
+def test_plain_rows_take_no_columns(quick):
+    assert KSQL.decode_one(b'{"id": 1, "At": 0}')["AT"] == datetime.datetime(1970, 1, 1, tzinfo=UTC)
+    for codec in (
+        ConnectJsonCodec(CONNECT, schemas_enable=False),
+        ConnectJsonCodec(CONNECT),
+        ConnectJsonCodec(),
+    ):
+        data = ConnectJsonCodec(CONNECT, schemas_enable=codec._enveloped).encode([ROW], as_list=True)[0]
+        assert exact(codec.decode_one(data)) == exact(ROW)
+    assert UNION.decode_one(b'{"v": "x"}')["v"] == {
+        "integer": None, "string": "x", "array": None, "boolean": None
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        '{"id": 1, "price": "AJw=", "day": 0, "at": 0}',
+        '{"id": 1, "price": 1.5, "day": 0, "at": 0, "tags": null}',
+        '{"id": 1, "price": "", "day": 0, "at": 0}',
+        '{"id": 1, "price": "f/////////8=", "day": 0, "at": 0}',
+        '{"id": 1, "price": "gAAAAAAAAAA=", "day": 0, "at": 0}',
+        '{"id": 1, "price": "AAAAAAAAAAAB", "day": 0, "at": 0}',
+        '{"id": 1, "price": "A", "day": 0, "at": 0}',
+        '{"id": 1, "price": "\\u0041Jw=", "day": 0, "at": 0}',
+        '{"id": 1, "price": "AJw=", "day": 0}',
+        " null ",
+        "7",
+    ],
+)
+def test_payloads_of_connect(impl, payload):
+    agrees(ConnectJsonCodec(CONNECT, schemas_enable=False), payload.encode())
+    other = {**CONNECT, "fields": CONNECT["fields"][:3], "optional": True}
+    for schema in (json.dumps(CONNECT), json.dumps(other), "null", '{"type": "odd"}', '"'):
+        for envelope in (
+            '{"schema": %s, "payload":%s}',
+            '{"payload":%s, "schema": %s}',
+            '{"schema":%s,"payload":%s,"x":1}',
+        ):
+            parts = (schema, payload) if envelope.startswith('{"s') else (payload, schema)
+            data = (envelope % parts).encode()
+            agrees(ConnectJsonCodec(CONNECT), data)
+            agrees(ConnectJsonCodec(), data)
+
+
+_PAYLOAD = (
+    '{"id": 1, "price": "AJw=", "day": 0, "at": -5, "tags": {"a": 1, "b": 2}}',
+    '{"id": 1.0, "price": -12.50, "day": 19000, "at": 1714557600001, "tags": null}',
+)
+_ENVELOPE = '{"schema": %s, "payload": %s}'
+DAMAGED = [
+    *((ConnectJsonCodec(CONNECT, schemas_enable=False), text) for text in _PAYLOAD),
+    *((ConnectJsonCodec(), _ENVELOPE % (json.dumps(CONNECT), text)) for text in _PAYLOAD),
+    (KSQL, '{"id": 1, "Name": "x", "AT": 5, "day": -1, "T": 1000, "d": 1.5, "M": {"a": 1}, "s": {"a": 2}}'),
+    (UNION, '{"v": [1, 2.5], "inner": {"day": "2024-02-29"}, "m": {"a": 1, "b": 2}, "more": [{}]}'),
+    (UNION, '{"v": "text", "m": {}}'),
+]
+
+
+@given(st.data())
+def test_damaged_documents(data):
+    codec, text = data.draw(st.sampled_from(DAMAGED))
+    agrees(codec, data.draw(damaged(data.draw(damaged(text.encode())))))
+
+
+class Inner(NamedTuple):
+    day: datetime.date | None
+
+
+@dataclasses.dataclass
+class Outer:
+    v: object
+    inner: Inner | None
+    m: dict | list | None = None
+
+
+FORMS = [
+    ("{}", Outer(None, None, None)),
+    (
+        '{"v": [1, 2], "inner": {"day": "2024-02-29"}, "m": {"a": 1}}',
+        Outer([1, 2], Inner(datetime.date(2024, 2, 29)), {"a": 1}),
+    ),
+    # A key with an escape leaves it to columns.
+    ('{"\\u0076": true, "inner": {}, "m": {"b": 2, "c": 3}}', Outer(True, Inner(None), {"b": 2, "c": 3})),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), FORMS)
+def test_forms_of_documents(impl, text, wanted):
+    data = text.encode()
+    assert UNION.decode_one(data, maps="dict", unions="value", into=Outer) == wanted
+    assert UNION.decode_list([data, None], maps="dict", unions="value", into=Outer) == [wanted, None]
+    plain = UNION.decode_one(data, maps="dict")
+    assert plain["m"] == wanted.m
+    with pytest.raises(ConfigError, match="does not take the field v"):
+        UNION.decode_one(data, into=Inner)
+
+
+def test_forms_of_messages(impl):
+    place = dataclasses.make_dataclass("Place", ["city"])
+    order = dataclasses.make_dataclass(
+        "Order",
+        [
+            (name, place | None if name == "place" else object)
+            for name in ("last", *(name for name in MESSAGE if name != "last"))
+        ],
+    )
+    data = PROTOBUF.encode_one(MESSAGE)
+    wanted = MESSAGE | {"counts": dict(MESSAGE["counts"])}
+    # A group, which leaves the message to columns.
+    for value in (data, data + b"\xf3\x01\xf4\x01"):
+        assert PROTOBUF.decode_one(value, maps="dict", unions="value") == wanted
+        made = PROTOBUF.decode_one(value, maps="dict", into=order)
+        assert dataclasses.asdict(made) == wanted
+        assert type(made.place) is place
+
+
+def test_forms_of_what_has_no_quick_reader(impl):
+    codec = JsonCodec(pa.map_(pa.int32(), pa.duration("us")))
+    data = codec.encode_one([(1, datetime.timedelta(1))])
+    assert codec.decode_one(data, maps="dict") == {1: datetime.timedelta(1)}
+    with pytest.raises(ConfigError, match="need a schema"):
+        ConnectJsonCodec().decode_one(b"{}", maps="dict")

@@ -7,6 +7,7 @@ there and answered alike after all is a failure too.
 import re
 
 import pyarrow as pa
+from one_value import same_as_columns
 from vector_files import read_vectors
 
 from kcodec import Serde
@@ -112,6 +113,7 @@ def deserialized(line, compared):
     headers = line.get("headers_in")
     if headers is not None:
         headers = [[(name, None if value is None else bytes.fromhex(value)) for name, value in headers]]
+    same_as_columns(serde(line, registered(line)), values[0].as_py(), None if headers is None else headers[0])
     try:
         array = asked.deserialize(values, headers=headers)
     except KcodecError:

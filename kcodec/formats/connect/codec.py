@@ -15,8 +15,11 @@ from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_bo
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.exact import ExactRows
 from kcodec.formats.connect.fast import FastReader, FastWriter, Target, as_bytes
+from kcodec.formats.connect.objects import EnvelopeReader, LeftToColumns
 from kcodec.formats.connect.plan import Beyond, PlanOptions
 from kcodec.formats.connect.schema import ConnectSchema, check_widths
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 
@@ -283,6 +286,12 @@ class ConnectJsonCodec(Codec):
         if (stop and faults) or target.kind == target.inner:
             return read, faults
         return cast_leaves(read, target.kind), faults
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        columns, reader, target = self._column_reader(form), self._reader, self._target
+        if not self._enveloped:
+            return (None if target is None else reader.object_reader(target, b"", columns, form)) or columns
+        return EnvelopeReader(columns, lambda text: reader.object_reader(target, text, LeftToColumns(), form))
 
     def to_schemaless(self, values: Any, errors: str = "raise") -> Any:
         """Return what the converter itself returns for each row, as Python values.

@@ -32,7 +32,10 @@ from kcodec.formats.connect.plan import (
 )
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.objects.kernel import object_reader
 from kcodec.formats.json.plan import decodable
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 
 __all__ = [
@@ -209,6 +212,22 @@ class FastReader:
                     passed.add(text)
         # All rows are null, or faults.
         return NullTarget(self._options, self._limits, self.target)
+
+    def object_reader(
+        self, target: Target | None, text: bytes, columns: Reader, form: ObjectForm
+    ) -> Reader | None:
+        """Return what reads payloads beside the text of a schema as Python objects; `columns` reads the others.
+
+        Without a target, that is the schema's own. None if they are only read as columns.
+        """
+        try:
+            target = target or self._targets.get(text, functools.partial(self.target, text))
+            reading = target.reading(text)
+            if reading.program is None or not reading.kind == target.inner == target.kind:
+                return None
+            return object_reader(target.plan(reading.schema), self._limits, columns, form)
+        except SchemaError:
+            return None
 
     def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of rows as the target's ``inner``; with `stop`, up to the first fault."""

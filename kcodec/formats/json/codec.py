@@ -202,8 +202,7 @@ class JsonCodec(Codec):
         return encoded, sorted([*lost, *faults])
 
     def _object_reader(self, form: ObjectForm) -> Reader:
-        columns = super()._object_reader(form)
-        return columns if self._trailing else object_reader(self._plan, self._limits, columns)
+        return object_reader(self._plan, self._limits, self._column_reader(form), form)
 
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.

@@ -71,6 +71,12 @@ def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOpti
     return Plan("JSON", direction, kind, _Planner(direction, options).node(pa.field("", kind), Form.NULL))
 
 
+def union_columns(node: Node) -> frozenset[int]:
+    """Return the columns at or below a node that are unions, as structs of their members."""
+    own = {node.column} if node.op is Op.JSON_UNION else set()
+    return frozenset(own.union(*map(union_columns, node.children)))
+
+
 def decodable(kind: pa.DataType) -> pa.DataType:
     """Return the type that columns of a type are decoded as: with 64-bit offsets for all, if for any."""
     return _widened(kind) if _is_large(kind) else kind

@@ -12,7 +12,8 @@ from kcodec.columns.fields import chosen
 from kcodec.columns.nested import cast_leaves
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
-from kcodec.formats.json.plan import decodable
+from kcodec.formats.json.objects.kernel import object_reader
+from kcodec.formats.json.plan import decodable, union_columns
 from kcodec.formats.json_schema.document import schema_text
 from kcodec.formats.json_schema.odd_rows import Rereading
 from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
@@ -23,6 +24,8 @@ from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.language import NamedText
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
@@ -82,6 +85,10 @@ class JsonSchemaReader:
         if faults:
             array, faults = reread.rows(array, faults)
         return array if array.type == self.arrow_type else array.cast(self.arrow_type), faults
+
+    def object_reader(self, columns: Reader, form: ObjectForm, programs: Programs | None = None) -> Reader:
+        """Return what reads documents as Python objects; `columns` reads those that are not plain, in that form."""
+        return object_reader((programs or self.program).plan, self._limits, columns, form)
 
 
 class JsonSchemaWriter:
@@ -253,6 +260,10 @@ class JsonSchemaCodec(Codec):
         if self._validator is not None:
             decoded, faults = validated(decoded, faults, array, [self._validator])
         return decoded, faults[:1] if stop else faults
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        columns = self._column_reader(form, union_columns(self.decode_plan.root))
+        return columns if self._validator is not None else self._reader.object_reader(columns, form)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         large = self._arguments["large"]

@@ -10,6 +10,7 @@ from kcodec.columns.nested import members, unpack
 from kcodec.columns.selection import mapped_rows, select_rows
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
+from kcodec.formats.json.plan import union_columns
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.indentation import indented
@@ -22,6 +23,9 @@ from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.json_schema.written import has_logical_types, written_as
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
+from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 from kcodec.plan.node import Node
 from kcodec.plan.programs import Programs
@@ -108,6 +112,12 @@ class DocumentDecoder(SchemaDecoder):
             validators = [None if program is None else program.validator for program in programs]
             array, faults = validated(array, faults, values, validators, selector, starts)
         return array, faults[:1] if stop else faults
+
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads documents as Python objects."""
+        plan = (program.programs or self._reader.program).plan
+        columns = shaped(self.array_reader(program), self.arrow_type, form, union_columns(plan.root))
+        return columns if self._validates else self._reader.object_reader(columns, form, program.programs)
 
 
 class DocumentEncoder(SchemaEncoder):

@@ -81,12 +81,12 @@ class ProtobufReader:
             faults = sorted([*faults, *lost], key=lambda fault: fault.row)
         return self._laid_out(array), faults
 
-    def object_reader(self, columns: Reader) -> Reader:
-        """Return what reads messages as Python objects; `columns` reads them as a codec of columns does."""
+    def object_reader(self, columns: Reader, form: ObjectForm) -> Reader:
+        """Return what reads messages as Python objects; `columns` reads them by columns, in that form."""
         plan = self.program.plan
         if self.options.layout is not None or plan.arrow_type != self._converted:
             return columns
-        return object_reader(plan, self.program.limits, columns)
+        return object_reader(plan, self.program.limits, columns, form)
 
     def _laid_out(self, array: pa.Array) -> pa.Array:
         layout = self.options.layout
@@ -296,7 +296,7 @@ class ProtobufCodec(Codec):
         return self._reader.decode(array, stop=stop)
 
     def _object_reader(self, form: ObjectForm) -> Reader:
-        return self._reader.object_reader(super()._object_reader(form))
+        return self._reader.object_reader(self._column_reader(form), form)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)

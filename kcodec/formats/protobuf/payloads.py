@@ -17,6 +17,9 @@ from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
+from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
 __all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
@@ -66,6 +69,11 @@ class MessageDecoder(SchemaDecoder):
         """Decode an array, of which all rows that are read at all are of the one message."""
         chosen = select_rows(selector, [program == 0 for program in programs])
         return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
+
+    def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
+        """Return what reads messages as Python objects."""
+        columns = shaped(self.array_reader(program), self.arrow_type, form)
+        return self._reader.object_reader(columns, form)
 
 
 class StructDecoder(SchemaDecoder):

@@ -24,9 +24,12 @@ from kcodec.ksql.codec.schemas import KsqlSchemas, RegisteredRows
 from kcodec.ksql.codec.windows import COLUMNS, Windowed, windows_of
 from kcodec.ksql.formats.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
 from kcodec.ksql.formats.json.plan import written_type
+from kcodec.ksql.formats.json.rows import JsonRows
 from kcodec.ksql.formats.primitive import VoidRows
 from kcodec.ksql.formats.properties import checked_properties
 from kcodec.ksql.types import RowOptions, SqlField, SqlType, arrow_type, columns_of
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Limits, Plan
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.topic import registry_handle
@@ -324,6 +327,13 @@ class KsqlCodec(Codec):
     def _read_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         assert self._rows is not None
         return self._rows.decode(array, stop)
+
+    def _object_reader(self, form: ObjectForm) -> Reader:
+        columns, rows = self._column_reader(form), self._rows
+        # What stands beside the columns of JSON, such as windows, is put there by columns.
+        if not self.wrapped or type(rows) is not JsonRows or rows.arrow_type != self.arrow_type:
+            return columns
+        return rows.object_reader(columns, form)
 
     def _record(self, values: pa.Array, array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
         """Return rows as structs, also of a bare column, and those that are null or failed as nulls."""

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from kcodec.formats.protobuf._program cimport FIXED32, FIXED64, LENGTH, VARINT
 from kcodec.objects._make cimport make_datetime, make_text
-from kcodec.objects._quick cimport QuickReader, odd
+from kcodec.objects._quick cimport QuickReader, called, odd
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.status cimport OK
 
@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import layout
 from kcodec.formats.protobuf.plan import SECONDS
+from kcodec.objects.into import target as into_target
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["object_reader"]
@@ -283,6 +284,9 @@ cdef class Message(Node):
     cdef list lists           # positions of lists and maps
     cdef list maps            # names
     cdef list needed          # positions
+    cdef bint as_dicts        # what maps become, else lists of pairs
+    cdef object call          # what is called with the fields; None: they stay a dict
+    cdef bint keywords
 
     def __dealloc__(self):
         free(self.fields)
@@ -359,6 +363,8 @@ cdef class Message(Node):
             entries = <list>made[name]
             if len(entries) > 1 and len({key for key, _ in entries}) < len(entries):
                 odd()
+            if self.as_dicts:
+                made[name] = dict(entries)
         return made
 
     cdef int add(self, Cursor *c, dict made, Py_ssize_t at, bint packed, bint again) except -1:
@@ -394,8 +400,11 @@ cdef class Message(Node):
         c.end = end
         return made
 
+    cdef object finished(self, dict made):
+        return made if self.call is None else called(self.call, made, self.keywords)
+
     cdef object read(self, Cursor *c):
-        return self.within(c)
+        return self.finished(self.within(c))
 
 
 @cython.final
@@ -424,12 +433,15 @@ cdef class _Maker:
 
     cdef tuple columns
     cdef int depth            # levels that may follow
+    cdef object form
 
-    def __init__(self, plan, limits):
+    def __init__(self, plan, limits, form):
         self.columns = layout(plan.arrow_type)
         self.depth = min(limits.max_depth, MAX_DEPTH)
+        self.form = form
 
-    cdef Message message(self, object node, Message made):
+    cdef Message message(self, object node, Message made, object into):
+        """Make what reads a message; `into` is what it is made into, or those below it that stand for it."""
         cdef Field *target
         fields = node.children
         if node.unknown >= 0 or any([case >= 0 for case in node.cases]):
@@ -453,7 +465,10 @@ cdef class _Maker:
                 name = self.columns[field.column].name
             name = sys.intern(name)
             made.names.append(name)
-            value = self.field(field, target)
+            below = into
+            if into is not None and not isinstance(made, (Entry, Inner)):
+                below = into.inside(name)
+            value = self.field(field, target, below)
             made.nodes.append(value)
             if value is None:
                 continue
@@ -474,9 +489,13 @@ cdef class _Maker:
         else:
             names = list(defaults)
         made.blank = {sys.intern(name): defaults[name] for name in names}
+        made.as_dicts = self.form.maps == "dict"
+        if into is not None and not isinstance(made, (Entry, Inner)):
+            made.call, keywords = into.called_with(names)
+            made.keywords = keywords is not None
         return made
 
-    cdef object field(self, object field, Field *target):
+    cdef object field(self, object field, Field *target, object into):
         """Make what reads a field; None if it is dropped."""
         kind = field.kind
         if kind == "group" or field.nulls:
@@ -491,7 +510,7 @@ cdef class _Maker:
         if field.column < 0:
             return None
         if kind == "message":
-            return self.below(field)
+            return self.below(field, into)
         stored = self.columns[field.column + (field.label == "repeated")].type
         if kind in ("timestamp", "duration"):
             return self.time(field, kind, stored)
@@ -509,17 +528,17 @@ cdef class _Maker:
         made.cost = WIDTH
         return made
 
-    cdef Node below(self, object field):
+    cdef Node below(self, object field, object into):
         child = field.children[0]
         if field.label == "map" and field.closed or self.depth == 0:
             raise _Unknown
         self.depth -= 1
         if field.label == "map":
-            made = self.message(child, Entry())
+            made = self.message(child, Entry(), into)
         elif child.column < 0:
-            made = self.message(child, Inner())
+            made = self.message(child, Inner(), into)
         else:
-            made = self.message(child, Message())
+            made = self.message(child, Message(), into)
         self.depth += 1
         return made
 
@@ -593,15 +612,15 @@ cdef class ObjectReader(QuickReader):
         c.end = end
         c.spent = 0
         c.limit = self.limit
-        return self.root.fill(&c)
+        return self.root.finished(self.root.fill(&c))
 
 
-def object_reader(plan, limits, columns):
+def object_reader(plan, limits, columns, form):
     """Return what reads the messages of a plan; see `kcodec.formats.protobuf.objects.kernel`."""
     cdef ObjectReader made = ObjectReader(columns)
-    cdef _Maker maker = _Maker(plan, limits)
+    cdef _Maker maker = _Maker(plan, limits, form)
     try:
-        made.root = maker.message(plan.root, Message())
+        made.root = maker.message(plan.root, Message(), None if form.into is None else into_target(form.into))
     except _Unknown:
         return columns
     made.limit = limits.max_expansion

@@ -9,10 +9,13 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.objects.kernel import object_reader
 from kcodec.formats.json.reread import reread
 from kcodec.ksql.formats.json.plan import cast_written, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.ksql.formats.json.reader import read_row
 from kcodec.ksql.types import RowOptions, SqlType
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader
 from kcodec.plan import Plan
 
 __all__ = ["JsonRows"]
@@ -46,6 +49,12 @@ class JsonRows:
         if faults and self._options.compatible:
             return reread(array, decoded, faults, self._reread, stop=stop)
         return decoded, faults
+
+    def object_reader(self, columns: Reader, form: ObjectForm) -> Reader:
+        """Return what reads rows as Python objects; `columns` reads those that are not plain, in that form."""
+        if self._ambiguous:
+            return columns
+        return object_reader(self.plan, self._options.limits, columns, form)
 
     def _reread(self, data: bytes, row: int) -> Any:
         return read_row(data, self._options.kind, wrapped=self._options.wrapped)
