@@ -2,13 +2,14 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
+from kcodec.columns.shown import html_page, text_page
 from kcodec.columns.stream import Lasting
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
@@ -84,7 +85,7 @@ def follow(
 
 
 class Follower:
-    """An iterator of batches without an end, made by `follow`.
+    """An iterator of batches without an end, made by `follow`. It is shown as a table of where it stands.
 
     Attributes
     ----------
@@ -194,6 +195,24 @@ class Follower:
     def schema(self) -> pa.Schema | None:
         """Schema of the batches; None while it depends on the first of them."""
         return self._columns.schema
+
+    def __repr__(self) -> str:
+        return text_page(*self._page())
+
+    def _repr_html_(self) -> str:
+        return html_page(*self._page())
+
+    def _page(self) -> tuple[str, Sequence[str], list[tuple[Any, ...]]]:
+        """Return what is followed, and where it stands in each partition."""
+        places = [TopicPartition(topic, each) for topic, by in self._positions.items() for each in by]
+        group = "" if self._group is None else f" for group {self._group}"
+        state = "closed" if self._is_closed else f"{self.lag:,} records behind"
+        rows = []
+        for place in places:
+            at, top = self._positions[place.topic][place.partition], self._tops.get(place)
+            rows.append((*place, at, "" if top is None else top, "" if top is None else max(top - at, 0)))
+        title = f"Follower of {len(places)} partition{'s' * (len(places) != 1)}{group}, {state}"
+        return title, ("topic", "partition", "position", "end", "lag"), rows
 
     def __enter__(self) -> "Follower":  # noqa: PYI034 (Self is of Python 3.11)
         return self
