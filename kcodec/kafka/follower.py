@@ -217,7 +217,7 @@ class Follower:
         places = [TopicPartition(topic, each) for topic, by in self._positions.items() for each in by]
         group = "" if self._group is None else f" for group {self._group}"
         state = "closed" if self._is_closed else f"{self.lag:,} records behind"
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for place in places:
             at, top = self._positions[place.topic][place.partition], self._tops.get(place)
             rows.append((*place, at, "" if top is None else top, "" if top is None else max(top - at, 0)))
