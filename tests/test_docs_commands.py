@@ -73,7 +73,9 @@ def check_options(command: str) -> None:
 
 def packages(command: str) -> None:
     for name in shlex.split(command)[2:]:
-        found = re.fullmatch(r"kcodec(?:\[([\w,]+)\])?|duckdb|venv-pack2|\.", name)
+        found = re.fullmatch(
+            r"kcodec(?:\[([\w,]+)\])?|duckdb|venv-pack2|aws-msk-iam-sasl-signer-python|\.", name
+        )
         assert found, name
         assert not found[1] or set(found[1].split(",")) <= EXTRAS, name
 

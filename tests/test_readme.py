@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_pages import ALL_PAGES, ROOT, blocks, needs_services, needs_spark
+from doc_pages import ALL_PAGES, PAGES, ROOT, blocks, needs_services, needs_spark
 
 import kcodec
 from kcodec.errors import SchemaError
@@ -33,6 +33,29 @@ def test_plain_examples(tmp_path, monkeypatch):
     assert len(plain) >= 5
     for block in plain:
         exec(compile(block, "README.md", "exec"), names)
+
+
+def test_first_sight():
+    """A picture, how to install it and what it is for, on one screen; then links."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    first = next(number for number, line in enumerate(lines) if re.search(r"(?<!!)\[[^]]+\]\(", line))
+    assert first <= 42
+    head = "\n".join(lines[:first])
+    assert re.findall(r"^```(\w+)$", head, re.MULTILINE) == ["sh", "python", "python", "python"]
+    assert "![" in head
+    assert lines[first - 2] == "| I have | take |"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_begin_with_what_they_are_for(page):
+    """In text, which ends before a list, a table or code begins."""
+    title, blank, *lines = page.read_text(encoding="utf-8").splitlines()
+    assert title.startswith("# ")
+    assert not blank
+    paragraph = " ".join(lines[: lines.index("")])
+    assert re.match(r"[A-Z`]", paragraph)
+    assert not paragraph.startswith("```")
+    assert re.search(r"[.:](?: |$)", paragraph)
 
 
 def test_codes():

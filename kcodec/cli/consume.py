@@ -16,7 +16,7 @@ from kcodec.cli.kafka_options import (
     add_frame,
     add_message,
     add_options,
-    read_text,
+    document_codec,
     read_where,
     registered,
     with_frame,
@@ -168,13 +168,11 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
 
 def _document_codecs(given: argparse.Namespace, options: KafkaOptions, names: list[str]) -> dict[str, Any]:
     """Return what reads the keys or values that are plain JSON."""
-    from kcodec.formats.json.codec import JsonCodec
     from kcodec.kafka.inspection import inspect
 
     found = {}
     if "value" in names and given.schema is not None:
-        path = Path(given.schema)
-        found["value"] = JsonCodec(read_text(path) if path.suffix and path.is_file() else given.schema)
+        found["value"] = document_codec(given.schema)
     rest = [name for name in names if name not in found]
     if rest and (len(given.topics) > 1 or given.topics[0].startswith("^")):
         raise ConfigError(f"--{rest[0]} json of several topics: give the columns with --schema, or one topic")

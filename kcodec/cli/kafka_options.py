@@ -21,6 +21,7 @@ __all__ = [
     "add_frame",
     "add_message",
     "add_options",
+    "document_codec",
     "name_and_value",
     "read_text",
     "read_where",
@@ -199,6 +200,14 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in variables.items():
         if name.startswith(_PREFIX):
             yield name.removeprefix(_PREFIX).lower().replace("_", "."), value
+
+
+def document_codec(schema: str) -> Any:
+    """Return the codec of plain JSON for columns of Spark's DDL, or a file of it."""
+    from kcodec.formats.json.codec import JsonCodec
+
+    path = Path(schema)
+    return JsonCodec(read_text(path) if path.suffix and path.is_file() else schema)
 
 
 def unknown_format(name: str, text: str) -> ConfigError:

@@ -10,6 +10,7 @@ from kcodec.cli.kafka_options import (
     add_frame,
     add_message,
     add_options,
+    document_codec,
     read_text,
     registered,
     unknown_format,
@@ -40,12 +41,15 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "--value",
         default="bytes",
         metavar="FORMAT",
-        help=f"{registered()} or a plugin's, with a registry; string, bytes, int, bigint, double (default "
-        "%(default)s)",
+        help=f"{registered()} or a plugin's, with a registry; json, with --schema; string, bytes, int, bigint, double "
+        "(default %(default)s)",
     )
-    produce.add_argument("--key", default="bytes", metavar="FORMAT", help="the same for keys")
+    produce.add_argument("--key", default="bytes", metavar="FORMAT", help="the same for keys, but for json")
     produce.add_argument(
-        "--schema", type=Path, metavar="FILE", help="of values; by default the subject's latest one"
+        "--schema",
+        metavar="FILE|DDL",
+        help="of values, by default the subject's latest one; with --value json their columns as Spark's DDL, or a "
+        "file of it",
     )
     add_message(produce, "the only one of the schema")
     add_frame(produce)
@@ -65,7 +69,11 @@ def _run(given: argparse.Namespace) -> int:
 
     options = KafkaOptions(given)
     key = _with_schema("key", options.payload("key", given.key), options)
-    value = _with_schema("value", options.payload("value", given.value), options, given.schema)
+    if given.value.upper() == "JSON":
+        value = _documents(given.schema)
+    else:
+        file = None if given.schema is None else Path(given.schema)
+        value = _with_schema("value", options.payload("value", given.value), options, file)
     value = with_message(value, given.message)
     formats = with_frame({"key": key, "value": value}, given.frame)
     key, value = formats["key"], formats["value"]
@@ -133,6 +141,16 @@ def _check_payloads(name: str, kind: Any) -> None:
         raise ConfigError(
             f"{name}s of {one_line(kind)} are neither bytes nor text: say with --{name} how they are written"
         ) from None
+
+
+def _documents(schema: str | None) -> Any:
+    """Return what writes plain JSON."""
+    if schema is None:
+        raise ConfigError(
+            "--value json: give the columns with --schema, so that lines are checked by them; without --value, "
+            "lines are written as they are"
+        )
+    return document_codec(schema)
 
 
 def _with_schema(name: str, format: Any, options: KafkaOptions, file: Path | None = None) -> Any:

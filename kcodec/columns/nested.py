@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import PER_SECOND, is_list, list_of, plain_type, stored_type
+from kcodec.columns.types import PER_SECOND, is_list, list_of, plain_type, stored_type, zone_hint
 from kcodec.errors import SchemaError, near
 
 __all__ = [
@@ -230,7 +230,8 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
         entries = pa.StructArray.from_arrays([keys, items], fields=fields)
         return _again(array, [entries], [pa.field("entries", entries.type, False)])
     if not _is_kin(source, kind):
-        raise TypeError(f"{path or 'the column'}: {source} is not written as {kind}; cast it before")
+        hint = zone_hint(source, kind)
+        raise TypeError(f"{path or 'the column'}: {source} is not written as {kind}{hint}; cast it before")
     # Arrow casts integers to decimals by their types alone.
     return array.cast(pa.decimal128(20, 0)) if types.is_integer(source) and types.is_decimal(kind) else array
 

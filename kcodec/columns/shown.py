@@ -6,7 +6,12 @@ from typing import Any
 
 from kcodec.errors import one_line
 
-__all__ = ["html_table", "shortened", "text_table"]
+__all__ = ["MOST_ROWS", "html_page", "html_table", "shortened", "text_page", "text_table"]
+
+#: Rows of a page: with what stands around them, one screen.
+MOST_ROWS = 30
+#: Characters of a cell of a page.
+_WIDTH = 100
 
 
 def shortened(value: Any, most: int = 40) -> str:
@@ -48,8 +53,47 @@ def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str 
     )
 
 
+def text_page(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a title and the rows below it, as many as fit a screen; of the others their number.
+
+    Examples
+    --------
+    >>> print(text_page("2 differences", ["type", "path"], [["TYPE_MISMATCH", "/id"], ["NAME_MISMATCH", "/to"]]))
+    2 differences
+      type           path
+      TYPE_MISMATCH  /id
+      NAME_MISMATCH  /to
+    """
+    if not rows:
+        return title
+    lines = [title, text_table(names, _cells(rows), "  ")]
+    if len(rows) > MOST_ROWS:
+        lines.append(f"  ... and {len(rows) - MOST_ROWS:,} more")
+    return "\n".join(lines)
+
+
+def html_page(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return what `text_page` does as HTML.
+
+    Examples
+    --------
+    >>> html_page("nothing <is> wrong", ["type"], [])
+    '<p>nothing &lt;is&gt; wrong</p>'
+    """
+    page = f"<p>{html.escape(one_line(title))}</p>"
+    if rows:
+        page += html_table(names, _cells(rows))
+    if len(rows) > MOST_ROWS:
+        page += f"<p>... and {len(rows) - MOST_ROWS:,} more</p>"
+    return page
+
+
+def _cells(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
+    return [[shortened(cell, _WIDTH) for cell in row] for row in rows[:MOST_ROWS]]
+
+
 def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as a table of HTML, in which nothing of a cell is markup.
+    """Return rows as a table of HTML, in which nothing of a cell is markup, and control characters are escaped.
 
     Examples
     --------
@@ -58,7 +102,7 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """
 
     def line(cells: Iterable[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{html.escape(one_line(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     body = "".join(line(row, "td") for row in rows)
     return f"<table><thead>{line(names, 'th')}</thead><tbody>{body}</tbody></table>"

@@ -16,6 +16,7 @@ __all__ = [
     "plain_type",
     "stored_type",
     "type_at",
+    "zone_hint",
 ]
 
 #: Units in a second.
@@ -104,6 +105,23 @@ def is_bytes(kind: pa.DataType) -> bool:
 def is_list(kind: pa.DataType) -> bool:
     """Return whether a plain type is one of lists."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def zone_hint(kind: pa.DataType, other: pa.DataType) -> str:
+    """Return what to say of a type that is not taken as another because only one of them has a time zone.
+
+    Examples
+    --------
+    >>> zone_hint(pa.timestamp("us"), pa.timestamp("us", "UTC"))
+    ': it has no time zone, and timestamp[us, tz=UTC] has one'
+    >>> zone_hint(pa.int64(), pa.timestamp("us", "UTC"))
+    ''
+    """
+    both = pa.types.is_timestamp(kind) and pa.types.is_timestamp(other)
+    if not both or (kind.tz is None) == (other.tz is None):
+        return ""
+    own, wanted = ("no", "one") if kind.tz is None else ("a", "none")
+    return f": it has {own} time zone, and {other} has {wanted}"
 
 
 def list_of(item: pa.Field, like: pa.DataType) -> pa.DataType:

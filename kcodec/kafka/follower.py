@@ -1,14 +1,19 @@
 """Topics as columns, without an end."""
 
+import asyncio
+import contextlib
 import logging
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
+from kcodec.columns.shown import html_page, text_page
 from kcodec.columns.stream import Lasting
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
@@ -84,7 +89,10 @@ def follow(
 
 
 class Follower:
-    """An iterator of batches without an end, made by `follow`.
+    """An iterator of batches without an end, made by `follow`. It is shown as a table of where it stands.
+
+    In a coroutine, ``async for`` gives the same batches: a thread waits for the next one, which is not begun before it
+    is asked for. Where waiting is cancelled, no batch is lost or counted by `positions`: it is the next one.
 
     Attributes
     ----------
@@ -131,6 +139,9 @@ class Follower:
         self._batches: Iterator[pa.RecordBatch] = iter(())
         #: Topic, partition and end of the batch that was returned last, and its records where these are taken.
         self._last = ("", 0, 0)
+        #: The same of the batch that was made last, and the thread that `async for` has make one.
+        self._made = self._last
+        self._waiting: Future[pa.RecordBatch | None] | None = None
         self._records: Iterator[Any] = iter(())
         self._is_within = False
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
@@ -195,6 +206,24 @@ class Follower:
         """Schema of the batches; None while it depends on the first of them."""
         return self._columns.schema
 
+    def __repr__(self) -> str:
+        return text_page(*self._page())
+
+    def _repr_html_(self) -> str:
+        return html_page(*self._page())
+
+    def _page(self) -> tuple[str, Sequence[str], list[tuple[Any, ...]]]:
+        """Return what is followed, and where it stands in each partition."""
+        places = [TopicPartition(topic, each) for topic, by in self._positions.items() for each in by]
+        group = "" if self._group is None else f" for group {self._group}"
+        state = "closed" if self._is_closed else f"{self.lag:,} records behind"
+        rows: list[tuple[Any, ...]] = []
+        for place in places:
+            at, top = self._positions[place.topic][place.partition], self._tops.get(place)
+            rows.append((*place, at, "" if top is None else top, "" if top is None else max(top - at, 0)))
+        title = f"Follower of {len(places)} partition{'s' * (len(places) != 1)}{group}, {state}"
+        return title, ("topic", "partition", "position", "end", "lag"), rows
+
     def __enter__(self) -> "Follower":  # noqa: PYI034 (Self is of Python 3.11)
         return self
 
@@ -210,6 +239,29 @@ class Follower:
             if batch is not None:
                 return batch
         raise StopIteration
+
+    async def __aenter__(self) -> "Follower":  # noqa: PYI034 (Self is of Python 3.11)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    def __aiter__(self) -> "Follower":
+        return self
+
+    async def __anext__(self) -> pa.RecordBatch:
+        while not self._is_closed:
+            waiting = self._waiting
+            if waiting is None:
+                self._check_records()
+                waiting = self._waiting = self._next_by_a_thread()
+            await _done(waiting)
+            # Another task may have taken it.
+            if self._waiting is waiting and not self._is_closed:
+                batch = self._waited(waiting)
+                if batch is not None:
+                    return batch
+        raise StopAsyncIteration
 
     def poll(self, timeout: float) -> pa.RecordBatch | None:
         """Return the next batch; None if there is none within so many seconds.
@@ -227,12 +279,47 @@ class Follower:
         """
         if self._is_closed:
             raise KafkaError("this follower is closed")
-        if self._is_within:
-            raise ConfigError(
-                "poll() behind records() that were left within a batch: take its other records first"
-            )
+        self._check_records()
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or timeout != timeout:
             raise ConfigError(f"timeout is a number of seconds, not {timeout!r}")
+        if self._waiting is None:
+            return self._delivered(self._next(timeout))
+        # Begun by an ``async for`` that was cancelled.
+        waiting = self._waiting
+        return self._waited(waiting) if wait([waiting], max(timeout, 0)).done else None
+
+    def _check_records(self) -> None:
+        if self._is_within:
+            raise ConfigError("records() was left within a batch: take its other records first")
+
+    def _next_by_a_thread(self) -> "Future[pa.RecordBatch | None]":
+        """Have a thread make the next batch, which is not delivered yet."""
+        waiting: Future[pa.RecordBatch | None] = Future()
+
+        def run() -> None:
+            try:
+                waiting.set_result(self._next(3600))
+            except BaseException as error:
+                waiting.set_exception(error)
+
+        # A program may end without closing the follower: it does not wait for this thread.
+        threading.Thread(target=run, name="kcodec-follower", daemon=True).start()
+        return waiting
+
+    def _waited(self, waiting: "Future[pa.RecordBatch | None]") -> pa.RecordBatch | None:
+        """Deliver what a thread has made."""
+        self._waiting = None
+        return self._delivered(waiting.result())
+
+    def _delivered(self, batch: pa.RecordBatch | None) -> pa.RecordBatch | None:
+        """Count a batch that is returned now."""
+        if batch is not None:
+            self._last = topic, partition, position = self._made
+            self._positions[topic][partition] = position
+        return batch
+
+    def _next(self, timeout: float) -> pa.RecordBatch | None:
+        """Make the next batch; None if there is none within so many seconds."""
         end = time.monotonic() + timeout
         while True:
             # Behind an error, others that were fetched with it are lost.
@@ -306,8 +393,7 @@ class Follower:
             self._tops[piece.place] = piece.top
             self._known[piece.place] = piece.start, piece.ends, piece.epochs
             for batch, position in self._columns.read(piece):
-                self._positions[topic][partition] = position
-                self._last = topic, partition, position
+                self._made = topic, partition, position
                 yield batch
             # Behind what transactions and compaction have left out, too.
             self._positions[topic][partition] = piece.next
@@ -343,3 +429,17 @@ class Follower:
         """Stop reading, and close all connections; loops over the follower end, too."""
         self._is_closed = True
         self._fetcher.close()
+
+
+async def _done(waiting: "Future[Any]") -> None:
+    """Wait until a thread is done; it goes on if this is cancelled."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def tell(_: object) -> None:
+        # The loop may be at its end.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(done.set)
+
+    waiting.add_done_callback(tell)
+    await done.wait()

@@ -1,10 +1,11 @@
 """What could not be read: batches, keys and values, each with where it stands in its topic."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.shown import html_page, text_page
 from kcodec.errors import DecodeError
 from kcodec.kafka.offsets import Lost
 
@@ -87,7 +88,7 @@ class RecordError(DecodeError):
 
 
 class ReadReport:
-    """What could not be read so far; it grows as the topic is read.
+    """What could not be read so far; it grows as the topic is read. Its first faults are shown as a table.
 
     Attributes
     ----------
@@ -110,7 +111,14 @@ class ReadReport:
         return len(self.faults)
 
     def __repr__(self) -> str:
-        return f"ReadReport({len(self)} faults)"
+        return text_page(*self._page())
+
+    def _repr_html_(self) -> str:
+        return html_page(*self._page())
+
+    def _page(self) -> tuple[str, Sequence[str], list[RecordFault]]:
+        """Return a title, the names of the columns that are shown, and the first rows."""
+        return f"ReadReport: {len(self):,} fault{'s' * (len(self) != 1)}", RecordFault._fields, self.faults
 
     def lose(self, lost: Iterable[Lost]) -> None:
         """Add offsets that are no longer there."""

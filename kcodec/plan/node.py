@@ -6,12 +6,14 @@ when the plan is made, so that nothing of the schema is looked at per row.
 """
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, is_whole
+from kcodec.columns.shown import MOST_ROWS, html_page, shortened
+from kcodec.errors import ConfigError, is_whole, one_line
 
 __all__ = ["JSON_KINDS", "MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
 
@@ -274,16 +276,23 @@ class Node:
     conversion: str = ""
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self, 0))
+        return "\n".join(map(str, _steps(self, 0)))
 
     def notes(self) -> list[str]:
-        """Return what the nodes of a format print besides the attributes that all nodes have."""
-        return []
+        """Return what is printed of `size` and `symbols`, and of the attributes that the nodes of one format have."""
+        symbols = ", ".join("-" if name is None else name for name in self.symbols)
+        return [f"size {self.size}"] * (self.size != 0) + [f"{{{symbols}}}"] * (symbols != "")
+
+    def shown(self) -> "tuple[Node, ...]":
+        """Return what is printed below it."""
+        return self.children
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """A compiled schema: how its bytes become the columns of an Arrow type, or the reverse.
+
+    Printed, it is a tree, a line for each step; its ``repr`` is one screen of that, and in a notebook it is a table.
 
     Attributes
     ----------
@@ -313,18 +322,46 @@ class Plan:
     named: tuple[tuple[str, Node], ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.format} {self.direction}: {self.arrow_type}", *_lines(self.root, 1)]
+        return "\n".join([f"{self._title}: {_escaped(str(self.arrow_type))}", *map(str, self._steps())])
+
+    def __repr__(self) -> str:
+        steps = list(self._steps())
+        lines = [f"{self._title}: {self.arrow_type}", *map(str, steps[:MOST_ROWS])]
+        if len(steps) > MOST_ROWS:
+            lines.append(f"  ... and {len(steps) - MOST_ROWS:,} more: print it for all")
+        # `shortened` makes one blank of those in front.
+        return "\n".join(" " * (len(each) - len(each.lstrip(" "))) + shortened(each, 120) for each in lines)
+
+    def _repr_html_(self) -> str:
+        rows = [("· " * (each.depth - 1) + each.name, each.text, each.goes) for each in self._steps()]
+        return html_page(self._title, ("name", "step", "column"), rows)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.format} {self.direction}"
+
+    def _steps(self) -> "Iterator[_Step]":
+        yield from _steps(self.root, 1)
         for name, node in self.named:
-            lines += [f"  {name}:", *_lines(node, 2)]
-        return "\n".join(lines)
+            yield _Step(1, name, "", "")
+            yield from _steps(node, 2)
 
 
-def _lines(node: Node, depth: int) -> list[str]:
-    parts = [node.op.value]
-    if node.name:
-        parts.insert(0, f"{node.name}:")
-    if node.size:
-        parts.append(f"size {node.size}")
+class _Step(NamedTuple):
+    """A line of a plan that is printed."""
+
+    depth: int
+    name: str
+    text: str
+    goes: str
+
+    def __str__(self) -> str:
+        parts = (f"{self.name}:" if self.name else "", self.text, self.goes)
+        return "  " * self.depth + " ".join(filter(None, parts))
+
+
+def _steps(node: Node, depth: int) -> Iterator[_Step]:
+    parts = [node.op.value, *node.notes()]
     if node.divisor != 1:
         parts.append(f"divisor {node.divisor}" + (" floor" if node.floor else ""))
     if node.factor != 1:
@@ -333,24 +370,29 @@ def _lines(node: Node, depth: int) -> list[str]:
         parts.append(f"({node.precision}, {node.scale})")
     if node.conversion:
         parts.append(f"[{node.conversion}]")
-    if node.symbols:
-        parts.append("{" + ", ".join("-" if s is None else s for s in node.symbols) + "}")
     if node.forms:
         parts.append("+".join(form.name or "" for form in Form if form & node.forms and form.value))
     if node.bounds:
         parts.append(f"{node.bounds[0]}..{node.bounds[1]}")
-    parts += node.notes()
     if node.op is Op.DEFAULT:
         parts.append(node.data.hex() or "(empty)")
     if node.code:
         parts.append(f"{node.code}: {node.reason}")
     elif node.reason:
         parts.append(node.reason)
-    if node.column >= 0:
-        parts.append(f"-> column {node.column}")
-    elif node.op not in (Op.FAIL, Op.CALL):
-        parts.append("(dropped)")
-    lines = ["  " * depth + " ".join(parts)]
-    for child in node.children:
-        lines += _lines(child, depth + 1)
-    return lines
+    goes = f"-> column {node.column}" if node.column >= 0 else ""
+    if not goes and node.op not in (Op.FAIL, Op.CALL) and not _has_column(node):
+        goes = "(dropped)"
+    yield _Step(depth, _escaped(node.name), _escaped(" ".join(parts)), goes)
+    for child in node.shown():
+        yield from _steps(child, depth + 1)
+
+
+def _has_column(node: Node) -> bool:
+    return node.column >= 0 or any(map(_has_column, node.children))
+
+
+def _escaped(text: str) -> str:
+    """Return a text of a schema, which may be a stranger's, as it may be printed."""
+    # Escaped, a character is ten at most.
+    return one_line(text, 10 * len(text) + 1)

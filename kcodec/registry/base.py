@@ -1,12 +1,14 @@
 """What a schema registry is to the rest of the package: one protocol, and the values that pass through it."""
 
 import hashlib
+import html
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from kcodec.columns.shown import html_table, shortened
 from kcodec.errors import ConfigError, RegistryError, check_kind
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.compatibility.levels import Compatibility
@@ -165,9 +167,9 @@ class Schema:
         return {**body, "schema": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RegisteredSchema:
-    """A schema as a registry has it.
+    """A schema as a registry has it; in a notebook it is a table, with the text below it.
 
     Attributes
     ----------
@@ -192,6 +194,9 @@ class RegisteredSchema:
     (1, 'orders-value', 1)
     >>> registry.get(1).schema
     Schema(text='"int"', type='AVRO', references=(), metadata=None, rules=None)
+    >>> registered
+    RegisteredSchema(id=1, subject='orders-value', version=1, guid='ef524ea1-b91e-7317-3d93-8ade36c1db32', \
+type='AVRO', text='"int"')
     """
 
     id: int | None
@@ -199,6 +204,25 @@ class RegisteredSchema:
     schema: Schema
     subject: str | None = None
     version: int | None = None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._facts())
+        return f"RegisteredSchema({shown}, text={shortened(self.schema.text, 200)!r})"
+
+    def _repr_html_(self) -> str:
+        names, values = zip(*self._facts(), strict=True)
+        text = shortened(self.schema.text, 2000)
+        return (
+            html_table(names, [[shortened(value, 100) for value in values]])
+            + f"<pre>{html.escape(text)}</pre>"
+        )
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        """Return what is known of it but its text."""
+        found = [("id", self.id), ("subject", self.subject), ("version", self.version), ("guid", self.guid)]
+        return [
+            (name, value) for name, value in [*found, ("type", self.schema.type)] if value not in (None, "")
+        ]
 
 
 class SubjectVersion(NamedTuple):

@@ -309,3 +309,28 @@ def test_a_file_that_is_not_there_asks_nobody(run, tmp_path, more, name):
     nobody = ("-b", "127.0.0.1:1", "--registry", f"sqlite:///{tmp_path}/empty.db")
     status, _, errors = run("produce", "orders", *nobody, *more, "--file", tmp_path / name)
     assert (status, errors.startswith("kcodec produce: "), "No such file" in errors) == (2, True, True)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_produce_plain_json(run, cluster, tmp_path, is_file):
+    """By columns: lines are checked, and written as kcodec writes JSON."""
+    schema = "id BIGINT NOT NULL, at TIMESTAMP, price DECIMAL(9, 2)"
+    if is_file:
+        (tmp_path / "order.ddl").write_text(schema)
+    command = ("produce", "orders", "--value", "json", "--partition", "0", "--schema")
+    command += (tmp_path / "order.ddl" if is_file else schema,)
+    lines = b'{"id": 1, "at": "2026-01-02T03:04:05Z", "price": 1.50}\n{"id": "x"}\n{"id": 2}\n'
+    status, _, errors = run(*command, stdin=lines)
+    assert status == 1
+    assert "json_type: line 2" in errors
+    assert "2 lines are written, 1 are not" in errors
+    found = [row["value"] for row in values(cluster)]
+    assert json.loads(found[0])["price"] == 1.5
+    assert [json.loads(value)["id"] for value in found] == [1, 2]
+    assert [row["value"]["id"] for row in values(cluster, value=kcodec.JsonCodec(schema))] == [1, 2]
+
+
+def test_plain_json_needs_columns(run, cluster):
+    status, _, errors = run("produce", "orders", "--value", "json", stdin=b"{}\n")
+    assert status == 2
+    assert "--value json: give the columns with --schema" in errors

@@ -2,13 +2,16 @@
 
 import pickle
 import re
+from pathlib import Path
 
 import pytest
+from doc_pages import blocks
 
 from kcodec.errors import ConfigError
 from kcodec.kafka.settings import Settings
 
 SECRET = "hunter2-sesame"
+MANAGED = Path(__file__).parents[2] / "docs" / "howto" / "managed.md"
 
 
 def test_names_of_both():
@@ -207,3 +210,16 @@ def test_certificates_that_are_none(tmp_path):
     ):
         with pytest.raises(ConfigError, match="TLS"):
             Settings.of({"security.protocol": "ssl", **config}, "a:1").tls()
+
+
+def test_settings_of_managed_services():
+    """Those of the how-to are accepted, whole."""
+    names = {}
+    for block in blocks(MANAGED):
+        exec(compile(block, MANAGED.name, "exec"), names)
+    given = {
+        name: each for name, each in names.items() if isinstance(each, dict) and "bootstrap.servers" in each
+    }
+    assert set(given) == {"msk_iam", "msk_scram", "event_hubs", "confluent_cloud", "redpanda", "aiven"}
+    for each in given.values():
+        assert Settings.of(each).protocol == each["security.protocol"]

@@ -8,6 +8,7 @@ import pytest
 
 import kcodec
 from kcodec._impl import kernel
+from kcodec.columns.shown import MOST_ROWS
 from kcodec.formats.avro.codec import AvroReader
 from kcodec.formats.avro.defaults import varint
 from kcodec.plan import Limits, Node, Op, Plan
@@ -102,8 +103,32 @@ def test_failures_and_recursion_are_printed():
 def test_a_node_prints_what_it_says():
     node = Node(Op.LONG, 3, "when", factor=1000)
     assert str(node) == "when: long factor 1000 -> column 3"
-    assert str(Node(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty) (dropped)"
+    assert str(Node(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty)"
+    assert str(Node(Op.ARRAY, children=(Node(Op.LONG),))).splitlines()[0] == "array (dropped)"
     assert str(Node(Op.ENUM, 0, symbols=("A", None))) == "enum {A, -} -> column 0"
+
+
+def test_a_plan_is_shown_on_one_screen():
+    fields = [{"name": f"field_{i}", "type": "long"} for i in range(1000)]
+    plan = kcodec.AvroCodec({"type": "record", "name": "Wide", "fields": fields}).decode_plan
+    lines = repr(plan).splitlines()
+    assert len(lines) == MOST_ROWS + 2
+    assert max(map(len, lines)) <= 140
+    assert lines[1:3] == ["  record -> column 0", "    field_0: long -> column 1"]
+    assert lines[-1] == f"  ... and {1001 - MOST_ROWS} more: print it for all"
+    assert len(str(plan).splitlines()) == 1002
+    page = plan._repr_html_()
+    assert page.count("<tr>") == MOST_ROWS + 1
+    assert "<td>· field_0</td><td>long</td><td>-&gt; column 1</td>" in page
+    assert page.endswith(f"<p>... and {1001 - MOST_ROWS} more</p>")
+
+
+def test_names_of_strangers_are_escaped():
+    name = "\x1b]0;owned\x07<script>\u202e"
+    plan = kcodec.JsonCodec(pa.struct([(name, pa.int64())])).decode_plan
+    shown = (str(plan), repr(plan), plan._repr_html_())
+    assert all(line.isprintable() for text in shown for line in text.split("\n"))
+    assert "<script>" not in plan._repr_html_()
 
 
 def test_plans_compare():

@@ -4,7 +4,7 @@ import uuid
 
 import pyarrow.parquet as pq
 import pytest
-from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services, page_needs_spark
+from doc_pages import PAGES, ROOT, blocks, needs_services, needs_spark, page_needs_services, page_needs_spark
 from topics import KEY_SCHEMA, Message, order, order_schema, serializer
 
 #: What an example writes for which there is to be a message that cannot be read.
@@ -133,6 +133,14 @@ def test_readme(example):
         if not needs_spark(block):
             example(block)
     assert pq.read_table("orders.parquet")["id"].to_pylist() == list(range(10))
+
+
+def test_readme_of_spark(spark, example):
+    """The job, at a broker."""
+    [job] = [block for block in blocks(ROOT / "README.md") if needs_spark(block) and needs_services(block)]
+    example.names["spark"] = spark
+    example(job)
+    assert example.names["topic"].option("value.format", "avro").load().count() == 11
 
 
 def test_kafka_page(kafka, registry_url, topic, tmp_path, monkeypatch):

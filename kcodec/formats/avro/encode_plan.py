@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
@@ -17,6 +17,8 @@ from kcodec.plan.node import Node, Op, Plan
 __all__ = ["encode_plan", "object_plan"]
 
 _PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
+#: Members of a union that an error names.
+_NAMED_MEMBERS = 8
 
 
 def encode_plan(schema: Schema, kind: pa.DataType, options: AvroOptions | None = None) -> Plan:
@@ -72,8 +74,22 @@ class _EncodePlan(PlanMaker):
         if not reason:
             logical = logical_type(schema, self.options)
             logical = f" ({logical})" if logical else ""
-            reason = f"{self.columns[column].type} cannot be written as {describe(schema)}{logical}"
+            kind = self.columns[column].type
+            reason = f"{kind} cannot be written as {describe(schema)}{logical}{self.wanted(schema, kind)}"
         return Node(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
+
+    def wanted(self, schema: Schema, kind: pa.DataType) -> str:
+        """Return what is wanted instead of a type, where that is not plain from the schema's."""
+        if "timestamp" in logical_type(schema, self.options):
+            return zone_hint(kind, arrow_type(schema, self.options))
+        if schema.type == "union":
+            names = [
+                f"{member_name(value, number, self.options)} ({describe(value)})"
+                for number, value in enumerate(schema.values[:_NAMED_MEMBERS])
+            ]
+            names += ["..."] * (len(schema.values) > _NAMED_MEMBERS)
+            return f": a struct of its members is wanted, of which one is not null: {', '.join(names)}"
+        return ": a map is wanted, with keys of text" if schema.type == "map" else ""
 
     def write(self, schema: Schema, column: int, name: str, depth: int) -> Node:
         if depth > MAX_NESTING:

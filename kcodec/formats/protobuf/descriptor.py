@@ -36,8 +36,11 @@ class EnumType:
 
     def __post_init__(self) -> None:
         self.numbers = dict(self.values)
-        # Of aliases the first is what a number is called.
-        self.names = {number: name for name, number in reversed(self.values)}
+        names: dict[int, str] = {}
+        for name, number in self.values:
+            # Of aliases the first is what a number is called.
+            names.setdefault(number, name)
+        self.names = names
 
 
 @dataclass(eq=False, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
@@ -37,7 +37,9 @@ class _EncodePlan:
     def mismatch(self, column: int, name: str, wanted: str) -> Node:
         if pa.types.is_null(self.kind(column)):
             return Node(Op.FAIL, column, name, code="null_value", reason=CODES["null_value"])
-        reason = f"{self.kind(column)} cannot be written as {wanted}"
+        kind = self.kind(column)
+        hint = zone_hint(kind, pa.timestamp("us", "UTC")) if wanted == "google.protobuf.Timestamp" else ""
+        reason = f"{kind} cannot be written as {wanted}{hint}"
         return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
 
     def message(self, message: MessageType, column: int, name: str, depth: int) -> Node:

@@ -24,6 +24,7 @@ __all__ = [
     "UNKNOWN_FIELDS",
     "FieldNode",
     "MessageNode",
+    "beside_writer",
     "decode_plan",
 ]
 
@@ -91,9 +92,14 @@ class FieldNode(Node):
     packed: bool = False
 
     def notes(self) -> list[str]:
-        """Return number, cardinality and kind."""
+        """Return number, cardinality and kind; of an enum its symbols, and what it is where it is not set."""
         label = "" if self.label == "singular" else f"{self.label} "
-        return [f"{self.number}", label + self.kind]
+        notes = [f"{self.number}", label + self.kind]
+        if self.kind == "enum" and self.symbols:
+            named = zip(self.symbols, self.numbers, strict=True)
+            notes.append("{" + ", ".join(f"{name} = {number}" for name, number in named) + "}")
+            notes += [f"default {self.size}"] * (self.size != 0)
+        return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +112,28 @@ class MessageNode(Node):
         Column of the unknown fields, -1 for none.
     cases : tuple of int
         By oneof: the column of the name of the member that is set; -1 for none.
+    skipped : tuple of FieldNode
+        Fields that the writer has and the reader does not, which are unknown fields to it: these are only printed.
     """
 
     unknown: int = -1
     cases: tuple[int, ...] = ()
+    skipped: tuple[FieldNode, ...] = ()
+
+    def notes(self) -> list[str]:
+        """Return the oneofs with their members, and where unknown fields go."""
+        notes = []
+        for number, name in enumerate(self.symbols):
+            members = [each.name for each in self.children if getattr(each, "oneof", -1) == number]
+            case = f" in column {self.cases[number]}" if self.cases and self.cases[number] >= 0 else ""
+            notes.append(f"oneof {name} {{{', '.join(members)}}}{case}")
+        notes += [f"unknown fields in column {self.unknown}"] * (self.unknown >= 0)
+        return [", ".join(notes)] * bool(notes)
+
+    def shown(self) -> tuple[Node, ...]:
+        """Return its fields and those that are skipped, by number."""
+        fields = (*self.children, *self.skipped)
+        return tuple(sorted(fields, key=lambda node: getattr(node, "number", 0)))
 
 
 def decode_plan(message: MessageType, options: ProtobufOptions) -> tuple[Plan, pa.DataType]:
@@ -122,6 +146,45 @@ def decode_plan(message: MessageType, options: ProtobufOptions) -> tuple[Plan, p
     maker.columns = 1
     node, stored, final = maker.message(message, wanted, 0, {message.name: 1}, "", 0)
     return Plan("PROTOBUF", "decode", stored, node), final
+
+
+def beside_writer(node: MessageNode, reader: MessageType, writer: MessageType) -> MessageNode:
+    """Return a decode plan that tells what is another field, or none, in the type that messages were written with.
+
+    Examples
+    --------
+    >>> old = MessageType("M", (FieldType("a", 1, "int32"), FieldType("b", 2, "string")))
+    >>> new = MessageType("M", (FieldType("a", 1, "int64"), FieldType("c", 3, "bool")))
+    >>> print(beside_writer(decode_plan(new, ProtobufOptions())[0].root, new, old))
+    message -> column 0
+      a: field 1 int64 [int32 -> int64] -> column 1
+      b: field 2 string (dropped)
+      c: field 3 bool [not in the writer's type] -> column 2
+    """
+    if reader is writer:
+        return node
+    children = []
+    for child in node.children:
+        assert isinstance(child, FieldNode)
+        new, old = reader.by_number[child.number], writer.by_number.get(child.number)
+        made = replace(child, conversion=_change(new, old))
+        if made.children and new.message is not None and old is not None and old.message is not None:
+            below = made.children[0]
+            assert isinstance(below, MessageNode)
+            made = replace(made, children=(beside_writer(below, new.message, old.message),))
+        children.append(made)
+    others = (field for number, field in writer.by_number.items() if number not in reader.by_number)
+    skipped = tuple(replace(_dropped(field), column=node.unknown) for field in others)
+    return replace(node, children=tuple(children), skipped=skipped)
+
+
+def _change(new: FieldType, old: FieldType | None) -> str:
+    """Return how a field differs from the one that was written; empty if it does not."""
+    if old is None:
+        return "not in the writer's type"
+    before, after = (f"{'repeated ' * field.repeated}{field.type}" for field in (old, new))
+    changes = [f"{before} -> {after}"] * (before != after) + [f"was {old.name}"] * (old.name != new.name)
+    return ", ".join(changes)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """What a ``CREATE STREAM`` or ``CREATE TABLE`` says."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from kcodec.columns.shown import html_page, text_page
 from kcodec.errors import ConfigError, SchemaError, one_line
 from kcodec.java.blanks import trim
 from kcodec.ksql.codec.codec import KsqlCodec
@@ -30,11 +31,11 @@ _KEYS_AND_TABLES = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Statement:
     """A ``CREATE STREAM`` or ``CREATE TABLE``, checked as ksqlDB checks it.
 
-    ``str`` of it is the statement's text.
+    ``str`` of it is the statement's text, its ``repr`` a table of its columns, as notebooks show it too.
 
     Parameters
     ----------
@@ -131,6 +132,30 @@ class Statement:
 
     def __hash__(self) -> int:
         return hash((self.kind, self.name, self.columns))
+
+    def __repr__(self) -> str:
+        return text_page(*self._page())
+
+    def _repr_html_(self) -> str:
+        return html_page(*self._page())
+
+    def _page(self) -> tuple[str, Sequence[str], list[tuple[Any, ...]]]:
+        """Return what it makes of which topic, and its columns with where they are."""
+        title = (
+            f"{self.kind} {self.name}: topic {self.topic}, key {self.key_format}, value {self.value_format}"
+        )
+        if self.window_type is not None:
+            title += f", {self.window_type} windows"
+        places = {
+            "key": "primary key" if self.kind == "TABLE" else "key",
+            "value": "value",
+            "header": "headers",
+        }
+        return (
+            title,
+            ("column", "type", "in"),
+            [(each.name, each.type, places[each.kind]) for each in self.columns],
+        )
 
     def __str__(self) -> str:
         words = ["CREATE", "OR REPLACE" * self.or_replace, "SOURCE" * self.source, self.kind]

@@ -173,7 +173,7 @@ def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
     KAFKA_MESSAGE decode: struct<id: int32 not null, name: string not null>
       record -> column 0
         id: int32 -> column 1
-        tag_section (dropped)
+        tag_section
           name: tag -> column 2
             compact_string -> column 2
             default 01 -> column 2

@@ -1,9 +1,10 @@
 """Compatibility levels: which of the earlier versions a new one is compared with, and in which direction."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from kcodec.columns.shown import html_page, text_page
 from kcodec.errors import RegistryError
 from kcodec.formats.language import Difference, SchemaLanguage
 
@@ -42,7 +43,7 @@ class Earlier(NamedTuple):
 
 
 class Compatibility(NamedTuple):
-    """Whether a schema may become the next version.
+    """Whether a schema may become the next version. It is shown as a table of what differs.
 
     Attributes
     ----------
@@ -62,11 +63,28 @@ class Compatibility(NamedTuple):
     >>> answer = registry.check_compatibility("orders-value", Schema('"string"'))
     >>> answer.compatible, [difference.type for difference in answer.differences]
     (False, ['TYPE_MISMATCH'])
+    >>> answer
+    Compatibility: not compatible
+      type           path  message
+      TYPE_MISMATCH  /     reader type: STRING not compatible with writer type: INT
     """
 
     compatible: bool
     differences: tuple[Difference, ...] = ()
     messages: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return text_page(*self._page())
+
+    def _repr_html_(self) -> str:
+        return html_page(*self._page())
+
+    def _page(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        """Return the verdict and its reasons, in the server's words where these tell no difference."""
+        title = f"Compatibility: {'compatible' if self.compatible else 'not compatible'}"
+        if self.differences:
+            return title, Difference._fields, self.differences
+        return title, ("message",), [(message,) for message in self.messages]
 
 
 _ERROR_TYPE = re.compile(r"""\{errorType:["']([A-Z_0-9]+)["'], description:["'](.*)["']\}\s*\Z""", re.DOTALL)

@@ -211,6 +211,43 @@ def test_encode_errors(impl):
 
 
 @pytest.mark.parametrize(
+    ("schema", "column", "told"),
+    [
+        (
+            {"type": "long", "logicalType": "timestamp-micros"},
+            pa.array([1], pa.timestamp("us")),
+            "long (timestamp-micros): it has no time zone, and timestamp[us, tz=UTC] has one",
+        ),
+        (
+            {"type": "long", "logicalType": "local-timestamp-micros"},
+            pa.array([1], pa.timestamp("us", "UTC")),
+            "long (local-timestamp-micros): it has a time zone, and timestamp[us] has none",
+        ),
+        (
+            ["null", "string", "int"],
+            pa.array(["x"]),
+            "union of null, string, int: a struct of its members is wanted, of which one is not null: "
+            "member0 (string), member1 (int)",
+        ),
+        (
+            {"type": "map", "values": "string"},
+            pa.array([{"a": "b"}]),
+            "map: a map is wanted, with keys of text",
+        ),
+    ],
+)
+def test_what_is_wanted_is_told(impl, schema, column, told):
+    _, report = AvroCodec(schema).encode(column, errors="report")
+    assert report["reason"].to_pylist() == [f"{column.type} cannot be written as {told}"]
+
+
+def test_of_many_members_some_are_told():
+    branches = [{"type": "fixed", "name": f"F{number}", "size": 1} for number in range(100)]
+    _, report = AvroCodec(branches).encode(pa.array(["x"]), errors="report")
+    assert report["reason"][0].as_py().endswith("member7 (fixed F7), ...")
+
+
+@pytest.mark.parametrize(
     "around", [lambda t: pa.struct([("a", t)]), pa.list_, pa.large_list, lambda t: pa.map_(pa.string(), t)]
 )
 def test_nested_arrow_types(impl, around):

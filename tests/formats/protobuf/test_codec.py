@@ -600,3 +600,14 @@ def test_a_layout_belongs_to_its_codec():
             ProtobufCodec(text, layout=wrong)
     with pytest.raises(ConfigError, match="unsigned='wide_varints'"):
         ProtobufCodec(text, unsigned="wide_varints")
+
+
+def test_that_a_time_has_no_zone_is_told(impl):
+    text = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+        message M { google.protobuf.Timestamp at = 1; }"""
+    column = pa.array([{"at": 1}], pa.struct([("at", pa.timestamp("us"))]))
+    _, report = ProtobufCodec(text).encode(column, errors="report")
+    assert report["reason"].to_pylist() == [
+        "timestamp[us] cannot be written as google.protobuf.Timestamp: it has no time zone, and "
+        "timestamp[us, tz=UTC] has one"
+    ]

@@ -742,7 +742,7 @@ def test_plans_are_readable():
         "    leaderEpoch: int32 -> column 2",
         "    metadata: compact_string -> column 3",
         "    commitTimestamp: int64 -> column 4",
-        "    tag_section (dropped)",
+        "    tag_section",
         "      topicId: tag -> column 5",
         "        uuid -> column 5",
         "        default 00000000000000000000000000000000 -> column 5",
