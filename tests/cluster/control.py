@@ -12,6 +12,7 @@ from artifacts import artifacts
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from ports import HOST
+from processes import until
 
 from kcodec.kafka.messages import definitions
 from kcodec.protocol import Connection, Definitions, load
@@ -30,6 +31,12 @@ class Control:
         config = {name.replace("_", "."): str(value) for name, value in settings.items()}
         made = self._admin.create_topics([NewTopic(topic, partitions, replicas, config=config)])
         made[topic].result(_SECONDS)
+
+    def create_everywhere(self, topic: str, partitions: int, ports: Iterable[int]) -> None:
+        """Create a topic, and wait until all brokers know it: those at these ports."""
+        self.create(topic, partitions)
+        for port in ports:
+            until(lambda port=port: len(self.partitions(topic, port)) == partitions)
 
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result(_SECONDS)

@@ -51,7 +51,7 @@ def test_nothing_is_lost_and_nothing_twice_while_brokers_fail(brokers, control):
 
 
 def test_the_replica_of_the_own_rack_is_read(brokers, control):
-    control.create("near")
+    control.create_everywhere("near", 1, [each.proxy.to for each in brokers])
     value = b"x" * 100_000
     kafka.write(
         pa.table({"value": [value] * 20}),
@@ -71,7 +71,7 @@ def test_the_replica_of_the_own_rack_is_read(brokers, control):
 
 def test_quotas_are_kept(brokers, control, monkeypatch):
     """Brokers say for how long they are not to be asked; that is no time of a try."""
-    control.create("limited")
+    control.create_everywhere("limited", 1, [each.proxy.to for each in brokers])
     port = brokers[1].proxy.to
     # Rates are those of eleven seconds.
     control.limit("slow", port, producer_byte_rate=100_000.0, consumer_byte_rate=100_000.0)

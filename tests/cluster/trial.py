@@ -23,8 +23,9 @@ class Trial:
     def __init__(self, brokers: Brokers, control: Control, pause: float = 0.1) -> None:
         self.address = address = brokers.address
         self.ledger = Ledger()
-        control.create(KEPT, 6)
-        control.create(TOGETHER, 3)
+        ports = [each.proxy.to for each in brokers]
+        control.create_everywhere(KEPT, 6, ports)
+        control.create_everywhere(TOGETHER, 3, ports)
         self.writers = [Writer(number, KEPT, address, self.ledger, pause=pause) for number in (1, 2)]
         self.writers += [
             Writer(number, TOGETHER, address, self.ledger, f"writer-{number}", pause) for number in (3, 4)
