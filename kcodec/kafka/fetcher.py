@@ -48,10 +48,8 @@ __all__ = ["Fetcher", "Piece"]
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
-# Of a range's first request: bytes that an offset is taken for, and the fewest that are asked for, as a request has its
-# price, too.
-_FIRST_GUESS = 1 << 10
-_FEWEST_BYTES = 64 << 10
+# Bytes that an offset is taken for at first, and the fewest to ask for, as a request has its price, too.
+_FIRST_GUESS, _FEWEST_BYTES = 1 << 10, 64 << 10
 
 
 class Piece(NamedTuple):
@@ -492,12 +490,11 @@ class _Broker:
             self.fetcher.stopped.wait(pause)
             for waiting in cursors:
                 waiting.deadline.postpone(pause)
+        bounded = [each.wanted_bytes for each in cursors if each.end is not None]
         body = {
             "maxWaitMs": settings.fetch_wait_ms,
             # No broker waits for more than one partition is asked for.
-            "minBytes": min(
-                [settings.fetch_min_bytes, *(each.wanted_bytes for each in cursors if each.end is not None)]
-            ),
+            "minBytes": min([settings.fetch_min_bytes, *bounded]),
             # A partition may ask for more after a batch that did not fit: the response must have room for that as
             # well.
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
