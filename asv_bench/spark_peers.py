@@ -4,6 +4,10 @@ Every codec runs in the same kind of Arrow UDF, on the same cached rows, into th
 plain Avro beside fastavro, or with ``--format protobuf`` plain Protobuf beside google.protobuf (upb). ``zero cost``
 returns what was there before: it costs what Spark costs. Rounds are interleaved; medians are printed and written as
 JSON. Classic and Connect sessions run in processes of their own, one after the other.
+
+With ``--spark 3.5 4.0 4.1`` kcodec alone is measured, in these versions of Spark, by the processor time of a session
+and all its processes: decoding by the function of columns that the version has, and by ``kcodec_spark.decode``. All are
+compared with the function of the last version. Environments are those of ``tests/services/artifacts.py``.
 """
 
 import argparse
@@ -266,17 +270,86 @@ def measure(kind: str, spark: Any, format: str, rows: int, rounds: int) -> dict[
 
     with tempfile.TemporaryDirectory() as folder:
         decode, encode, encoded = contestants(folder, format)
-        file = f"{folder}/values.parquet"
-        pq.write_table(pa.table({"value": encoded}), file)
-        times = -(-rows // DISTINCT)
-        values = spark.read.parquet(file).crossJoin(spark.range(times)).select("value").limit(rows)
-        values = values.repartition(8).cache()
-        assert values.count() == rows
+        values = cached(spark, encoded, rows, folder)
         result = {"decode": compare(kind, "decode", values, decode, rounds)}
         # Kept only now: Spark takes what is kept for every query that would make the same.
         orders = values.select(decode["kcodec"].alias("record")).cache()
         assert orders.where(F.col("record.id").isNull()).count() == 0
         result["encode"] = compare(kind, "encode", orders, encode, rounds)
+    return result
+
+
+def cached(spark: Any, encoded: pa.Array, rows: int, folder: str) -> Any:
+    """Return a DataFrame of payloads, which repeat, in memory."""
+    file = f"{folder}/values.parquet"
+    pq.write_table(pa.table({"value": encoded}), file)
+    times = -(-rows // DISTINCT)
+    values = spark.read.parquet(file).crossJoin(spark.range(times)).select("value").limit(rows)
+    values = values.repartition(8).cache()
+    assert values.count() == rows
+    return values
+
+
+def functions(rows: int, rounds: int) -> dict[str, float]:
+    """Measure decoding in this version of Spark: seconds of processor time of a million rows."""
+    from kcodec_spark import decode, from_avro
+
+    codec = kcodec.AvroCodec(json.dumps(SCHEMA))
+    spark = classic({})
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            values = cached(spark, codec.encode(records()), rows, folder)
+            frames = {
+                "function": values.select(from_avro("value", codec).alias("r")).select("r.*"),
+                "DataFrame": decode(values, {"r": ("value", codec)}, keep=[]).select("r.*"),
+            }
+            medians = interleaved(frames, rounds, processor_time)
+    finally:
+        spark.stop()
+    return {name: seconds * 1e6 / rows for name, seconds in medians.items()}
+
+
+def processor_time() -> float:
+    """Return the seconds that this process and all below it have run, with those that have ended."""
+    parents, times = {}, {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            # The name of the program, in brackets, may hold spaces.
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            # It has just ended.
+            continue
+        parents[int(entry.name)] = int(fields[1])
+        times[int(entry.name)] = sum(map(int, fields[11:15]))
+
+    def is_below(process: int) -> bool:
+        while process not in (0, os.getpid()):
+            process = parents.get(process, 0)
+        return process != 0
+
+    return sum(ticks for process, ticks in times.items() if is_below(process)) / os.sysconf("SC_CLK_TCK")
+
+
+def versions(names: list[str], rows: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Measure versions of Spark one after the other, and print them beside the last one."""
+    sys.path.append(f"{ROOT}/tests/services")
+    from artifacts import python
+
+    result = {}
+    for name in names:
+        with tempfile.NamedTemporaryFile() as file:
+            of_child = {"session": "functions", "rows": rows, "rounds": rounds, "out": file.name}
+            command = [
+                python(f"spark-{name}"),
+                __file__,
+                *(f"--{key}={value}" for key, value in of_child.items()),
+            ]
+            subprocess.run(command, check=True)
+            result[name] = json.loads(Path(file.name).read_text())
+    for name, medians in result.items():
+        for way, seconds in medians.items():
+            ratio = seconds / result[names[-1]]["function"]
+            print(f"Spark {name}, {way:9} {seconds:6.2f} s of a processor for a million rows, {ratio:5.2f}")
     return result
 
 
@@ -291,16 +364,18 @@ def compare(kind: str, direction: str, source: Any, columns: dict[str, Any], rou
     return medians
 
 
-def interleaved(frames: dict[str, Any], rounds: int) -> dict[str, float]:
-    """Return the median seconds of each frame; the first round does not count."""
+def interleaved(
+    frames: dict[str, Any], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """Return the median seconds of each frame, by a clock; the first round does not count."""
     names = list(frames)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for number in range(rounds + 1):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            start = time.perf_counter()
+            start = clock()
             frames[name].write.format("noop").mode("overwrite").save()
             if number:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return {name: statistics.median(each) for name, each in seconds.items()}
 
 
@@ -362,7 +437,10 @@ def main() -> None:
     parser.add_argument("--format", choices=list(FORMATS), default="avro")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--session", choices=["both", "classic", "connect", "server"], default="both")
+    parser.add_argument(
+        "--session", choices=["both", "classic", "connect", "server", "functions"], default="both"
+    )
+    parser.add_argument("--spark", nargs="+", metavar="VERSION", help="3.5, 4.0, 4.1: measure these")
     parser.add_argument("--port")
     parser.add_argument("--out", type=Path, help="write the medians, in seconds, as JSON")
     given = parser.parse_args()
@@ -372,7 +450,11 @@ def main() -> None:
     if given.session == "server":
         serve(given.port)
         return
-    if given.session == "both":
+    if given.spark:
+        result: dict[str, Any] = versions(given.spark, given.rows, given.rounds)
+    elif given.session == "functions":
+        result = functions(given.rows, given.rounds)
+    elif given.session == "both":
         result = {}
         for kind in ("classic", "connect"):
             with tempfile.NamedTemporaryFile() as file:

@@ -16,9 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 __all__ = ["call"]
+
+#: From here on a float may stand for several whole numbers, and up to here.
+_EXACT, _LARGEST = 1 << 53, 1 << 63
 
 
 class _ArrowDtype(ExtensionDtype):  # type: ignore[misc]
@@ -81,7 +85,12 @@ def call(function: Callable[..., pa.Array], form: str, *columns: "pd.Series[Any]
         Whether the result is a column; a struct, for which there is to be a list of one; or a struct as Spark's SQL
         takes it, a DataFrame of its fields, in which null rows are rows of nulls.
     columns : pandas.Series
-        Bytes, texts or whole numbers, or lists of structs of them, as objects where there are nulls.
+        Bytes, texts or numbers, or lists of structs of them, as objects where there are nulls.
+
+    Raises
+    ------
+    TypeError
+        If Spark has made something else of a column on its way than what it was.
     """
     array = function(*map(_arrow, columns))
     if isinstance(array, pa.ChunkedArray):
@@ -105,7 +114,21 @@ def _arrow(column: "pd.Series[Any]") -> pa.Array:
     array = pa.array(column, from_pandas=True)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if pa.types.is_floating(array.type):
-        # Whole numbers, among which there are nulls.
-        return array.cast(pa.int64())
+    if pa.types.is_float64(array.type) and array.null_count:
+        return _whole(array)
     return array.cast(pa.binary()) if pa.types.is_null(array.type) else array
+
+
+def _whole(array: pa.Array) -> pa.Array:
+    """Return the whole numbers that are floats here because there are nulls among them; or what were floats before."""
+    if not pc.all(pc.equal(pc.floor(array), array)).as_py():
+        return array
+    largest = pc.max(pc.abs(array)).as_py() or 0
+    if largest > _LARGEST:
+        return array
+    if largest >= _EXACT:
+        raise TypeError(
+            f"whole numbers of {_EXACT} or more lose digits beside nulls on this version of Spark: cast them to "
+            "decimal(20,0) first"
+        )
+    return array.cast(pa.int64())

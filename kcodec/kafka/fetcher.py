@@ -48,6 +48,9 @@ __all__ = ["Fetcher", "Piece"]
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
+# Bytes that an offset is taken for at first, and the fewest to ask for, as a request has its price, too.
+_FIRST_GUESS, _FEWEST_BYTES = 1 << 10, 64 << 10
+
 
 class Piece(NamedTuple):
     """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
@@ -78,6 +81,8 @@ class _Cursor:
         self.next = given.start
         self.end = given.end
         self.max_bytes = min(cluster.settings.partition_bytes, cluster.settings.fetch_bytes)
+        #: Bytes of an offset, as far as is known.
+        self.per_offset = float(_FIRST_GUESS)
         self.deadline = cluster.deadline()
         #: Why nothing can be asked for, if so, and until when.
         self.error: KafkaError | None = None
@@ -99,6 +104,15 @@ class _Cursor:
     @property
     def is_done(self) -> bool:
         return self.is_deleted or (self.end is not None and self.next >= self.end)
+
+    @property
+    def wanted_bytes(self) -> int:
+        """How much to ask for: brokers know no end, and what they send beyond that of a range is sent for nothing."""
+        if self.end is None:
+            return self.max_bytes
+        # A quarter more, as a batch that is cut off takes a request of its own.
+        left = (self.end - self.next) * self.per_offset * 1.25
+        return int(min(max(left, _FEWEST_BYTES), self.max_bytes))
 
     def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
         """Remember an error that may pass; raise it if there is no time left, or if it cannot pass."""
@@ -476,9 +490,11 @@ class _Broker:
             self.fetcher.stopped.wait(pause)
             for waiting in cursors:
                 waiting.deadline.postpone(pause)
+        bounded = [each.wanted_bytes for each in cursors if each.end is not None]
         body = {
             "maxWaitMs": settings.fetch_wait_ms,
-            "minBytes": settings.fetch_min_bytes,
+            # No broker waits for more than one partition is asked for.
+            "minBytes": min([settings.fetch_min_bytes, *bounded]),
             # A partition may ask for more after a batch that did not fit: the response must have room for that as
             # well.
             "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
@@ -602,6 +618,7 @@ class _Broker:
             )
         start = cursor.next
         cursor.advance(after)
+        cursor.per_offset = scan.end / (after - int(headers["offset"][0]))
         cursor.epoch = int(headers["leader_epoch"][-1])
         if cursor.epoch > cursor.leader_epoch:
             self.cluster.note_epoch(cursor.place, cursor.epoch)
@@ -620,6 +637,9 @@ class _Broker:
 
     def _enlarge(self, cursor: _Cursor) -> None:
         """Ask for more after a response that held no whole batch."""
+        if cursor.wanted_bytes < cursor.max_bytes:
+            cursor.per_offset = float(cursor.max_bytes)
+            return
         most = max(self.cluster.settings.receive_bytes, self.cluster.settings.fetch_bytes)
         if cursor.max_bytes >= most:
             raise KafkaError(f"{cursor.place}: the batch at offset {cursor.next} is larger than {most} bytes")
@@ -669,7 +689,7 @@ def _topics(cursors: list[_Cursor]) -> list[dict[str, Any]]:
                 "partition": each.place.partition,
                 "currentLeaderEpoch": each.leader_epoch,
                 "fetchOffset": each.next,
-                "partitionMaxBytes": each.max_bytes,
+                "partitionMaxBytes": each.wanted_bytes,
             }
         )
     return [

@@ -23,7 +23,8 @@ def register_kafka(spark: "SparkSession") -> None:
     Raises
     ------
     ConfigError
-        If the workers of a classic session on this machine run another Python, or this pyspark is older than 4.0.
+        If the workers of a classic session on this machine run another Python, or this pyspark has no data sources
+        in Python, as Spark before 4.0.
 
     Notes
     -----
@@ -40,13 +41,15 @@ def register_kafka(spark: "SparkSession") -> None:
     ...            "schemaRegistryAddress": "http://registry:8081", "value.format": "avro"}
     >>> spark.read.format("kcodec_kafka").options(**options).load()                     # doctest: +SKIP
     """
+    from importlib.util import find_spec
+
     import pyspark
 
     from kcodec_spark.kafka.source import data_source
-    from kcodec_spark.session import version_of
     from kcodec_spark.ship import check_local_python, shipped
 
-    if version_of(pyspark.__version__) < (4, 0):
+    # Databricks has them in what it calls 3.5.2.
+    if find_spec("pyspark.sql.datasource") is None:
         raise ConfigError(
             f"kcodec_kafka needs the Python data sources of Spark 4.0, this is {pyspark.__version__}: "
             "read_topic(spark, options) reads batches; streams come from Spark's source kafka, decoded by from_avro"

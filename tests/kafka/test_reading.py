@@ -504,6 +504,30 @@ def test_a_fetch_asks_for_no_more_than_its_limits(fast, limits):
     assert {body["topics"][0]["partitions"][0]["partitionMaxBytes"] for body in asked} == {1_000}
 
 
+@pytest.mark.parametrize(("size", "requests"), [(1_000, 1), (20_000, 2)])
+def test_a_range_is_sent_little_beyond_its_end(fast, size, requests):
+    """Brokers know of no end, so it is by what offsets take that they are asked for so many bytes."""
+    one = write_batches(pa.table({"value": [random.Random(1).randbytes(size)]}))
+    sent = []
+    with FakeCluster({"t": 1}) as cluster:
+        for _ in range(100):
+            cluster.append(PLACE, one)
+
+        def counted(body):
+            answer = cluster.brokers[0]._Fetch(body)
+            asked = body["topics"][0]["partitions"][0]["partitionMaxBytes"]
+            sent.append((len(answer["responses"][0]["partitions"][0]["records"]), asked, body["minBytes"]))
+            return answer
+
+        cluster.brokers[0].hooks["Fetch"] = counted
+        config = {**fast, "fetch.min.bytes": 1 << 20}
+        assert offsets(cluster, config, start={"t": {0: 50}}, end={"t": {0: 60}}) == list(range(50, 60))
+    assert len(sent) == requests
+    assert sum(records for records, _, _ in sent) <= max(2 * 10 * len(one), 64 << 10)
+    # Else the broker would wait for more than it is to send.
+    assert all(fewest <= asked for _, asked, fewest in sent)
+
+
 def test_memory_is_bounded_by_what_is_fetched(fast):
     """Nothing is fetched beyond what waits: one response being decoded, and the next."""
     with filled(counts=[50] * 100) as cluster:

@@ -31,6 +31,7 @@ ENVIRONMENTS = {
     "kaskade": ("kaskade==5.1.0",),
     "spark-3.5": ("pyspark[connect]==3.5.9", "numpy<2", "pandas<2.3", "pyarrow<19", "setuptools<81"),
     "spark-4.0": ("pyspark[connect]==4.0.5", "numpy<3", "pandas<3", "pyarrow<22"),
+    "spark-4.1": ("pyspark[connect]==4.1.4", "numpy<3", "pandas<3", "pyarrow<22"),
 }
 
 _MINUTES = 15

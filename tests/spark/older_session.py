@@ -3,6 +3,8 @@
 import json
 import sys
 import tempfile
+from datetime import datetime, time, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,10 +16,14 @@ import kcodec
 from kcodec.protocol import write_batches
 from kcodec_spark import (
     check_server,
+    decimal_to_text,
     decode,
+    decode_decimal,
     encode,
+    encode_decimal,
     from_avro,
     from_json,
+    from_protobuf,
     read_topic,
     register,
     register_kafka,
@@ -28,6 +34,42 @@ from kcodec_spark import (
 sys.path.append(str(Path(__file__).parents[1] / "kafka"))
 from fake_broker import PATIENT, FakeCluster
 
+#: The second of three levels of records in lists.
+LEVEL = {
+    "type": "record",
+    "name": "Level",
+    "fields": [
+        {
+            "name": "parts",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "Part",
+                    "fields": [
+                        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
+                        {"name": "noon", "type": {"type": "int", "logicalType": "time-millis"}},
+                        {
+                            "name": "marks",
+                            "type": {
+                                "type": "map",
+                                "values": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "bytes",
+                                        "logicalType": "decimal",
+                                        "precision": 20,
+                                        "scale": 1,
+                                    },
+                                },
+                            },
+                        },
+                    ],
+                },
+            },
+        }
+    ],
+}
 SCHEMA = {
     "type": "record",
     "name": "Odd",
@@ -71,7 +113,31 @@ SCHEMA = {
             ],
         },
         {"name": "raw", "type": "bytes"},
+        {"name": "deep", "type": {"type": "array", "items": LEVEL}},
+        {
+            "name": "lasted",
+            "type": ["null", {"type": "long", "spark.sql.catalyst.type": "interval day to second"}],
+        },
+        {
+            "name": "months",
+            "type": ["null", {"type": "int", "spark.sql.catalyst.type": "interval year to month"}],
+        },
     ],
+}
+PROTO = """
+syntax = "proto3";
+import "google/protobuf/duration.proto";
+message M {
+  uint32 small = 1; uint64 large = 2; google.protobuf.Duration lasted = 3; repeated uint64 many = 4;
+  map<string, google.protobuf.Duration> by = 5; fixed32 fixed = 6;
+}
+"""
+
+
+DEEP = {
+    "at": datetime(1500, 1, 1, tzinfo=timezone.utc),
+    "noon": time(12),
+    "marks": {"a": [Decimal("1234567890123456789.5")], "b": []},
 }
 
 
@@ -91,6 +157,9 @@ def payloads(codec: kcodec.AvroCodec) -> list[bytes]:
             "scores": {"a": [1, 2], "b": []},
             "inner": None,
             "raw": b"\0\xff",
+            "deep": [],
+            "lasted": None,
+            "months": None,
         },
         {
             "id": -5,
@@ -104,15 +173,15 @@ def payloads(codec: kcodec.AvroCodec) -> list[bytes]:
             "scores": {},
             "inner": {"x": None, "times": [None, winter]},
             "raw": b"",
+            "deep": [{"parts": []}, {"parts": [DEEP]}],
+            "lasted": -1,
+            "months": 13,
         },
     ]
     return codec.encode(pa.array([_exact(row) for row in rows], codec.arrow_type)).to_pylist()
 
 
 def _exact(row: dict) -> dict:
-    from datetime import datetime, timedelta, timezone
-    from decimal import Decimal
-
     epoch = datetime(1970, 1, 1)
 
     def moment(number: int | None) -> datetime | None:
@@ -121,7 +190,7 @@ def _exact(row: dict) -> dict:
         )
 
     inner = row["inner"] and {**row["inner"], "times": [moment(each) for each in row["inner"]["times"]]}
-    local, time = row["local"], row["time"]
+    local, clock = row["local"], row["time"]
     return {
         **row,
         "price": Decimal(row["price"]).scaleb(-4),
@@ -129,7 +198,7 @@ def _exact(row: dict) -> dict:
         "at": moment(row["at"]),
         "local": None if local is None else epoch + timedelta(microseconds=local),
         "day": (epoch + timedelta(days=row["day"])).date(),
-        "time": None if time is None else (epoch + timedelta(microseconds=time)).time(),
+        "time": None if clock is None else (epoch + timedelta(microseconds=clock)).time(),
         "inner": inner,
     }
 
@@ -139,6 +208,66 @@ def has_archive() -> bool:
     from pyspark import SparkFiles
 
     return Path(SparkFiles.getRootDirectory(), "kcodec", "__init__.py").exists()
+
+
+def unsigned(spark: SparkSession) -> dict:
+    """Read and write durations and unsigned numbers, which Spark has other types for."""
+    codec = kcodec.ProtobufCodec(PROTO)
+    day = timedelta(days=-3, microseconds=-1)
+    row = {"small": 2**32 - 1, "large": 2**64 - 1, "lasted": day, "many": [2**63, 0], "by": {"a": day}}
+    values = codec.encode([{**row, "fixed": 2**31}, {}]).to_pylist()
+    df = spark.createDataFrame([(value,) for value in [*values, None]], "value binary")
+    options = {"upcast.unsigned.ints": "true"}
+    column = from_protobuf("value", schema=PROTO, options=options).alias("r")
+    found = df.select(column)
+    texts = found.selectExpr(
+        "r.small",
+        "r.large",
+        "CAST(r.lasted AS STRING) AS lasted",
+        "r.many",
+        "CAST(r.by.a AS STRING) AS by",
+        "r.fixed",
+    )
+    again = encode(decode(df, {"m": ("value", codec)}), {"again": ("m", codec)}, keep=["value"]).collect()
+    return {
+        "type": found.schema["r"].dataType.simpleString(),
+        "rows": [str(tuple(row)) for row in texts.collect()],
+        "again": [row.again == row.value for row in again],
+    }
+
+
+def numbers(spark: SparkSession) -> list:
+    """Give functions numbers, which pandas takes for floats where there are nulls."""
+    df = spark.createDataFrame(
+        [(1.25, 2**53 - 1, Decimal("1.20")), (None, None, None)], "d double, n bigint, e decimal(9,2)"
+    )
+    columns = [
+        decode_decimal("d", 2, 9),
+        decimal_to_text("n", 0),
+        decimal_to_text("e", 2),
+        encode_decimal("e", 2),
+    ]
+    return [[str(value) for value in row] for row in df.select(*columns).collect()]
+
+
+def streamed(spark: SparkSession, text: str, values: list[bytes]) -> list:
+    """Decode a stream in mode PERMISSIVE, and the same in mode FAILFAST until it fails."""
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
+    with tempfile.TemporaryDirectory() as folder:
+        spark.createDataFrame([(value,) for value in values], "value binary").write.parquet(f"{folder}/in")
+        stream = spark.readStream.schema("value binary").parquet(f"{folder}/in")
+        found = []
+        for name, given in (("lax", options), ("strict", {})):
+            column = from_avro("value", text, given).alias("r")
+            fields = ["r.id", "r.bad.code"] if given else ["r.id"]
+            writer = stream.select(column).select(*fields).writeStream.format("memory").queryName(name)
+            query = writer.option("checkpointLocation", f"{folder}/{name}").trigger(availableNow=True).start()
+            try:
+                query.awaitTermination()
+                found.append([list(row) for row in spark.table(name).collect()])
+            except Exception as error:
+                found.append(str(error))
+    return found
 
 
 def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
@@ -237,6 +366,10 @@ def main() -> None:
         bad.select(from_avro("value", text)).collect()
     except Exception as error:
         told["failfast"] = str(error)
+
+    told["streamed"] = streamed(spark, text, [values[1], b"\x01"])
+    told["unsigned"] = unsigned(spark)
+    told["numbers"] = numbers(spark)
 
     register(spark, {"odd_of": codec, "item": kcodec.AvroCodec('"long"')})
     df.createOrReplaceTempView("odd")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -16,7 +17,7 @@ from kcodec import AvroCodec, Serde, registry
 from kcodec.errors import ConfigError, KafkaError, SchemaError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
-from kcodec_spark.kafka import sink
+from kcodec_spark.kafka import register_kafka, sink
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.query import make
@@ -452,3 +453,16 @@ def test_damaged_batches(mode, caplog):
             assert rows == [{"offset": 0, "value": 1}, {"offset": 3, "value": 2}]
             assert "left out: crc_mismatch: t-0, offset 1, batch" in caplog.text
         assert list(scan.read(None)) == []
+
+
+def test_what_has_data_sources_gets_one_whatever_its_version(monkeypatch):
+    """Databricks 16.4 calls itself 3.5.2."""
+    registered = []
+    session = SimpleNamespace(dataSource=SimpleNamespace(register=registered.append))
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    monkeypatch.setattr("pyspark.__version__", "3.5.2")
+    register_kafka(session)
+    assert [each.name() for each in registered] == ["kcodec_kafka"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"this is 3\.5\.2: read_topic\(spark, options\) reads batches"):
+        register_kafka(session)

@@ -12,15 +12,31 @@ from processes import ENDS_WITH_US, SPARK, worker_path
 HERE = Path(__file__).parent
 ROWS = [
     '{"id":1152921504606846976,"price":1234567890123456.7890,"prices":[1.20,null],"at":"1500-01-01T00:53:28.000+00:53",'
-    '"day":"1500-02-27","time":3723000004,"scores":{"a":[1,2],"b":[]},"raw":"AP8="}',
+    '"day":"1500-02-27","time":3723000004,"scores":{"a":[1,2],"b":[]},"raw":"AP8=","deep":[]}',
     '{"id":-5,"text":"ü€𝄞","price":-0.0001,"prices":[],"at":"2024-10-27T01:59:59.999+02:00",'
     '"local":"2024-03-31T02:30:00.000","day":"2024-01-01","scores":{},'
-    '"inner":{"times":[null,"2024-10-27T02:30:00.000+01:00"]},"raw":""}',
+    '"inner":{"times":[null,"2024-10-27T02:30:00.000+01:00"]},"raw":"","deep":[{"parts":[]},{"parts":[{'
+    '"at":"1500-01-01T00:53:28.000+00:53","noon":43200000,"marks":{"a":[1234567890123456789.5],"b":[]}}]}],'
+    '"lasted":"INTERVAL \'-0 00:00:00.000001\' DAY TO SECOND","months":"INTERVAL \'1-1\' YEAR TO MONTH"}',
     None,
 ]
 
 
-#: Of a session of ten jobs and the first start of an environment, where other sessions have the machine as well.
+UNSIGNED = {
+    "type": "struct<small:bigint,large:decimal(20,0),lasted:interval day to second,many:array<decimal(20,0)>,"
+    "by:map<string,interval day to second>,fixed:int>",
+    "rows": [
+        "(4294967295, Decimal('18446744073709551615'), \"INTERVAL '-3 00:00:00.000001' DAY TO SECOND\", "
+        "[Decimal('9223372036854775808'), Decimal('0')], \"INTERVAL '-3 00:00:00.000001' DAY TO SECOND\", "
+        "-2147483648)",
+        "(None, None, None, [], None, None)",
+        "(None, None, None, None, None, None)",
+    ],
+    "again": [True, True, True],
+}
+
+
+#: Of a session of some twenty jobs, and the first start of an environment, on a machine that has more to do.
 pytestmark = pytest.mark.timeout(900)
 
 #: The oldest one; the workflow has both.
@@ -55,7 +71,9 @@ def test_functions(name, tmp_path):
     assert told["type"] == (
         "struct<id:bigint,text:string,price:decimal(38,4),prices:array<decimal(12,2)>,at:timestamp,"
         "local:timestamp_ntz,day:date,time:bigint,scores:map<string,array<int>>,"
-        "inner:struct<x:int,times:array<timestamp>>,raw:binary>"
+        "inner:struct<x:int,times:array<timestamp>>,raw:binary,deep:array<struct<parts:array<struct<"
+        "at:timestamp,noon:int,marks:map<string,array<decimal(20,1)>>>>>>,lasted:interval day to second,"
+        "months:interval year to month>"
     )
     # Newer ones print the seconds of an offset too.
     assert [row and row.replace("+00:53:28", "+00:53") for row in told["rows"]] == ROWS
@@ -64,6 +82,11 @@ def test_functions(name, tmp_path):
     assert told["fields"] == ["id", "prices"]
     assert told["permissive"] == [[-5, None, None], [None, "truncated", "01"], [None, None, None]]
     assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in told["failfast"]
+    lax, strict = told["streamed"]
+    assert lax == [[-5, None], [None, "truncated"]]
+    assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in strict
+    assert told["unsigned"] == UNSIGNED
+    assert told["numbers"] == [["1.25", "9007199254740991", "1.20", "bytearray(b'x')"], ["None"] * 4]
     assert told["sql"] == [2**60, -5, None]
     assert told["plain"] == 7
     assert told["text"] == ['{"a":[1.25,null]}', None]

@@ -12,6 +12,7 @@ from pyspark.sql import datasource as spark
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError
+from kcodec.kafka import read
 from kcodec.protocol import write_batches
 from kcodec_spark.kafka.pushed import push
 from kcodec_spark.kafka.query import make
@@ -185,6 +186,34 @@ def test_nothing_else_is_fetched(cluster, options):
     scan = load(make({**options, "where": text})[0])
     assert [tuple(each) for each in scan.ranges()] == [("t", 0, 5, 10), ("t", 1, 4, 10)]
     assert fetched(cluster, make({**given, "where": "topic = 'u' or partition > 5"})[0]) == ([], [])
+
+
+def test_a_range_of_times_is_all_that_is_sent(options):
+    """Brokers know no end of a range: what is behind it comes, too, as far as so many bytes are asked for."""
+    sent = []
+
+    def counted(body):
+        answer = cluster.brokers[0]._Fetch(body)
+        sent.append(len(answer["responses"][0]["partitions"][0]["records"]))
+        return answer
+
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["Fetch"] = counted
+        for number in range(300):
+            times = pa.array([1000 * number], pa.timestamp("ms", "UTC"))
+            cluster.append(("t", 0), write_batches(pa.table({"value": [bytes(3_000)], "timestamp": times})))
+        place = {name: value for name, value in options.items() if not name.startswith("value.")}
+        text = "timestamp >= '1970-01-01 00:01:00' and timestamp < '1970-01-01 00:01:10'"
+        given = {**place, "kafka.bootstrap.servers": cluster.address, "columns": "offset", "where": text}
+        found = rows_of(make({**given, "timestampsInOrder": "true"})[0])
+        assert [each["offset"] for each in found] == list(range(60, 70))
+        # Of nearly a million.
+        assert 30_000 < sum(sent) <= 1 << 16
+        sent.clear()
+        start, end = (datetime(1970, 1, 1, 0, 1, second, tzinfo=timezone.utc) for second in (0, 10))
+        found = read("t", servers=cluster.address, columns=["offset"], start=start, end=end).read_all()
+        assert found["offset"].to_pylist() == list(range(60, 70))
+        assert 30_000 < sum(sent) <= 1 << 16
 
 
 def test_streams_read_no_more(options):
