@@ -7,12 +7,16 @@ grows by what it takes itself. Validity and booleans are bytes while a block is 
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
+from kcodec.columns._column cimport (
+    BITS, BLOB, FIXED, LIST, MAP, NOTHING, SLOP, STRUCT, TEXT, Column, Kind, offset_at,
+)
+from kcodec.columns._few cimport BUFFERS, Arena, Part, arena_of, count_zeros, hand_over, may_fit, put_back
 from kcodec.columns._memory cimport Memory, with_room
-from kcodec.wire.cursor cimport load_le64, pack8, pack_bytes, popcount64
+from kcodec.wire.cursor cimport pack8, pack_bytes
 from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
@@ -63,6 +67,7 @@ cdef class Shape:
                 self.wide = True
             column = &self.columns[entry.index]
             column.kind = kind_of(kind)
+            self.texts += column.kind == TEXT or column.kind == BLOB
             column.end = entry.end
             column.scope = -1
             if entry.parent >= 0:
@@ -81,9 +86,19 @@ cdef class Shape:
 
 
 cdef class Builder:
-    """The columns of one shape, for a known number of rows."""
+    """The columns of one shape, for a known number of rows.
 
-    def __cinit__(self, Shape shape, int64_t rows):
+    Parameters
+    ----------
+    shape : Shape
+        Of the columns.
+    rows : int
+        Their number.
+    payload : int, optional
+        Bytes that all rows hold. Few rows of few bytes share one piece of memory, see `kcodec.columns._few`.
+    """
+
+    def __cinit__(self, Shape shape, int64_t rows, int64_t payload=-1):
         cdef int32_t at
         self.layout = shape.layout
         self.count = shape.count
@@ -93,8 +108,11 @@ cdef class Builder:
         if self.columns == NULL:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
-        self.buffers = [[None, None, None] for _ in range(self.count)]
         self.spread = 31 if self.count <= NARROW else 0
+        if payload >= 0 and may_fit(self.count, shape.texts, rows, payload):
+            self.arena = arena_of(self.count)
+        else:
+            self.buffers = [[None, None, None] for _ in range(self.count)]
         for at in range(self.count):
             if self.columns[at].scope < 0:
                 self.grow_items(at, rows)
@@ -246,11 +264,48 @@ cdef class Builder:
         )
 
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL:
-        cdef list mine = self.buffers[at]
+        cdef uint8_t *found
+        cdef list mine
         cdef int64_t margin = self.margin(at, which)
+        if self.arena is not None:
+            found = self.arena.resize(BUFFERS * at + which, size)
+            if found != NULL:
+                return found
+            self.leave_arena()
+        mine = self.buffers[at]
         cdef Memory memory = with_room(mine[which], size + margin)
         mine[which] = memory
         return memory.data + margin
+
+    cdef int leave_arena(self) except -1:
+        """Give each column memory of its own: there is too much for what they share, or they are to grow one by one."""
+        cdef Arena arena = self.arena
+        cdef Column *column
+        cdef int32_t at
+        cdef int which
+        cdef const Part *part
+        cdef uint8_t *data
+        if arena is None:
+            return 0
+        self.arena = None
+        self.buffers = [[None, None, None] for _ in range(self.count)]
+        for at in range(self.count):
+            column = &self.columns[at]
+            for which in range(BUFFERS):
+                part = &arena.parts[BUFFERS * at + which]
+                if part.data == NULL:
+                    continue
+                data = self.resize(at, which, part.size)
+                memcpy(data, part.data, part.size)
+                if which == BITMAP:
+                    column.bitmap = data
+                elif which == OFFSETS:
+                    column.offsets = data
+                elif column.kind == BITS:
+                    column.bits = data
+                else:
+                    column.data = data
+        return put_back(arena)
 
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
         """Shift each buffer by some cache lines of its own, unless there are too many for that to help."""
@@ -415,7 +470,13 @@ cdef class Builder:
 
     cdef object finish(self):
         """Trim the buffers to what they hold and hand them over as an array."""
-        return self.array(0, self.rows)
+        cdef Arena arena = self.arena
+        if arena is None:
+            return self.array(0, self.rows)
+        made = hand_over(self.columns, self.wide, self.rows, self.layout[0].type)
+        self.arena = None
+        put_back(arena)
+        return made
 
     cdef object array(self, int32_t at, int64_t length):
         cdef Column *column = &self.columns[at]
@@ -482,17 +543,3 @@ cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length
         for at in range(tail, 8):
             source[at] = 0
         bits[(first + whole) >> 3] = pack8(source)
-
-
-cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:
-    cdef uint64_t word
-    cdef int64_t ones = 0
-    cdef int64_t at = 0
-    while at + 64 <= length:
-        word = load_le64(bits + (at >> 3))
-        ones += 64 if ~word == 0 else popcount64(word)
-        at += 64
-    while at < length:
-        ones += (bits[at >> 3] >> (at & 7)) & 1
-        at += 1
-    return length - ones

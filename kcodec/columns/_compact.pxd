@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kcodec.columns._builder cimport Column
+from kcodec.columns._column cimport Column
 
 
 cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil

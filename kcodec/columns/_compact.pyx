@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memmove, memset
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
+from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.columns._order cimport Copies, reorder
 from kcodec.wire.cursor cimport load_le64
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._builder cimport Column
+from kcodec.columns._column cimport Column
 
 
 cdef struct Copies:

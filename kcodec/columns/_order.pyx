@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_t
+from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_t
 from kcodec.wire.cursor cimport likely, unlikely
 
 cdef enum:

@@ -25,4 +25,5 @@ def release_unused() -> None:
     >>> pa.total_allocated_bytes() < kept
     True
     """
-    kernel("columns._memory", "native").release_unused()
+    for name in ("columns._memory", "columns._few"):
+        kernel(name, "native").release_unused()

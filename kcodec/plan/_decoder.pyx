@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 
-from kcodec.columns._builder cimport Builder, hide, set_null
+from kcodec.columns._builder cimport Builder
+from kcodec.columns._column cimport hide, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport likely, load_le64, unlikely
@@ -47,7 +48,8 @@ cdef class Decoder:
         cdef Program program
         cdef int32_t at
         self.rows = Rows(values)
-        self.builder = Builder(next(each for each in programs if each is not None).shape, self.rows.length)
+        program = next(each for each in programs if each is not None)
+        self.builder = Builder(program.shape, self.rows.length, self.rows.bytes_from(0))
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         if isinstance(starts, bytes):
             self.prefix = starts
@@ -168,6 +170,8 @@ cdef class Decoder:
             self.always_growing = self.most_rows < self.block_rows
             self.growing = self.checked = True
             self.extra = 0
+            # What a column takes now is to move no other one.
+            self.builder.leave_arena()
         self.builder.grow(
             self.row, self.count, self.payload, self.room(), self.divisors(), self.rows.bytes_from(self.row)
         )
@@ -265,6 +269,8 @@ cdef class Decoder:
         self.most_rows = self.block_rows
         # Only rows that ask for their room are held to less than a block may have.
         self.always_growing = self.max_expansion < MAX_ROOM and self.builder.has_items()
+        if self.always_growing:
+            self.builder.leave_arena()
         faults = []
         while True:
             with nogil:

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._builder cimport Column
+from kcodec.columns._column cimport Column
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Op
 

@@ -20,7 +20,7 @@ counted against `Budget.room` instead. Where columns grow as they are read, noth
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._builder cimport Column, set_null
+from kcodec.columns._column cimport Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.formats.avro._context cimport Context, fail, leave
 from kcodec.formats.avro._leaf cimport read_leaf

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport hide, set_null
+from kcodec.columns._column cimport hide, set_null
 from kcodec.columns._order cimport Copies
 from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail

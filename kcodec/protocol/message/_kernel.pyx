@@ -24,7 +24,7 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from kcodec.columns._builder cimport Column, offset_t, set_null
+from kcodec.columns._column cimport Column, offset_t, set_null
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.plan._budget cimport (
     begin_block, begin_row, charge, charge_zero_items, fit_bytes, fit_item, set_limits,

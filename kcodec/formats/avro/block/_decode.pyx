@@ -21,7 +21,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_at, offset_t, set_null
+from kcodec.columns._builder cimport Builder
+from kcodec.columns._column cimport BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context

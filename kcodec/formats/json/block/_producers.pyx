@@ -13,7 +13,7 @@ many orders this is not worth its while: such blocks are read wherever their key
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport set_null
+from kcodec.columns._column cimport set_null
 from kcodec.columns._order cimport Copies, reorder
 from kcodec.formats.json._program cimport Op, key_hash
 from kcodec.formats.json.block._decode cimport read_block
