@@ -34,6 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+RECURSION_LIMIT = sys.getrecursionlimit()
 
 
 #: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,
@@ -122,6 +123,12 @@ def impl(request, monkeypatch) -> str:
     """Run the test on the compiled modules and again on their plain-Python twins."""
     monkeypatch.setenv("KCODEC_IMPL", request.param)
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def recursion_limit() -> None:
+    """Set Python's limit to what it was: interpreters of rules (celpy, jsonata) raise it for the whole process."""
+    sys.setrecursionlimit(RECURSION_LIMIT)
 
 
 @pytest.fixture(scope="session")

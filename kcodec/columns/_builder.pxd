@@ -20,6 +20,7 @@ cdef class Shape:
     cdef readonly bint wide       # 64-bit offsets (but for maps)
     cdef readonly object layout
     cdef int32_t texts            # columns of text or bytes
+    cdef int32_t depth            # of arrays within each other
 
 
 cdef class Builder:

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memmove
 from kcodec.columns._column cimport (
     BITS, BLOB, FIXED, LIST, MAP, NOTHING, SLOP, STRUCT, TEXT, Column, Kind, offset_at,
 )
-from kcodec.columns._few cimport BUFFERS, Arena, Part, arena_of, count_zeros, hand_over, may_fit, put_back
+from kcodec.columns._few cimport BUFFERS, DEEP, Arena, Part, arena_of, count_zeros, hand_over, may_fit, put_back
 from kcodec.columns._memory cimport Memory, with_room
 from kcodec.wire.cursor cimport pack8, pack_bytes
 from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
@@ -56,6 +56,8 @@ cdef class Shape:
 
     def __cinit__(self, arrow_type):
         cdef Column *column
+        cdef list depths = []
+        cdef int32_t depth
         self.layout = layout_of(arrow_type)
         self.count = len(self.layout)
         self.columns = <Column *>calloc(self.count, sizeof(Column))
@@ -68,6 +70,10 @@ cdef class Shape:
             column = &self.columns[entry.index]
             column.kind = kind_of(kind)
             self.texts += column.kind == TEXT or column.kind == BLOB
+            # The entries of a map are a level of their own.
+            depth = (<int32_t>depths[entry.parent] if entry.parent >= 0 else 0) + (2 if column.kind == MAP else 1)
+            depths.append(depth)
+            self.depth = max(self.depth, depth)
             column.end = entry.end
             column.scope = -1
             if entry.parent >= 0:
@@ -109,7 +115,7 @@ cdef class Builder:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
         self.spread = 31 if self.count <= NARROW else 0
-        if payload >= 0 and may_fit(self.count, shape.texts, rows, payload):
+        if payload >= 0 and shape.depth <= DEEP and may_fit(self.count, shape.texts, rows, payload):
             self.arena = arena_of(self.count)
         else:
             self.buffers = [[None, None, None] for _ in range(self.count)]

@@ -6,6 +6,7 @@ from kcodec.columns._column cimport Column
 
 cdef enum:
     FEW = 64                  # rows, at most
+    DEEP = 60                 # arrays within each other: pyarrow takes 64
     BUFFERS = 3               # of a column, at most
 
 
