@@ -174,7 +174,7 @@ class SqlField:
 
     def __post_init__(self) -> None:
         if trim(self.name) != self.name:
-            raise SchemaError(f"name is not trimmed: '{one_line(self.name, 80)}'")
+            raise SchemaError(f"name is not trimmed: {self.name[:80]!r}")
         if not self.name:
             raise SchemaError("name is empty")
         if not self.name.isascii() and SURROGATE.search(self.name):

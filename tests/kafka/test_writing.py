@@ -704,7 +704,8 @@ def test_a_failure_waits_for_no_room(fast):
             raise ZeroDivisionError
 
         reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
-        config = {**fast, "request.timeout.ms": 20_000, "max.in.flight.requests.per.connection": 1}
+        patience = {"request.timeout.ms": 20_000, "default.api.timeout.ms": 60_000}
+        config = {**fast, **patience, "max.in.flight.requests.per.connection": 1}
         with pytest.raises(ZeroDivisionError):
             write(reader, "t", servers=cluster.address, compression="lz4", config=config)
 

@@ -84,7 +84,7 @@ def test_no_columns(text):
         ),
         ("ID INT, `` INT", "name is empty at line 1, column 9"),
         ("` ID` INT", "name is not trimmed: ' ID'"),
-        ("S STRUCT<`A\t` INT>", "name is not trimmed: 'A\t'"),
+        ("S STRUCT<`A\t` INT>", r"name is not trimmed: 'A\t'"),
         ('S STRUCT<"" INT>', "name is empty"),
         ("ID INT, id INT", "Duplicate column names: `ID`"),
         ("S STRUCT<A INT, `A` INT>", "Duplicate field names: `A`"),
