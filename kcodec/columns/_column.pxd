@@ -1,4 +1,4 @@
-"""One column as row loops see it, of values that are read; who makes room for them is a `Builder`."""
+"""A column as the row loops store into it; its room is made by `kcodec.columns._builder`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
