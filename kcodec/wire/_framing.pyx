@@ -330,6 +330,25 @@ cdef class FrameKeys:
         return count
 
 
+cdef Py_ssize_t split_ids(const Column *column, Py_ssize_t row, int32_t *ids, int64_t *starts) noexcept nogil:
+    """Read the ids of rows that lie at int32 offsets; return the first one that begins with no id."""
+    cdef const int32_t *offsets = <const int32_t *>column.offsets
+    cdef const uint8_t *data = column.data
+    cdef int64_t size = column.size
+    cdef Py_ssize_t rows = column.rows
+    cdef int64_t first
+    cdef int64_t last = offsets[row]
+    while row < rows:
+        first = last
+        last = offsets[row + 1]
+        if first < 0 or last - first < ID_SIZE or last > size or data[first] != 0:
+            break
+        ids[row] = <int32_t>load_be32(data + first + 1)
+        starts[row] = first + ID_SIZE
+        row += 1
+    return row
+
+
 cdef int split_loop(
     const Column *column, Py_ssize_t *row, const uint8_t *valid, int32_t *ids, int64_t *starts, uint8_t *guids,
     int32_t *levels, int64_t room, int64_t *level_ends
@@ -341,6 +360,8 @@ cdef int split_loop(
     cdef int32_t prefix = 0
     cdef int32_t made = 0
     cdef Status status
+    if valid == NULL and level_ends == NULL and column.width == 4:
+        row[0] = split_ids(column, row[0], ids, starts)
     while row[0] < column.rows:
         if not slice_at(column, row[0], &start, &size):
             return BAD_SLICE
