@@ -470,6 +470,9 @@ class _Writer(Inputs):
                 if field.column < 0 or self.arrays[field.column][row].is_valid:
                     raise RowError(field.code, None, field.name, field.reason)
                 continue
+            if field.kind == "case":
+                self.check_case(field, row)
+                continue
             if field.oneof >= 0 and self.arrays[field.column][row].is_valid:
                 if field.oneof in set_members:
                     raise RowError("union_members", None, field.name)
@@ -484,6 +487,16 @@ class _Writer(Inputs):
                 raise RowError(error.code, None, UNKNOWN_FIELDS) from None
             out += unknown
         return bytes(out)
+
+    def check_case(self, field: FieldNode, row: int) -> None:
+        """Raise unless the text, if there is one, is the name of a member that is set."""
+        text = self.arrays[field.column][row].as_py()
+        if text is None:
+            return
+        columns = {name.encode(): column for name, column in zip(field.symbols, field.numbers, strict=True)}
+        column = columns.get(text, -1)
+        if column < 0 or not self.arrays[column][row].is_valid:
+            raise RowError(field.code, None, field.name, field.reason)
 
     def field(self, out: bytearray, field: FieldNode, row: int) -> None:
         if not self.arrays[field.column][row].is_valid:

@@ -45,6 +45,7 @@ cdef enum Code:
     PUT_TIME
     PUT_MESSAGE
     PUT_GROUP
+    PUT_CASE            # nothing: the name of a member of a oneof, which must be set
     PUT_FAIL
     NO_FIELD            # behind the last field; its path is that of the message
 
@@ -112,7 +113,7 @@ cdef struct Op:
     int32_t first         # of an enum: the number that it has by default
     int64_t low           # of a time: least seconds
     int64_t high
-    const Names *names      # encoding: in the order of the names
+    const Names *names      # encoding: in the order of the names; of a case: members, and as numbers their columns
     const uint64_t *others  # bits of the other members of its oneof; NULL: it is in none
 
 

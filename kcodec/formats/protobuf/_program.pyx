@@ -214,6 +214,10 @@ cdef class ProtobufProgram(Program):
             self.add_put(PUT_FAIL, field, path)
             return 0
         kind = field.kind
+        if kind == "case":
+            at = self.add_put(PUT_CASE, field, path)
+            self.ops[at].names = self.named(field)
+            return 0
         repeated = field.label in ("repeated", "map")
         column = field.column + (field.label == "repeated")
         value = self.layout[column].type

@@ -30,6 +30,7 @@ cdef struct Writing:
 cdef Status read_number(const Op *op, const Input *column, int64_t index, int64_t *value) noexcept nogil
 cdef bint is_sorted(const Op *key, const Input *keys, int64_t first, int64_t count) noexcept nogil
 cdef void sort(const Op *key, const Input *keys, int64_t *order, int64_t *scratch, int64_t count) noexcept nogil
+cdef bint names_member(const Writing *writing, const Op *op, int64_t index) noexcept nogil
 cdef bint follows_member(
     const Writing *writing, const Message *message, const Op *op, int64_t index
 ) noexcept nogil

@@ -13,8 +13,8 @@ from libc.string cimport memcmp, memcpy
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._names cimport number_at
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM,
-    PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
+    CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_CASE, PUT_DOUBLE,
+    PUT_ENUM, PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
 from kcodec.formats.protobuf._row cimport check_fields
@@ -434,6 +434,14 @@ cdef uint8_t *put_entries(
     return out
 
 
+cdef bint names_member(const Writing *writing, const Op *op, int64_t index) noexcept nogil:
+    """Return whether a text that is not null is the name of a member that is set."""
+    cdef const Input *column = &writing.columns[op.column]
+    cdef int64_t start = start_of(column, index)
+    cdef int64_t at = name_at(op.names, column.data + start, start_of(column, index + 1) - start)
+    return at >= 0 and op.names.numbers[at] >= 0 and is_valid(&writing.columns[op.names.numbers[at]], index)
+
+
 cdef bint follows_member(
     const Writing *writing, const Message *message, const Op *op, int64_t index
 ) noexcept nogil:
@@ -462,6 +470,9 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
         elif not is_valid(column, index):
             if unlikely(op.flags & REQUIRED):
                 return fail(writing, <Status>op.status, op)
+        elif op.code == PUT_CASE:
+            if unlikely(not names_member(writing, op, index)):
+                return fail(writing, UNION_MEMBERS, op)
         else:
             if op.oneof >= 0 and unlikely(follows_member(writing, message, op, index)):
                 return fail(writing, UNION_MEMBERS, op)

@@ -1,5 +1,6 @@
 """Encode plans of Protobuf: a message type and the columns at hand to the steps that write one as the other."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -83,8 +84,29 @@ class _EncodePlan:
             elif field.required:
                 reason = f"the required field {field.name} has no column"
                 children.append(Node(Op.FAIL, -1, field.name, code="missing_required", reason=reason))
+        children += [self.case(message, name, below) for name in oneofs if name in below]
         return MessageNode(
             Op.MESSAGE, column, children=tuple(children), symbols=tuple(oneofs), unknown=unknown
+        )
+
+    def case(self, message: MessageType, oneof: str, columns: Mapping[str, int]) -> Node:
+        """Plan the check of a column that says which member of a oneof is set: it is not written itself."""
+        column = columns[oneof]
+        members = [field.name for field in message.by_number.values() if field.oneof == oneof]
+        if not _is_bytes(self.kind(column)):
+            return self.mismatch(column, oneof, f"the name of a member of {oneof}")
+        reason = f"this names the member of {oneof} that is set: {', '.join(members)}"
+        if lacking := [name for name in members if name not in columns]:
+            reason += f"; there is no column {' or '.join(lacking)}"
+        return FieldNode(
+            Op.FIELD,
+            column,
+            oneof,
+            symbols=tuple(members),
+            kind="case",
+            numbers=tuple(columns.get(name, -1) for name in members),
+            code="union_members",
+            reason=reason,
         )
 
     def field(self, field: FieldType, column: int, depth: int) -> Node:

@@ -56,7 +56,8 @@ class FieldNode(Node):
         The field's number.
     kind : str
         A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
-        value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes).
+        value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes). When encoding also
+        ``"case"``: no field, but the name of the member of a oneof that is set, which is only checked.
     label : {"singular", "required", "repeated", "map", "entry"}
         Of a map, children[0] is the entry; ``"entry"``, when encoding, is for a key or value of one.
     presence : bool
@@ -69,7 +70,7 @@ class FieldNode(Node):
     utf8 : bool
         Whether text must be valid; if not, what is not is replaced as Java does.
     numbers : tuple of int
-        Of an enum: by position in `symbols`.
+        Of an enum: by position in `symbols`. Of a case: by member, the member's column, or -1.
     closed : bool
         Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
     strict : bool
@@ -93,6 +94,9 @@ class FieldNode(Node):
 
     def notes(self) -> list[str]:
         """Return number, cardinality and kind; of an enum its symbols, and what it is where it is not set."""
+        if self.kind == "case":
+            # What it is for, its reason says.
+            return []
         label = "" if self.label == "singular" else f"{self.label} "
         notes = [f"{self.number}", label + self.kind]
         if self.kind == "enum" and self.symbols:

@@ -174,6 +174,57 @@ def test_oneofs(impl):
     assert caught.value.code == "union_members"
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_column_of_a_case_names_the_member_that_is_set(impl, nested):
+    """It is not written, so what it says has to stand in the members' columns."""
+    oneof = "oneof c { string s = 1; int64 i = 2; bytes name_and_more = 3; }"
+    outer = f"message M {{ repeated N n = 1; }} message N {{ {oneof} }}"
+    codec = ProtobufCodec(f'syntax = "proto3"; {outer if nested else f"message M {{ {oneof} }}"}')
+
+    def encoded(rows, kind=None):
+        column = pa.array(rows, pa.struct(kind) if kind else None)
+        if nested:
+            offsets = pa.array(range(len(rows) + 1), pa.int32())
+            column = pa.StructArray.from_arrays([pa.ListArray.from_arrays(offsets, column)], ["n"])
+        values, errors = codec.encode(column, errors="report")
+        found = [None if value is None else value[2 * nested :].hex() for value in values.to_pylist()]
+        return found, errors.select(["row", "path", "code", "reason"]).to_pylist()
+
+    rows = [
+        {"c": "s", "s": "x", "i": None},
+        {"c": "i", "s": None, "i": 0},
+        {"c": None, "s": None, "i": 1},
+        {"c": None, "s": None, "i": None},
+        {"c": "b", "s": None, "i": None},
+        {"c": "s", "s": None, "i": None},
+        {"c": "s", "s": None, "i": 1},
+        {"c": "", "s": "x", "i": None},
+        {"c": "name_and_more", "s": None, "i": None},
+    ]
+    path = "n[0].c" if nested else "c"
+    reason = "this names the member of c that is set: s, i, name_and_more"
+    bad = {"path": path, "code": "union_members", "reason": f"{reason}; there is no column name_and_more"}
+    good = ["0a0178", "1000", "1001", ""]
+    # More rows than stand in a block, so that good ones are written by blocks.
+    assert encoded(rows[:4] * 200)[0] == good * 200
+    found, errors = encoded(rows)
+    assert found == [*good, *[None] * 5]
+    assert errors == [{"row": row, **bad} for row in range(4, 9)]
+    for kind in (pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())):
+        bad["reason"] = f"{reason}; there is no column s or i or name_and_more"
+        assert encoded([{"c": "b"}, {"c": "s"}, {"c": None}], [("c", kind)]) == (
+            [None, None, ""],
+            [{"row": row, **bad} for row in range(2)],
+        )
+    assert encoded([{"c": None, "i": 1}], [("c", pa.null()), ("i", pa.int64())]) == (["1001"], [])
+    assert encoded([{"c": 1}])[1][0] | {"row": 0} == {
+        "row": 0,
+        "path": path,
+        "code": "type_mismatch",
+        "reason": "int64 cannot be written as the name of a member of c",
+    }
+
+
 def test_well_known_types_are_values(impl):
     codec = ProtobufCodec(SHOP, "Known")
     rows = [

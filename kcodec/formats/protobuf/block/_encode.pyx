@@ -14,10 +14,10 @@ from libc.string cimport memcpy
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, ENTRIES, ITEMS, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
+    CHECKED, ENTRIES, ITEMS, PUT_CASE, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
 )
 from kcodec.formats.protobuf._put cimport (
-    Writing, follows_member, is_sorted, put_entries, put_items, put_length, put_message, sort,
+    Writing, follows_member, is_sorted, names_member, put_entries, put_items, put_length, put_message, sort,
 )
 from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
@@ -216,6 +216,12 @@ cdef bint put_fields(
             op += 1
             continue
         found = find_valid(block, column, lanes, count, flags)
+        if op.code == PUT_CASE:
+            for at in range(count):
+                if flags[at] and not names_member(writing, op, block.first + lanes[at]):
+                    return False
+            op += 1
+            continue
         if unlikely(op.flags & REQUIRED) and found < count:
             return False
         if unlikely(op.oneof >= 0):
