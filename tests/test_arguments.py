@@ -56,7 +56,7 @@ def _registry():
         (lambda: limit_ranges("x", 2), "ranges='x' is not a Range"),
         (lambda: limit_ranges(None, 2), "ranges=None is not a sequence of Range"),
         (lambda: limit_ranges([_RANGE], None), "max_offsets=None is not a number of offsets"),
-        (lambda: positions_json(None), "offsets are {topic: {partition: offset}}"),
+        (lambda: positions_json(None), "offsets are by topic and partition, such as"),
         (lambda: positions_json({"t": {0: "1"}}), "offsets are integers"),
         (lambda: Schema('"int"', references=None), "references=None is not a sequence of Reference"),
         (lambda: guid('"int"'), "is not a kcodec.registry.Schema"),

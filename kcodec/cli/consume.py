@@ -343,7 +343,8 @@ class _Writer:
         if self._where is not None:
             from kcodec.kafka.where import Where
 
-            self._condition = Where(self._where, schema, "--where")
+            known = pa.schema([field for field in schema if field.name not in _PLACE])
+            self._condition = Where(self._where, known, "--where")
         self._output.begin(pa.schema(list(schema)[: len(schema) - self._hidden]))
 
     @property

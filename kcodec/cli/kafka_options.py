@@ -212,7 +212,10 @@ def document_codec(schema: str) -> Any:
 
 def unknown_format(name: str, text: str) -> ConfigError:
     """Return the error for a format of keys or values that has no schemas in a registry."""
-    return ConfigError(f"--{name} {text} is not one of {registered()}, or of a plugin")
+    return ConfigError(
+        f"--{name} {text} is not one of {registered()} or a plugin's, with a registry; json, connect_json (only read), "
+        "string, bytes, int, bigint, double"
+    )
 
 
 def registered(last: str = ", ") -> str:

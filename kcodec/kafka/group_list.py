@@ -194,7 +194,7 @@ def reset_offsets(
         found = _described(cluster, group)
         if found["groupState"] not in _AT_REST:
             raise ConfigError(
-                f"group {group!r} has {len(found['members'])} members (it is {found['groupState']}): its offsets are "
+                f"group {group!r} has members, {len(found['members'])} (it is {found['groupState']}): its offsets are "
                 "set when they have stopped"
             )
         places = topics_of(cluster.partitions, topics)

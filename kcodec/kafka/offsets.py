@@ -180,7 +180,7 @@ def _by_partition(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
     else:
         parsed = text
     if not isinstance(parsed, Mapping) or not all(isinstance(each, Mapping) for each in parsed.values()):
-        raise ConfigError("offsets are {topic: {partition: offset}}")
+        raise ConfigError('offsets are by topic and partition, such as {"orders": {"0": 23}}')
     return {
         str(name): {_number(number): value for number, value in each.items()} for name, each in parsed.items()
     }

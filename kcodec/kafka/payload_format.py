@@ -221,8 +221,8 @@ class PayloadFormat:
     def _shared_registry(self) -> SchemaRegistry:
         if self._settings.registry is None:
             raise ConfigError(
-                f"{self.name} needs a registry: {{'format': ..., 'registry': URL}} or schema.registry.url, "
-                "on the command line --registry URL"
+                f"{self.name} needs a registry: schema.registry.url, on the command line --registry URL, in Python "
+                "also registry= beside format="
             )
         return self._opened(self._settings.registry)
 

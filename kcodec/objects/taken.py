@@ -20,8 +20,10 @@ __all__ = [
     "entries",
     "fields",
     "items",
+    "members",
     "micros",
     "micros_of_day",
+    "no_member",
     "octets",
     "real",
     "truth",
@@ -35,6 +37,8 @@ _START = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 #: What classes have whose instances are records, and what names their fields.
 _FIELDS = ("_fields", "__struct_fields__", "__pydantic_fields__", "__attrs_attrs__")
+#: Members of a union that an error names.
+_NAMED_MEMBERS = 8
 
 
 def unfit(value: Any, wanted: str) -> RowError:
@@ -230,3 +234,30 @@ def fields(value: Any) -> dict[str, Any]:
         if named is not None:
             return {name: getattr(value, name) for name in (getattr(each, "name", each) for each in named)}
     raise unfit(value, "record: a mapping, a dataclass or the like is")
+
+
+def members(names: Collection[str], value: Any) -> dict[str, Any]:
+    """Return the members of a union, as the fields of a record.
+
+    >>> members(["member0", "member1"], {"member1": 7})
+    {'member1': 7}
+    """
+    try:
+        return fields(value)
+    except RowError:
+        wanted = f"mapping of one member of the union ({_listed(names)}); plain values take unions='value'"
+        raise unfit(value, wanted) from None
+
+
+def no_member(name: Any, names: Collection[str]) -> str:
+    """Return why a union cannot be written by a name that none of its members has.
+
+    >>> no_member("str", ["member0", "member1"])
+    "the union has no member 'str': it has member0, member1"
+    """
+    return f"the union has no member {name!r}: it has {_listed(names)}"
+
+
+def _listed(names: Collection[str]) -> str:
+    first = list(names)[:_NAMED_MEMBERS]
+    return ", ".join([*first, *["..."] * (len(names) > len(first))])

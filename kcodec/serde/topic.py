@@ -175,7 +175,10 @@ class TopicSchemas:
     def texts(self, schema: Schema) -> SchemaTexts:
         """Fetch what a schema refers to; one that does not exist is a `SchemaError`."""
         if schema.type != self.format.type:
-            raise SchemaError(f"a schema of type {schema.type} is not of type {self.format.type}")
+            whose = f", which the {'keys' if self.is_key else 'values'} of topic {self.topic} are taken as"
+            raise SchemaError(
+                f"a schema of type {schema.type} is not of type {self.format.type}{whose if self.topic else ''}"
+            )
         try:
             return SchemaTexts(schema.text, named_texts(self.registry, schema, self.context))
         except RegistryError as error:

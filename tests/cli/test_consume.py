@@ -460,6 +460,9 @@ def test_conditions_on_what_is_not_written(run, filled):
     assert rows(*some) == [{"note": None}]
     unknown = run(*avro, "--columns", "value.note", "--where", "value.none == 2")
     assert unknown[::2] == (2, "kcodec consume: --where 'value.none == 2': there is no 'none' in id, note\n")
+    # Columns that the command reads for itself are not told.
+    unknown = run(*avro, "--columns", "value.note", "--where", "none == 2")
+    assert unknown[::2] == (2, "kcodec consume: --where 'none == 2': there is no 'none' in note\n")
 
 
 def test_keys_that_are_numbers_are_bare(run, registry):
@@ -534,7 +537,8 @@ def test_formats_without_a_schema(run, cluster):
         status, _, errors = run(command, "orders", "--value", "avroo", stdin=b"")
         assert (status, errors) == (
             2,
-            f"kcodec {command}: --value avroo is not one of avro, json_sr, protobuf, or of a plugin\n",
+            f"kcodec {command}: --value avroo is not one of avro, json_sr, protobuf or a plugin's, with a registry; "
+            "json, connect_json (only read), string, bytes, int, bigint, double\n",
         )
 
 

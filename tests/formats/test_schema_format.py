@@ -146,7 +146,9 @@ class TestSerde:
         _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(
             [b"\0\0\0\0\2\2"], errors="report"
         )
-        assert report["reason"].to_pylist() == ["a schema of type AVRO is not of type TOY"]
+        assert report["reason"].to_pylist() == [
+            "a schema of type AVRO is not of type TOY, which the values of topic t are taken as"
+        ]
 
     def test_checks_and_names(self, store):
         store.register("t-value", Schema("toy 2", "TOY"))

@@ -274,6 +274,8 @@ def test_a_check_gives_the_verdicts_of_all_levels(registry, browser, schema):
     for difference in found.differences:
         assert difference.type in page.text
         assert difference.path in page.text
+        # The types, as the API says them.
+        assert difference.message in page.text
 
 
 def test_a_level_of_all_versions_names_the_one_that_breaks(browser):

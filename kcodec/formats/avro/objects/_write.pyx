@@ -18,6 +18,7 @@ from kcodec.plan._program cimport inside
 from kcodec.wire.cursor cimport unlikely
 
 import sys
+from functools import partial
 
 from kcodec.columns.layout import layout
 from kcodec.errors import EncodeError, near
@@ -157,13 +158,12 @@ cdef class Members(Union):
     cdef int write(self, Buffer *b, object value) except -1:
         if value is None:
             return self.write_null(b)
-        value = value if isinstance(value, dict) else self.take_as(b, taken.fields, value)
+        value = value if isinstance(value, dict) else self.take_as(b, partial(taken.members, self.places), value)
         found = -1
         chosen = None
         for name, member in value.items():
             if name not in self.places:
-                hint = near(str(name), self.places)
-                self.fail(b, "unknown_field", f"the union has no member {name!r}{hint}")
+                self.fail(b, "unknown_field", taken.no_member(name, self.places))
             if member is not None:
                 if found >= 0:
                     self.fail(b, "union_members")

@@ -3,6 +3,7 @@
 import math
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -255,12 +256,11 @@ class _Values:
     def _member(self, node: Node, value: Any, path: str) -> bytes:
         names = [self._columns[child].name for child in self._columns[node.column].children]
         places = {names[child.size]: at for at, child in enumerate(node.children) if child.op is Op.MEMBER}
-        members = self._taken(taken.fields, value, path)
+        members = self._taken(partial(taken.members, places), value, path)
         found = []
         for name, member in members.items():
             if name not in places:
-                hint = near(str(name), places)
-                raise RowError("unknown_field", None, path, f"the union has no member {name!r}{hint}")
+                raise RowError("unknown_field", None, path, taken.no_member(name, places))
             found += [name] if member is not None else []
             if len(found) > 1:
                 break
