@@ -77,11 +77,12 @@ def framed_writer(
     settings: Mapping[str, Any],
     schema: Any,
     options: Mapping[str, Any],
-    message: str | None = None,
+    message: str | Sequence[str] | None = None,
 ) -> Serde:
     """Return what encodes with a frame; without a schema, as that of ``use.schema.id`` or the subject's latest.
 
-    A schema must be registered under the subject, unless ``auto.register.schemas`` is set.
+    A schema must be registered under the subject, unless ``auto.register.schemas`` is set. Of several messages, which
+    are members of a struct, each value sets one.
     """
     language = schema_format(format)
     registry, config, frame = _open(language, subject, address, settings)
@@ -97,10 +98,11 @@ def framed_writer(
         given = _given(schema, language)
     named = language.named_options(options)
     serde = Serde(format, registry, schema=given, message=message, config=config, options=named, frame=frame)
-    # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
-    (serde.serialize_with_headers if serde.writes_headers else serde.serialize)(
-        pa.array([True]), errors="null"
-    )
+    # Writing a value of each message, whatever it is, makes the serde choose its schema and keep the id.
+    value = pa.array([True])
+    if message is not None and not isinstance(message, str):
+        value = pa.StructArray.from_arrays([value] * len(message), list(message))
+    (serde.serialize_with_headers if serde.writes_headers else serde.serialize)(value, errors="null")
     return serde
 
 

@@ -140,7 +140,7 @@ def to_protobuf(
         What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them is.
     messageName, descFilePath, binaryDescriptorSet, schema
         The schema to write as, and its message, as for `from_protobuf`; with a registry without a schema, the
-        subject's latest.
+        subject's latest, and with a list of names a struct of these messages, of which each row sets one.
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `to_avro`; Databricks' of a registry, as for
         `from_protobuf`, or ``confluent.schema.registry.auto.register.schemas``.
@@ -172,7 +172,7 @@ def to_protobuf(
     if place is not None:
         from kcodec_spark.framed import framed_writer
 
-        message = _message(messageName, settings.format)
+        message = _message(messageName, settings.format, is_several=True)
         write = writer_of(framed_writer("PROTOBUF", *place, source, SIGNED, message))
     elif source is not None:
         write = ProtobufCodec(source, _message(messageName, {}), **SIGNED, **WRITTEN).encode

@@ -68,7 +68,7 @@ class _Asked(NamedTuple):
         """The message, where only one is possible."""
         if isinstance(self.message, list):
             raise ConfigError(
-                f"{self.part}.message: several messages are read with schemaRegistryAddress, and none written"
+                f"{self.part}.message: which of several messages a value is, its frame says: give schemaRegistryAddress"
             )
         return self.message
 
@@ -290,7 +290,7 @@ def encoder(given: Given, part: str, format: str, topics: Sequence[str]) -> Any:
     known = _find(format)
     with asked.named():
         if asked.place is not None:
-            return framed_writer(format, *asked.place, asked.schema, known.written, asked.one_message)
+            return framed_writer(format, *asked.place, asked.schema, known.written, asked.message)
         return known.write(asked)
 
 

@@ -298,17 +298,37 @@ def test_several_messages():
         {"shop.Payment": None, "shop.Refund": {"id": 2, "why": None}},
     ]
     options = {"value.format": "protobuf", "value.message": "Payment,Refund"}
-    with pytest.raises(
-        ConfigError, match=r"value\.message: several messages are read with schemaRegistryAddress"
-    ):
+    with pytest.raises(ConfigError, match=r"value\.message: which of several .* give schemaRegistryAddress"):
         columns(**options, **{"value.schema": SHOP})
-    with pytest.raises(
-        ConfigError, match=r"value\.message: several messages are read with schemaRegistryAddress"
-    ):
-        sink.make(
-            {**SERVERS, "topic": "orders", "schemaRegistryAddress": place, **options},
-            StructType().add("value", StructType().add("id", "long")),
-        )
+
+
+def test_several_messages_are_written():
+    place = "memory://several-messages-written"
+    registry.open(place).register("orders-value", registry.Schema(SHOP, "PROTOBUF"))
+    options = {**SERVERS, "value.format": "protobuf", "value.message": "Payment,Refund"}
+    given = Given({**options, "schemaRegistryAddress": place}, True, FORMAT_OPTIONS)
+    rows = pa.array(
+        [
+            {"Payment": {"id": 1}, "Refund": None},
+            {"Payment": None, "Refund": {"id": 2, "why": "late"}},
+            None,
+            {"Payment": None, "Refund": None},
+        ]
+    )
+    serde = encoder(given, "value", "PROTOBUF", ["orders"])
+    written, report = serde.serialize(rows, errors="report")
+    assert written.to_pylist() == [
+        bytes.fromhex("00 00000001 00 0801"),
+        bytes.fromhex("00 00000001 0202 08021204") + b"late",
+        None,
+        None,
+    ]
+    assert [(row["row"], row["code"]) for row in report.to_pylist()] == [(3, "union_members")]
+    # What is known of the schema goes along to the executors.
+    assert all(writer._targets for writer in pickle.loads(pickle.dumps(serde))._writer._writers.values())
+    alone = Given({**options, "value.schema": SHOP}, True, FORMAT_OPTIONS)
+    with pytest.raises(ConfigError, match="give schemaRegistryAddress"):
+        encoder(alone, "value", "PROTOBUF", ["orders"])
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,10 @@ def test_framed_values_are_written(spark, address, framed):
     column = to_protobuf(["id", "note"], "Order", **place)
     assert df.select(column).first()[0] == framed[1]
     assert df.select(to_protobuf(F.struct("*"), "Order", schema=SECOND, **place)).first()[0] == framed[1]
+    mixed = to_protobuf(
+        F.struct(F.struct("*").alias("Order"), F.lit(None).alias("s.Other")), ["Order", "Other"], **place
+    )
+    assert df.select(mixed).first()[0] == framed[1]
     third = SECOND.replace("optional string note", "string note")
     with pytest.raises(RegistryError):
         to_protobuf(["id"], "Order", schema=third, **place)
