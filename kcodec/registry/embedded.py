@@ -431,6 +431,20 @@ class EmbeddedRegistry:
         with self.database.transaction():
             return self._versions.counts()
 
+    def subjects_of(self, type: str, *, deleted: bool = False) -> set[str]:
+        """Return the subjects that have a version of a type; softly deleted ones count if `deleted`.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> registry.subjects_of("AVRO"), registry.subjects_of("JSON")
+        ({'orders-value'}, set())
+        """
+        with self.database.transaction():
+            return self._versions.subjects_of(type, deleted=deleted)
+
     def newest(self, limit: int) -> list[RegisteredSchema]:
         """Return the schemas that were registered last, each where it was registered first."""
         with self.database.transaction():

@@ -24,6 +24,8 @@ MAX_VERSION = 2**31 - 1
 #: Whether a subject names a context, and the name that it has there.
 _IN_CONTEXT = "subject LIKE ':.%:%'"
 _OWN = "substr(subject, instr(substr(subject, 2), ':') + 2)"
+#: The type of a schema, with which its content begins: see content.dump.
+_TYPE = "substr(content, 3, instr(substr(content, 3), '\"') - 1)"
 
 
 class Counts(NamedTuple):
@@ -291,12 +293,20 @@ class Versions:
         subjects, versions = self._database.execute(
             "SELECT count(DISTINCT subject), count(*) FROM versions WHERE NOT deleted"
         ).fetchone()
-        # The content begins with the type: see content.dump.
         types = self._database.execute(
-            "SELECT substr(content, 3, instr(substr(content, 3), '\"') - 1) AS type, count(*) FROM schemas "
+            f"SELECT {_TYPE} AS type, count(*) FROM schemas "
             "WHERE EXISTS (SELECT 1 FROM versions WHERE schema_key = key AND NOT deleted) GROUP BY type"
         )
         return Counts(subjects, versions, dict(types))
+
+    def subjects_of(self, type: str, *, deleted: bool) -> set[str]:
+        """Return the subjects that have a version of a type; deleted ones count if `deleted`."""
+        rows = self._database.execute(
+            "SELECT DISTINCT subject FROM schemas JOIN versions ON schema_key = key "
+            f"WHERE {_TYPE} = ? AND deleted <= ?",
+            (type, deleted),
+        )
+        return {row[0] for row in rows}
 
     def newest(self, limit: int) -> list[RegisteredSchema]:
         """Return the schemas that were registered last, each where it was registered first."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.formats.language import Difference
-from kcodec.formats.schema_format import schema_format
+from kcodec.formats.schema_format import schema_format, schema_types
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
@@ -45,6 +46,10 @@ _MAX_PLACES = 1000
 
 #: Texts of a schema that a registry can give beside the one that it keeps.
 _FORMS = ("resolved", "ignore_extensions", "serialized")
+
+
+#: What files of schemas are called at the end.
+_ENDINGS = {"AVRO": "avsc", "PROTOBUF": "proto", "JSON": "json"}
 
 
 class Part(NamedTuple):
@@ -83,6 +88,7 @@ def subjects(visit: Visit) -> Response:
     """List subjects: all, or those whose names hold a text."""
     query, registry = visit.request.query, visit.registry
     wanted, context, deleted = query.text("q").strip(), query.text("context"), bool(query.text("deleted"))
+    kind = query.text("type")
     alive = set(registry.subjects())
     names = registry.subjects(deleted=True) if deleted else sorted(alive)
     if context:
@@ -90,6 +96,9 @@ def subjects(visit: Visit) -> Response:
     if wanted:
         folded = wanted.casefold()
         names = [each for each in names if folded in each.casefold()]
+    if kind:
+        of_type = registry.subjects_of(kind, deleted=deleted)
+        names = [each for each in names if each in of_type]
     names = [each for each in names if visit.can("read", each)]
     part = Part.of(names, query.number("page", 1))
     rows = [_subject_row(visit, each, each in alive) for each in part.items]
@@ -101,7 +110,9 @@ def subjects(visit: Visit) -> Response:
         context=context,
         deleted=deleted,
         contexts=visit.contexts(),
-        fields={"q": wanted, "context": context, "deleted": "1" if deleted else ""},
+        type=kind,
+        types=schema_types(),
+        fields={"q": wanted, "context": context, "type": kind, "deleted": "1" if deleted else ""},
     )
 
 
@@ -116,6 +127,7 @@ def _subject_row(visit: Visit, name: str, is_alive: bool) -> dict[str, Any]:
     }
     try:
         row["latest"] = registry.get_version(name, deleted=not is_alive)
+        row["context"] = context_of(row["latest"].subject or name)
         row["versions"] = len(registry.versions(name, deleted=not is_alive))
     except RegistryError:
         # An alias of nothing, or deleted since the list was made.
@@ -178,6 +190,7 @@ def version(visit: Visit) -> Response:
         context=context,
         form=form,
         forms=_forms(visit, found),
+        file=_file_name(name, found, form),
         code=visit.code(found, context, text),
         elsewhere=[
             each for each in visit.places(found.id, context) if each != (found.subject, found.version)
@@ -186,6 +199,12 @@ def version(visit: Visit) -> Response:
         needing=_needing(visit, here, context, {here}) if is_alive else [],
         rules={} if found.schema.rules is None else found.schema.rules.json,
     )
+
+
+def _file_name(subject: str, found: RegisteredSchema, form: str) -> str:
+    """Return what a file of the text of a version is called."""
+    ending = "txt" if form == "serialized" else _ENDINGS.get(found.schema.type, "txt")
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', subject).strip('_.') or 'schema'}-v{found.version}.{ending}"
 
 
 def _found(visit: Visit, name: str, number: str) -> RegisteredSchema:

@@ -198,6 +198,9 @@ def test_pages_fit_a_telephone(opened):
     for name, address in {**PAGES, "evil": "subjects?q=img"}.items():
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
+        # Long lines go on below.
+        cut = "[...document.querySelectorAll('.code')].filter(each => each.scrollWidth > each.clientWidth).length"
+        assert page.evaluate(cut) == 0, name
 
 
 def test_keys_are_enough(opened):

@@ -59,6 +59,56 @@ def test_subjects_are_searched(browser):
     assert "gone-value deleted" in browser.get("subjects?deleted=1").text
 
 
+def test_subjects_of_a_type(browser, registry):
+    page = browser.get("subjects?type=PROTOBUF")
+    found = {each for each in registry.subjects() if registry.get_version(each).schema.type == "PROTOBUF"}
+    assert found
+    assert f"{len(found)} subjects of type PROTOBUF" in page.text
+    assert {each for each in registry.subjects() if each in page.html} == found
+    assert "<option selected>PROTOBUF" in page.html
+    assert "No subject matches" in browser.get("subjects?type=NONE").text
+    registry.delete_subject(min(found))
+    assert min(found) not in browser.get("subjects?type=PROTOBUF").text
+    assert min(found) in browser.get("subjects?type=PROTOBUF&deleted=1").text
+
+
+def test_ids_are_links_and_texts_are_kept_as_files(browser, registry):
+    page = browser.get("subjects")
+    for name in registry.subjects():
+        found = registry.get_version(name)
+        context = "&amp;context=.lab" if name.startswith(":.lab:") else ""
+        assert re.search(rf'href="schema\?id={found.id}{context}[&"]', page.html), name
+    page = browser.get("version?subject=orders-value&version=3")
+    [(address, file)] = re.findall(r'href="(text[^"]*)" download="([^"]*)"', page.html)
+    assert (address.replace("&amp;", "&"), file) == (
+        link("text", subject="orders-value", version=3),
+        "orders-value-v3.avsc",
+    )
+    registry.register("a/b: ö", Schema('syntax = "proto3"; message M {}', "PROTOBUF"))
+    assert 'download="a_b-v1.proto"' in browser.get(link("version", subject="a/b: ö", version=1)).html
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "current"),
+    [
+        ("subjects", "Subjects", "page"),
+        ("subject?name=orders-value", "Subjects", "true"),
+        ("version?subject=orders-value&version=1", "Subjects", "true"),
+        ("schema?id=1", "Subjects", "true"),
+        ("compare?subject=orders-value&from=1&to=2", "Subjects", "true"),
+        ("delete?subject=orders-value", "Subjects", "true"),
+        ("check", "Check", "page"),
+        ("decode", "Decode", "page"),
+        ("settings", "Settings", "page"),
+        ("", None, None),
+    ],
+)
+def test_the_menu_says_where_one_is(browser, address, name, current):
+    menu = re.search(r'<nav aria-label="Main">.*?</nav>', browser.get(address).html, re.DOTALL)[0]
+    marked = re.findall(r'aria-current="(\w+)">(\w+)</a>', menu)
+    assert marked == ([] if name is None else [(current, name)])
+
+
 @pytest.mark.parametrize(
     ("wanted", "leads_to"),
     [
