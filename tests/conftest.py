@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+#: Whether this is `make test`, which leaves to `make thorough` what takes long for what it finds.
+QUICK = os.environ.get("KCODEC_QUICK") == "1"
 RECURSION_LIMIT = sys.getrecursionlimit()
 
 
@@ -75,9 +78,23 @@ def pytest_xdist_make_scheduler(config, log):
     return Groups(config, log)
 
 
+def is_quick(item) -> bool:
+    """Return whether a test is one of `make test`."""
+    if item.get_closest_marker("thorough"):
+        return False
+    session = getattr(item, "callspec", None) and item.callspec.params.get("spark")
+    # What runs on both of Spark's sessions runs on one of them, always the same: about half of the tests on each.
+    name = item.nodeid.replace(str(session), "").encode()
+    return session is None or session == ("classic", "connect")[zlib.crc32(name) % 2]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Skip what is large unless asked to; in several workers let the groups begin, then the long files."""
+    """Leave out and skip what was not asked for; in several workers let the groups begin, then the long files."""
+    if QUICK:
+        left = [item for item in items if not is_quick(item)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if is_quick(item)]
     if os.environ.get("KCODEC_LARGE") != "1":
         for item in items:
             if item.get_closest_marker("large"):
