@@ -2,13 +2,16 @@
 
 from typing import NamedTuple
 
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.imports import with_references
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["Chosen", "choose"]
+
+#: What a registry answers where a subject is there, and the schema is not.
+_NO_SUCH_SCHEMA = 40403
 
 
 class Chosen(NamedTuple):
@@ -58,7 +61,14 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
         found = registry.get_version(subject)
         return _target(topic, found, compared, config.latest_strict, "latest")
     schema = with_references(topic, given)
-    return _written(topic, schema, registry.lookup(subject, schema, normalize=config.normalize))
+    try:
+        found = registry.lookup(subject, schema, normalize=config.normalize)
+    except RegistryError as error:
+        if error.error_code != _NO_SUCH_SCHEMA:
+            raise
+        told = f"{error}: subject {subject!r} has other schemas, and auto.register.schemas is false"
+        raise RegistryError(told, error.status, error.error_code) from error
+    return _written(topic, schema, found)
 
 
 def _check_one_choice(config: SerdeConfig, is_derived: bool) -> None:

@@ -140,7 +140,10 @@ class TestWrite:
         config = {"auto.register.schemas": False}
         with pytest.raises(RegistryError) as info:
             Serde("AVRO", orders, topic="orders", schema="int", config=config).serialize(pa.array([1]))
-        assert info.value.error_code == 40403
+        assert (info.value.status, info.value.error_code) == (404, 40403)
+        assert "subject 'orders-value' has other schemas, and auto.register.schemas is false" in str(
+            info.value
+        )
 
     def test_java_properties_are_left_out_on_request(self, registry):
         text = '{"type":"array","items":{"type":"string","avro.java.string":"String"}}'

@@ -493,8 +493,9 @@ class _Writer(Inputs):
         text = self.arrays[field.column][row].as_py()
         if text is None:
             return
-        columns = {name.encode(): column for name, column in zip(field.symbols, field.numbers, strict=True)}
-        column = columns.get(text, -1)
+        # Names have no characters that could be replaced.
+        name = text.decode(errors="replace")
+        column = dict(zip(field.symbols, field.numbers, strict=True)).get(name, -1)
         if column < 0 or not self.arrays[column][row].is_valid:
             raise RowError(field.code, None, field.name, field.reason)
 
