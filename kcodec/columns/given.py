@@ -164,6 +164,8 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
     """
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
+        if path and len(rows) != len(values):
+            _check_dicts(values, kind, path)
         if not rows:
             return kind
         used = dict.fromkeys(name for row in rows for name in row)
@@ -208,6 +210,14 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
 
 def _is_items(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, (str, bytes, dict))
+
+
+def _check_dicts(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a plain value stands where a struct does, such as for one of the members of a union."""
+    for value in values:
+        if isinstance(value, (str, bytes, bool, int, float)):
+            shown = one_line(repr(value), 40)
+            raise TypeError(f"{path}: {shown} is no {one_line(kind, 100)}, but a dict is wanted")
 
 
 def _check_whole(values: Sequence[Any], kind: pa.DataType, path: str) -> None:

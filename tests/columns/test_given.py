@@ -278,6 +278,10 @@ class TestPythonValues:
             ([{"id": Decimal("1.5")}], r"id: 1\.5 is no int64"),
             ([{"id": 1, "at": 1.5}], r"at: 1\.5 is no timestamp"),
             ([{"id": 1, "items": ({"a": 0.5},)}], r"items\[\]\.a: 0\.5 is no int32"),
+            (
+                [{"id": 1, "items": [{"a": 1}, "x"]}],
+                r"items\[\]: 'x' is no struct<a: .*>, but a dict is wanted",
+            ),
         ],
     )
     def test_values_that_do_not_fit(self, rows, told):
