@@ -193,8 +193,9 @@ def reset_offsets(
     with Cluster(Settings.of(config, servers)) as cluster:
         found = _described(cluster, group)
         if found["groupState"] not in _AT_REST:
+            number = len(found["members"])
             raise ConfigError(
-                f"group {group!r} has members, {len(found['members'])} (it is {found['groupState']}): its offsets are "
+                f"group {group!r} has {number} member{'s' * (number != 1)} (it is {found['groupState']}): its offsets are "
                 "set when they have stopped"
             )
         places = topics_of(cluster.partitions, topics)

@@ -58,7 +58,7 @@ def test_offsets_are_set(run, filled, cluster):
         (("totals", "--dry-run"), "--topic and --dry-run are for --reset"),
         (("totals", "--reset", "earliest"), "--reset needs --topic NAME"),
         (("totals", "--reset", "soon", "--topic", "orders"), "--reset 'soon' is not earliest, latest, -N"),
-        (("live", "--reset", "earliest", "--topic", "orders"), "group 'live' has members, 1 (it is Stable)"),
+        (("live", "--reset", "earliest", "--topic", "orders"), "group 'live' has 1 member (it is Stable)"),
         (("totals", "--reset", "earliest", "--topic", "none"), "topic 'none'"),
     ],
 )

@@ -59,7 +59,7 @@ derived = told("registry", "derive", "orders.parquet", "--name=Order", "--namesp
 schema = kcodec.schema_of(rows, name="Order", namespace="shop")
 assert json.loads(derived) == json.loads(schema)
 
-# Into a topic, the last row twice over: once more as it is, and once deleted.
+# Into a topic: order 1 changes, and order 2 is deleted.
 told("topics", "create", TOPIC, "-b", SERVERS, "--partitions=2", "--set", "cleanup.policy=compact")
 orders = kcodec.Serde("AVRO", REGISTRY, topic=TOPIC, schema=schema)
 keys = kcodec.Serde("AVRO", REGISTRY, topic=TOPIC, is_key=True, schema='"long"')
