@@ -12,7 +12,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.columns._inputs cimport Input, is_valid, start_of
 
 cdef enum:
     SLOP = 96   # bytes behind a value that moves of a fixed size may write

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Inputs, is_valid
+from kcodec.columns._inputs cimport Inputs, is_valid
 from kcodec.columns._rows cimport Int32Buffer
 
 

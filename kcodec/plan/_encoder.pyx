@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Inputs, is_valid
+from kcodec.columns._inputs cimport Inputs, is_valid
 from kcodec.columns._rows cimport Int32Buffer
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely

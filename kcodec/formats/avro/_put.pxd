@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._reader cimport Input
+from kcodec.columns._inputs cimport Input
 from kcodec.formats.avro._program cimport Op
 from kcodec.wire.status cimport Status
 

@@ -10,7 +10,7 @@ from libc.stdint cimport (
 from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy
 
-from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.columns._inputs cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._names cimport number_at
 from kcodec.formats.protobuf._program cimport (
     CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_CASE, PUT_DOUBLE,

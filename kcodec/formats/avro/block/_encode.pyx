@@ -11,7 +11,7 @@ Lists are written row by row where they stand. What goes wrong is not looked int
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._reader cimport Input, start_of
+from kcodec.columns._inputs cimport Input, start_of
 from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._program cimport *
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._reader cimport Input
+from kcodec.columns._inputs cimport Input
 from kcodec.columns._slots cimport Slots
 from kcodec.formats.protobuf._program cimport Op
 
