@@ -195,8 +195,8 @@ def reset_offsets(
         if found["groupState"] not in _AT_REST:
             number = len(found["members"])
             raise ConfigError(
-                f"group {group!r} has {number} member{'s' * (number != 1)} (it is {found['groupState']}): its offsets are "
-                "set when they have stopped"
+                f"group {group!r} has {number} member{'s' * (number != 1)} (it is {found['groupState']}): its "
+                "offsets are set when they have stopped"
             )
         places = topics_of(cluster.partitions, topics)
         # Ends by partition say which are read: so are those here.
