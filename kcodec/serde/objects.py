@@ -142,6 +142,24 @@ class ObjectsReader:
         return value if changed is None else changed(value)
 
 
+class _RowWriter:
+    """Writes framed values as columns of one row; see `kcodec.objects.kernel.Writer`."""
+
+    def __init__(self, columns: ColumnWriter | MembersWriter) -> None:
+        self._columns = columns
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one value, behind the prefix that columns have."""
+        written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
+        return written[0]
+
+    def encode_list(
+        self, values: list[Any], prefix: bytes = b"", stop: bool = False
+    ) -> tuple[list[bytes | None], list[Fault]]:
+        """Write values up to the first that cannot be written, as an error."""
+        return [self.encode_one(value) for value in values], []
+
+
 class ObjectsWriter:
     """What writes the values of a serde one by one; formats that have no writer are written as columns of one row."""
 
@@ -153,6 +171,7 @@ class ObjectsWriter:
     def _start(self) -> None:
         """Make what does not pickle."""
         self._writers: dict[Any, tuple[Writer | None, bytes, int | str | None]] = {}
+        self._row = _RowWriter(self._columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -167,14 +186,14 @@ class ObjectsWriter:
             return None
         found = self._writers.get((chosen(), unions))
         if found is None:
-            found = self._columns.object_writer(ObjectForm.of(unions=unions)) or (None, b"", None)
+            found = self._columns.object_writer(ObjectForm.of(unions=unions), self._row)
+            found = found or (None, b"", None)
             self._writers[chosen(), unions] = found
         writer, prefix, schema_id = found
         if writer is None:
             if unions != "members":
                 raise ConfigError(f"unions={unions!r} needs schema=, which is also what is registered")
-            written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
-            return written[0]
+            return self._row.encode_one(value)
         try:
             return writer.encode_one(value, prefix)
         except EncodeError as error:

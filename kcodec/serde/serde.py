@@ -354,8 +354,8 @@ class Serde:
     def serialize_one(self, value: Any, *, unions: str = "members") -> bytes | None:
         r"""Write one value, as a loop over messages does.
 
-        With an Avro `schema` no column is made. Otherwise it is written as a column of one row, which takes many times
-        as long.
+        With an Avro or Protobuf `schema` no column is made, but for Protobuf's values that are odd or wrong. Otherwise
+        it is written as a column of one row, which takes many times as long.
 
         Parameters
         ----------
