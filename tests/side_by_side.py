@@ -25,7 +25,10 @@ QUICK = {
     "formats.json._kernel": "formats.json.objects._read",
     "formats.protobuf._kernel": "formats.protobuf.objects._read",
 }
-QUICK_WRITERS = {"formats.protobuf._kernel": "formats.protobuf.objects._write"}
+QUICK_WRITERS = {
+    "formats.json._kernel": ("formats.json.objects._write", {"fills": True}),
+    "formats.protobuf._kernel": ("formats.protobuf.objects._write", {}),
+}
 #: What frames put before payloads.
 PREFIXES = [b"\0\0\0\0\7", b"\1" + bytes(range(16))]
 
@@ -217,7 +220,8 @@ def _behind_prefix(prefix: bytes, module, programs, values, expected, faults, op
 
 def same_payloads(name, plan, column) -> None:
     """Check that what a quick writer makes of the objects in a column is what a column of each is written as."""
-    writer = kernel(QUICK_WRITERS[name], "native").object_writer(plan, left_to_columns)
+    quick, options = QUICK_WRITERS[name]
+    writer = kernel(quick, "native").object_writer(plan, left_to_columns, **options)
     module = kernel(name, "pure")
     for at in range(min(len(column), 20)):
         try:

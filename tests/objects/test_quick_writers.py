@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import NotPlain, left_to_columns
 
-from kcodec import ConfigError, EncodeError, ProtobufCodec, Serde
+from kcodec import ConfigError, EncodeError, JsonCodec, JsonSchemaCodec, ProtobufCodec, Serde
 from kcodec._impl import kernel
-from kcodec.columns.given import column_of
-from kcodec.serde.write import ColumnWriter
+from kcodec.formats.json.plan import json_plan
+from kcodec.objects.by_columns import ColumnWriter
+from kcodec.serde import write
 
 UTC = datetime.timezone.utc
 PROTOBUF = ProtobufCodec(
@@ -59,31 +60,119 @@ ORDER = {
 }
 
 
+JSON_TYPE = pa.struct(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        ("name", pa.string()),
+        ("price", pa.decimal128(9, 2)),
+        ("at", pa.timestamp("ms", "UTC")),
+        ("local", pa.timestamp("us")),
+        ("day", pa.date32()),
+        ("time", pa.time32("s")),
+        ("score", pa.float32()),
+        ("real", pa.float64()),
+        ("data", pa.binary()),
+        ("key", pa.binary(2)),
+        ("tags", pa.list_(pa.string())),
+        ("counts", pa.map_(pa.string(), pa.uint64())),
+        ("places", pa.map_(pa.int8(), pa.struct([("city", pa.string())]))),
+        ("place", pa.struct([("city", pa.string()), pa.field("zip", pa.uint16(), nullable=False)])),
+        ("flag", pa.bool_()),
+    ]
+)
+JSON = JsonCodec(JSON_TYPE)
+DOCUMENT = {
+    "id": -(2**63),
+    "name": 'by "hand" é\n\x01😀' + "\\" * 90,
+    "price": Decimal("-12.5"),
+    "at": datetime.datetime(1969, 5, 1, 10, 0, 0, 1000, UTC),
+    "local": datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
+    "day": datetime.date(1, 2, 28),
+    "time": datetime.time(23, 59, 59),
+    "score": 0.1,
+    "real": 5e-324,
+    "data": b"\xff\x00",
+    "key": b"ab",
+    "tags": ["a", None, ""],
+    "counts": {"x": 2**64 - 1, "": None},
+    "places": [(-1, {"city": "Zürich"}), (-1, None)],
+    "place": {"city": None, "zip": 65535},
+    "flag": False,
+}
+SCHEMA = JsonSchemaCodec(
+    {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "name": {"type": ["string", "null"]},
+            "day": {"type": "string", "format": "date"},
+            "at": {"type": "string", "format": "date-time"},
+            "real": {"type": "number"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "places": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string"}, "zip": {"type": ["integer", "null"]}},
+                    "required": ["city"],
+                },
+            },
+            "place": {"type": "object", "properties": {"string": {"type": "string"}, "b": {"type": "null"}}},
+            "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "any": {},
+            "either": {"type": ["string", "integer"]},
+        },
+        "required": ["id", "name"],
+    }
+)
+PROPERTIES = {
+    "id": 7,
+    "name": None,
+    "day": datetime.date(2024, 2, 29),
+    "at": datetime.datetime(2024, 5, 1, 10, 0, 0, 1, UTC),
+    "real": 1e300,
+    "tags": ["a", "b"],
+    "places": [{"city": "x", "zip": None}, {"zip": 8000, "city": "😀"}],
+    "place": {"string": "x", "b": None},
+    "counts": {"a": 1},
+}
+CASES = pytest.mark.parametrize(
+    ("codec", "value"),
+    [(PROTOBUF, ORDER), (JSON, DOCUMENT), (SCHEMA, PROPERTIES)],
+    ids=["protobuf", "json", "json_schema"],
+)
+
+
 def plain_writer(codec):
     """What writes a codec's objects without columns."""
-    return kernel("formats.protobuf.objects._write", "native").object_writer(
-        codec.encode_plan(codec.arrow_type), left_to_columns
+    plan = codec.encode_plan(codec.arrow_type) if codec is not JSON else json_plan(JSON_TYPE, "encode")
+    name, options = (
+        ("protobuf", {}) if isinstance(codec, ProtobufCodec) else ("json", {"fills": codec is JSON})
     )
+    module = kernel(f"formats.{name}.objects._write", "native")
+    return module.object_writer(plan, left_to_columns, **options)
 
 
 def by_column(codec, value):
     """What a column of a value is written as."""
-    return codec.encode(pa.array(column_of([value], codec.arrow_type))).to_pylist()[0]
+    return ColumnWriter(codec.encode).encode_one(value)
 
 
-@pytest.mark.parametrize("name", [None, *ORDER])
-def test_what_is_plain_takes_no_columns(name):
+@CASES
+def test_what_is_plain_takes_no_columns(codec, value):
     """All fields, each alone, and nothing in it; the order of keys does not matter."""
-    value = ORDER if name is None else {name: ORDER[name]}
-    for each in (value, dict.fromkeys(value), dict(reversed([*value.items()]))):
-        wanted = by_column(PROTOBUF, each)
-        assert plain_writer(PROTOBUF).encode_one(each) == wanted
-        assert plain_writer(PROTOBUF).encode_one(each, b"frame") == b"frame" + wanted
+    first = {"id": value["id"]}
+    alone = [first | {name: each} for name, each in value.items()]
+    nothing = [first | {name: None} for name in value if name != "id"]
+    for each in (value, dict(reversed([*value.items()])), *alone, *nothing):
+        wanted = by_column(codec, each)
+        assert plain_writer(codec).encode_one(each) == wanted
+        assert plain_writer(codec).encode_one(each, b"frame") == b"frame" + wanted
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+LEFT = [
+    (PROTOBUF, value)
+    for value in (
         {"id": 1.0},
         {"id": True},
         {"id": 2**63},
@@ -123,26 +212,83 @@ def test_what_is_plain_takes_no_columns(name):
         {1: 1},
         [("id", 1)],
         7,
-    ],
-    ids=repr,
-)
-def test_objects_that_are_left_to_columns(impl, value):
+    )
+]
+LEFT += [
+    (JSON, {"id": 1, **value})
+    for value in (
+        {"id": True},
+        {"id": 2**63},
+        {"id": None},
+        {"name": b"a"},
+        {"name": "\ud800"},
+        {"price": 1},
+        {"price": Decimal("0.001")},
+        {"price": Decimal("12345678.00")},
+        {"price": Decimal("NaN")},
+        {"at": datetime.datetime(2024, 1, 1, 0, 0, 0, 1)},
+        {"at": 7},
+        {"local": datetime.datetime(2024, 1, 1, tzinfo=UTC)},
+        {"day": datetime.datetime(2024, 1, 1)},
+        {"time": datetime.time(0, 0, 0, 1)},
+        {"time": datetime.time(tzinfo=UTC)},
+        {"score": math.inf},
+        {"score": 1e300},
+        {"score": 2**24 + 1},
+        {"real": math.nan},
+        {"real": Decimal(1)},
+        {"data": "ab"},
+        {"key": b"abc"},
+        {"tags": ("a",)},
+        {"tags": "ab"},
+        {"counts": {"a": -1}},
+        {"counts": {"a": 2**64}},
+        {"counts": [("a",)]},
+        {"places": {"a": None}},
+        {"places": {128: None}},
+        {"place": {"city": "x"}},
+        {"place": {"zip": None}},
+        {"place": {"zip": 1, "town": 1}},
+        {"flag": 1},
+        {"ident": 1},
+    )
+]
+LEFT += [(JSON, {}), (JSON, 7), (JSON, [("id", 1)])]
+LEFT += [
+    (SCHEMA, value)
+    for value in (
+        {},
+        {"id": None},
+        {"any": "{}"},
+        {"either": {"string": "a"}},
+        {"place": {"string": "x"}},
+        {"places": [{"city": "a", "zip": 1}, {"city": "b"}]},
+        {"places": [{"zip": 1}]},
+        {"counts": {"a": None}},
+        {"tags": [None]},
+        {"real": math.inf},
+        {"day": "2024-01-01"},
+    )
+]
+
+
+@pytest.mark.parametrize(("codec", "value"), LEFT, ids=lambda each: repr(each) if type(each) is dict else "")
+def test_objects_that_are_left_to_columns(impl, codec, value):
     """The answer, bytes or what is wrong with the value, is that of columns."""
     with pytest.raises(NotPlain):
-        plain_writer(PROTOBUF).encode_one(value)
-    values = [{"id": 1}, None, value, {"id": 2}]
-    made, report = PROTOBUF.encode_list(values, errors="report")
+        plain_writer(codec).encode_one(value)
+    plain = {"id": 1}
+    made, report = codec.encode_list([plain, None, value, plain], errors="report")
     wanted, faults = None, []
     try:
-        wanted = by_column(PROTOBUF, value)
-        assert PROTOBUF.encode_one(value) == wanted
-    except (EncodeError, TypeError) as error:
-        faults = [(2, getattr(error, "code", "type_mismatch"), getattr(error, "path", ""))]
+        wanted = by_column(codec, value)
+        assert codec.encode_one(value) == wanted
+    except EncodeError as error:
+        faults = [(2, error.code, error.path)]
+        with pytest.raises(EncodeError, match=error.code):
+            codec.encode_one(value)
     assert [(fault["row"], fault["code"], fault["path"]) for fault in report.to_pylist()] == faults
-    if faults:
-        with pytest.raises(EncodeError, match=faults[0][1]):
-            PROTOBUF.encode_one(value)
-    assert made == [b"\x08\x01", None, wanted, b"\x08\x02"]
+    assert made == [by_column(codec, plain), None, wanted, by_column(codec, plain)]
 
 
 SCALARS = st.one_of(
@@ -155,9 +301,14 @@ SCALARS = st.one_of(
     st.decimals(),
     st.datetimes(timezones=st.none() | st.just(UTC)),
     st.timedeltas(),
+    st.dates(),
+    st.times(),
 )
 PLACES = st.recursive(
-    st.fixed_dictionaries({}, optional={"city": st.none() | st.text(max_size=200)}),
+    st.fixed_dictionaries(
+        {},
+        optional={"city": st.none() | st.text(max_size=200), "zip": st.integers(0, 9), "string": st.text()},
+    ),
     lambda inner: st.fixed_dictionaries({"inner": inner}),
     max_leaves=3,
 )
@@ -170,14 +321,17 @@ VALUES = st.one_of(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*ORDER]), VALUES, max_size=5))
-def test_any_objects(value):
+@CASES
+@given(data=st.data())
+def test_any_objects(codec, value, data):
     """What a quick writer takes is what a column takes, and is the same bytes."""
+    some = data.draw(st.dictionaries(st.sampled_from([*value]), VALUES, max_size=3))
+    given = {name: each for name, each in value.items() if data.draw(st.booleans())} | some
     try:
-        made = plain_writer(PROTOBUF).encode_one(value)
+        made = plain_writer(codec).encode_one(given)
     except NotPlain:
         return
-    assert made == by_column(PROTOBUF, value)
+    assert made == by_column(codec, given)
 
 
 @pytest.mark.parametrize(
@@ -226,13 +380,14 @@ def test_a_key_that_empties_the_dict_it_is_looked_for_in():
     assert PROTOBUF.encode_one(values) == b""
 
 
-def test_nothing_is_left_of_what_was_written():
-    writer = plain_writer(PROTOBUF)
-    wrong = {"place": {"city": "x" * 5000}, "id": "no"}
+@CASES
+def test_nothing_is_left_of_what_was_written(codec, value):
+    writer = plain_writer(codec)
+    wrong = {"name": "x" * 5000, "id": "no"}
 
     def work():
         for _ in range(200):
-            writer.encode_one(ORDER)
+            writer.encode_one(value)
             with pytest.raises(NotPlain):
                 writer.encode_one(wrong)
 
@@ -253,13 +408,17 @@ def test_nothing_is_left_of_what_was_written():
 class TestSerde:
     SCHEMA = 'syntax = "proto3"; message A { int64 id = 1; B b = 2; message B { double d = 1; } }'
 
-    def test_plain_objects_take_no_column(self, impl, monkeypatch):
-        serde = Serde("PROTOBUF", "memory://quick-writer", topic="t", schema=self.SCHEMA)
-        value = {"id": 7, "b": {"d": 0.5}}
+    @pytest.mark.parametrize(
+        ("name", "schema"),
+        [("PROTOBUF", SCHEMA), ("JSON_SR", '{"type": "object", "properties": {"id": {"type": "integer"}}}')],
+    )
+    def test_plain_objects_take_no_column(self, impl, monkeypatch, name, schema):
+        serde = Serde(name, f"memory://quick-writer-{name}", topic="t", schema=schema)
+        value = {"id": 7}
         (wanted,) = serde.serialize([value], as_list=True)
         assert serde.serialize_one(value) == wanted
         if impl == "native":
-            monkeypatch.delattr(ColumnWriter, "write")
+            monkeypatch.delattr(write.ColumnWriter, "write")
             assert serde.serialize_one(value) == wanted
 
     def test_what_is_wrong_is_told_as_of_a_column(self, impl):
