@@ -46,6 +46,10 @@ class ObjectsReader:
         self._forms: dict[Any, dict[Any, _Found]] = {}
         # To find out takes as long as reading a small value.
         self._indexes = self._topic.index_kind
+        #: Bytes that stand before most payloads: Confluent's prefix, and the byte of the indexes of a first message.
+        self._usual = 0
+        if self._topic.config.framing in ("prefix", "dual") and self._topic.frame.layout is None:
+            self._usual = {Indexes.NONE: 5, Indexes.ZIGZAG: 6}.get(self._indexes, 0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -66,22 +70,12 @@ class ObjectsReader:
         if value is None:
             self._columns.meter.read(1, (), ())
             return None
-        framing, named, start = self._topic.config.framing, None, 0
-        if headers is not None and framing in ("dual", "header"):
-            named = last_header(headers, self._topic.header)
-        if framing == "prefix" or (framing == "dual" and named is None):
-            start = self._start_of(value)
-            named = value[:start]
-        found = readers.get(named)
+        start = self._usual
+        found = readers.get(value[:start]) if start and headers is None else None
         if found is None:
-            found = self._find(
-                named, ObjectForm(maps, unions, into), in_header=named is not None and not start
-            )
+            found, start = self._found(readers, value, headers, ObjectForm(maps, unions, into))
             if found is None:
                 return self._in_column(value, headers, ObjectForm(maps, unions, into))
-            if len(readers) >= _MAX_READERS:
-                readers.clear()
-            readers[named] = found
         reader, name, schema_id = found
         try:
             made = reader.decode_one(value, start)
@@ -91,6 +85,25 @@ class ObjectsReader:
             raise DecodeError(*fault) from None
         self._columns.meter.read_one(name)
         return made
+
+    def _found(
+        self, readers: dict[Any, _Found], value: bytes, headers: Any, form: ObjectForm
+    ) -> tuple[_Found | None, int]:
+        """Return what reads a value, and from where on; None for a column of one row."""
+        framing, named, start = self._topic.config.framing, None, 0
+        if headers is not None and framing in ("dual", "header"):
+            named = last_header(headers, self._topic.header)
+        if framing == "prefix" or (framing == "dual" and named is None):
+            start = self._start_of(value)
+            named = value[:start]
+        found = readers.get(named)
+        if found is None:
+            found = self._find(named, form, in_header=named is not None and not start)
+            if found is not None:
+                if len(readers) >= _MAX_READERS:
+                    readers.clear()
+                readers[named] = found
+        return found, start
 
     def _start_of(self, value: bytes) -> int:
         """Return how many bytes a frame has in front of a payload; 0 where it has to be read in a column."""
