@@ -345,7 +345,9 @@ def test_other_columns(options, data):
         "repeated uint64 l = 6 [packed = true]; enum E { ONE = 1; TWO = 2; } }",
         **options,
     )
-    number = st.sampled_from([0, 1, 2, 3, -1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, -(2**31), -(2**63)])
+    number = st.sampled_from(
+        [Decimal(5), 0, 1, 2, 3, -1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, -(2**31), -(2**63)]
+    )
     value = data.draw(
         st.fixed_dictionaries(
             {"i": number},

@@ -127,6 +127,7 @@ cdef class Whole(Number):
     cdef int64_t low
     cdef int64_t high
     cdef bint beyond          # numbers of 64 bits without a sign, too
+    cdef bint of_decimals     # the column is one of decimals
     cdef bint zigzag
     cdef uint64_t mask
 
@@ -144,7 +145,7 @@ cdef class Whole(Number):
 
     cdef object of_decimal(self, object value):
         # What columns of decimals give; their text has an exponent or a point if it is not just digits.
-        if not self.beyond or type(value) is not Decimal:
+        if not self.of_decimals or type(value) is not Decimal:
             odd()
         text = str(value)
         if len(text) > 20 or not text.isdigit():
@@ -354,11 +355,14 @@ cdef class Entries(Node):
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef int64_t start
-        entries = value
         if type(value) is dict:
             entries = list((<dict>value).items())
-        elif type(value) is not list:
+        elif type(value) is list:
+            # What is checked here is written later, when another thread may have changed the user's.
+            entries = list(<list>value)
+        else:
             odd()
+            return -1
         for pair in <list>entries:
             if type(pair) is not tuple or len(<tuple>pair) != 2:
                 odd()
@@ -573,6 +577,7 @@ cdef class _Maker:
             low, high = max(low, least), min(high, most)
         made.low, made.high = low, min(high, (1 << 63) - 1)
         made.beyond = high == (1 << 64) - 1
+        made.of_decimals = pa.types.is_decimal(stored)
         made.zigzag = kind.startswith("sint")
         made.mask = (1 << (bits if natural else 64)) - 1
         made.width = bits // 8 if "fixed" in kind else 0
