@@ -25,6 +25,10 @@ QUICK = {
     "formats.json._kernel": "formats.json.objects._read",
     "formats.protobuf._kernel": "formats.protobuf.objects._read",
 }
+QUICK_WRITERS = {
+    "formats.json._kernel": ("formats.json.objects._write", {"fills": True}),
+    "formats.protobuf._kernel": ("formats.protobuf.objects._write", {}),
+}
 #: What frames put before payloads.
 PREFIXES = [b"\0\0\0\0\7", b"\1" + bytes(range(16))]
 
@@ -139,15 +143,18 @@ def exact(value: Any) -> Any:
 
 
 class NotPlain(Exception):
-    """A quick reader leaves a value to columns."""
+    """What is quick leaves a value to columns."""
 
 
 class _Columns:
-    """What stands for the columns that a quick reader leaves values to."""
+    """What stands for the columns that values are left to."""
 
     told = True
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
+        raise NotPlain
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> Any:
         raise NotPlain
 
 
@@ -211,6 +218,27 @@ def _behind_prefix(prefix: bytes, module, programs, values, expected, faults, op
             module.decode(pa.array([bad], values.type), programs, starts=prefix)
 
 
+def same_payloads(name, plan, column) -> None:
+    """Check that what a quick writer makes of the objects in a column is what a column of each is written as."""
+    quick, options = QUICK_WRITERS[name]
+    writer = kernel(quick, "native").object_writer(plan, left_to_columns, **options)
+    module = kernel(name, "pure")
+    for at in range(min(len(column), 20)):
+        try:
+            value = kcodec.rows(column.slice(at, 1))[0]
+        except (OverflowError, ValueError):
+            # Python has no such time.
+            continue
+        try:
+            made = writer.encode_one(value, b"\7")
+        except NotPlain:
+            continue
+        given = pa.array([value], plan.arrow_type)
+        encoded, faults = module.encode(given, module.Program(plan, Limits()), prefix=b"\7")
+        assert not faults, value
+        assert made == encoded[0].as_py()
+
+
 def same_encode(name, plan, column, *, limits=None, **options) -> pa.Array:
     """Encode a column by both kernels of a name, and to the first fault only; return what both write."""
     limits = limits or Limits()
@@ -223,6 +251,8 @@ def same_encode(name, plan, column, *, limits=None, **options) -> pa.Array:
         assert answers[-1] == answers[0]
         first = module.encode(column, module.Program(plan, limits), stop=True, **options)[1]
         assert first == faults[:1]
+    if name in QUICK_WRITERS:
+        same_payloads(name, plan, column)
     return encoded
 
 

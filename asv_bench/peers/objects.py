@@ -4,10 +4,10 @@
     python asv_bench/peers/objects.py [--rows 1000] [--rounds 15] [--schemas flat nested small two protobuf json ...]
     python asv_bench/peers/objects.py --memory 10000000
 
-Avro is read and written beside fastavro and confluent-kafka, Protobuf beside Google's library and ``MessageToDict``,
-JSON beside orjson, with and without decimals (which orjson reads as floats), and JSON Schema beside confluent-kafka,
-without validation and with it. ``--memory`` reads and writes so many values, and prints what Python has allocated
-meanwhile.
+Avro is read and written beside fastavro and confluent-kafka, Protobuf beside Google's library (to and from dicts by
+``MessageToDict`` and ``ParseDict``), JSON beside orjson, with and without decimals (which orjson reads as floats, and
+writes as text), and JSON Schema beside confluent-kafka, without validation and with it. ``--memory`` reads and writes
+so many values, and prints what Python has allocated meanwhile.
 
 ``flat`` and ``nested`` are the records of the Avro benchmarks, ``nested`` with decimals and a map; ``small`` has ten
 fields with a decimal, a timestamp, a list and a record; ``two`` is a record of two fields. With the file of the
@@ -42,9 +42,10 @@ from benchmarks import avro_records
 from benchmarks.avro_records import record
 from confluent_kafka.schema_registry import SchemaRegistryClient, json_schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 from rounds import Contestants, measure
 
 import kcodec
@@ -65,6 +66,10 @@ BARS = {
     "json decode_list": ("orjson.loads", 0.67),
     "protobuf deserialize_one": ("MessageToDict(FromString())", 10),
     "JSON_SR deserialize_one": ("confluent JSONDeserializer", 8),
+    "protobuf encode_one": ("ParseDict().SerializeToString()", 5),
+    "protobuf encode_list": ("ParseDict().SerializeToString()", 5),
+    "protobuf serialize_one": ("confluent ProtobufSerializer of ParseDict()", 5),
+    "JSON_SR serialize_one": ("confluent JSONSerializer", 8),
     "kcodec JSONDeserializer": ("confluent JSONDeserializer", 8),
     "kcodec JSONSerializer": ("confluent JSONSerializer", 8),
     "kcodec JSONDeserializer, validate": ("confluent JSONDeserializer, validate", 2),
@@ -221,12 +226,28 @@ def protobuf_contestants(objects: list[dict]) -> Contestants:
     serde = kcodec.Serde("PROTOBUF", "memory://objects-protobuf", topic="t", schema=_PROTO)
     framed = serde.serialize(values, as_list=True)
     assert [serde.deserialize_one(value) for value in framed] == codec.decode_list(payloads)
+    assert [serde.serialize_one(value) for value in values] == framed
+    # What JSON has for a timestamp.
+    printed = [{**each, "at": each["at"].isoformat()} for each in values]
+    assert [ParseDict(each, message()).SerializeToString(deterministic=True) for each in printed] == payloads
+    client = SchemaRegistryClient.new_client({"url": "mock://objects-protobuf"})
+    serializer = ProtobufSerializer(message, client)
+    context = SerializationContext("t", MessageField.VALUE)
     runs = {
         "MessageToDict(FromString())": _each(lambda data: MessageToDict(message.FromString(data)), payloads),
         "FromString": _each(message.FromString, payloads),
         "protobuf decode_one": _each(codec.decode_one, payloads),
         "protobuf decode_list": lambda: codec.decode_list(payloads),
         "protobuf deserialize_one": _each(serde.deserialize_one, framed),
+        "ParseDict().SerializeToString()": _each(
+            lambda value: ParseDict(value, message()).SerializeToString(), printed
+        ),
+        "protobuf encode_one": _each(codec.encode_one, values),
+        "protobuf encode_list": lambda: codec.encode_list(values),
+        "confluent ProtobufSerializer of ParseDict()": _each(
+            lambda value: serializer(ParseDict(value, message()), context), printed
+        ),
+        "protobuf serialize_one": _each(serde.serialize_one, values),
     }
     return {name: (run, len(payloads)) for name, run in runs.items()}
 
@@ -245,6 +266,9 @@ def json_contestants(objects: list[dict], decimals: bool) -> Contestants:
         "orjson.loads": _each(orjson.loads, payloads),
         "json decode_one": _each(codec.decode_one, payloads),
         "json decode_list": lambda: codec.decode_list(payloads),
+        "orjson.dumps": _each(functools.partial(orjson.dumps, default=str), values),
+        "json encode_one": _each(codec.encode_one, values),
+        "json encode_list": lambda: codec.encode_list(values),
     }
     return {name: (run, len(payloads)) for name, run in runs.items()}
 
@@ -270,9 +294,11 @@ def json_schema_contestants(rows: int) -> Contestants:
             runs[f"{name} JSONSerializer{ending}"] = _each(writes, values)
             runs[f"{name} JSONDeserializer{ending}"] = _each(reads, framed)
     serde = kcodec.Serde("JSON_SR", "memory://objects-json", topic="t", schema=text)
-    values = serde.serialize(values, as_list=True)
-    assert serde.deserialize_one(values[1]) == {"id": 1, "name": "n1"}
-    runs["JSON_SR deserialize_one"] = _each(serde.deserialize_one, values)
+    framed = serde.serialize(values, as_list=True)
+    assert [serde.deserialize_one(value) for value in framed] == values
+    assert [serde.serialize_one(value) for value in values] == framed
+    runs["JSON_SR deserialize_one"] = _each(serde.deserialize_one, framed)
+    runs["JSON_SR serialize_one"] = _each(serde.serialize_one, values)
     return {name: (run, rows) for name, run in runs.items()}
 
 
@@ -291,8 +317,7 @@ def print_memory(count: int, objects: list[dict]) -> None:
             for codec, rows, payloads in cases:
                 for payload in payloads:
                     codec.decode_one(payload)
-                if codec is avro:
-                    codec.encode_list(rows)
+                codec.encode_list(rows)
                 done += len(rows)
         gc.collect()
         print(f"{done:12,} values: {tracemalloc.get_traced_memory()[0]:12,} bytes", flush=True)

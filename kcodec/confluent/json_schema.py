@@ -1,12 +1,13 @@
 """JSON Schema as confluent-kafka's serializer and deserializer have it, validated by compiled code if that is there."""
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka.schema_registry import json_schema as theirs
 
-from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
+from kcodec.confluent.quick import THEIRS, VALUE, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import ConfigError
 from kcodec.formats.json_schema.engine import library
 
@@ -47,10 +48,19 @@ class JSONSerializer(QuickSerializer, theirs.JSONSerializer):  # type: ignore[mi
             *given(schema_str, schema_registry_client, to_dict, conf, rule_conf, rule_registry, json_encode)
         )
         self._start(conf, "_schema", "_schema_name", "_to_dict", "_validate", "_json_encode")
+        #: By topic, the prefix of values of which nothing is asked before they are written.
+        self._prefixes: dict[str, bytes] = {}
+        self._encode = _straight(getattr(self, "_json_encode", None))
 
     def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
         """Write a value."""
         made: bytes | None
+        if ctx is not None and ctx.field is VALUE and obj is not None:
+            known = self._prefixes.get(ctx.topic)
+            if known is not None:
+                text = self._encode(obj)
+                made = known + (text if type(text) is bytes else text.encode())
+                return made
         subject = None
         if obj is not None and ctx is not None and self._is_quick:
             subject = self._subject(ctx, self._schema_name)
@@ -62,6 +72,9 @@ class JSONSerializer(QuickSerializer, theirs.JSONSerializer):  # type: ignore[mi
         prefix, validator = self._kept.get(key) or (None, None)
         if prefix is not None and validator is not THEIRS:
             self._note(obj, ctx)
+            asks = self._asks or self._has_own_strategy or self._to_dict is not None or validator is not None
+            if not asks and ctx.field is VALUE:
+                self._keep(self._prefixes, ctx.topic, prefix)
             value = obj if self._to_dict is None else self._to_dict(obj, ctx)
             if validator is None or validator.is_valid(value):
                 text = self._json_encode(value)
@@ -117,6 +130,15 @@ class JSONDeserializer(QuickDeserializer, theirs.JSONDeserializer):  # type: ign
             found = THEIRS if written is not None and written.rule_set else None
             self._keep(self._kept, prefix, found or _validator(self._schema or written, self._validate))
         return made
+
+
+def _straight(encode: Any) -> Any:
+    """Return a function for JSON; in place of their own the one that it calls, whose bytes it makes text of."""
+    own = getattr(theirs, "_json_dumps", None)
+    if encode is not own or own is None:
+        return encode
+    orjson = getattr(sys.modules[own.__module__], "orjson", None)
+    return encode if orjson is None else orjson.dumps
 
 
 def _validator(schema: Any, validates: bool) -> Any:

@@ -20,14 +20,17 @@ except ImportError:
     # Another release than those this was made for: its own code does everything.
     prefix_schema_id_serializer = common = None
 
-__all__ = ["THEIRS", "QuickDeserializer", "QuickSerializer", "given"]
+__all__ = ["THEIRS", "VALUE", "QuickDeserializer", "QuickSerializer", "given"]
 
 #: In the place of what writes or reads: their code does.
 THEIRS: Any = object()
 
 #: Bytes of a prefix by its first one: behind it stands a schema id, or a GUID.
 _PREFIX_BYTES = {0: 5, 1: 17}
-_HEADERS = {MessageField.KEY: "__key_schema_id", MessageField.VALUE: "__value_schema_id"}
+#: Members of an enum take long to find, and to hash.
+VALUE = MessageField.VALUE
+_KEY = MessageField.KEY
+_HEADERS = {_KEY: "__key_schema_id", VALUE: "__value_schema_id"}
 
 #: What is kept, of each serde.
 _MOST = 10_000
@@ -84,6 +87,7 @@ class _Quick:
         """Begin with nothing known."""
         self._kept: dict[Any, Any] = {}
         self._subjects: dict[tuple[str, str], str | None] = {}
+        self._value_subjects: dict[str, str | None] = {}
         conf = conf or {}
         self._is_quick = (
             hasattr(common, "SchemaId")
@@ -107,19 +111,24 @@ class _Quick:
     def _subject(self, ctx: Any, name: str | None) -> str | None:
         """Return the subject as their code names it."""
         serde: Any = self
-        place = ctx.topic, ctx.field
-        if place in self._subjects and not self._has_own_strategy:
-            return self._subjects[place]
+        subjects: dict[Any, str | None] = self._subjects
+        place = ctx.topic
+        if ctx.field is VALUE:
+            subjects = self._value_subjects
+        else:
+            place = place, ctx.field
+        if place in subjects and not self._has_own_strategy:
+            return subjects[place]
         if serde._strategy_accepts_client:
             found = serde._subject_name_func(ctx, name, serde._registry, serde._subject_name_conf)
         else:
             found = serde._subject_name_func(ctx, name)
-        made: str | None = self._keep(self._subjects, place, found)
+        made: str | None = self._keep(subjects, place, found)
         return made
 
     def _note(self, key: Any, ctx: Any) -> None:
         """Tell their code the key of the message: rules of its value may send both to another topic."""
-        if ctx is not None and ctx.field == MessageField.KEY and hasattr(common, "set_original_key"):
+        if ctx is not None and ctx.field == _KEY and hasattr(common, "set_original_key"):
             common.set_original_key(key)
 
     def _latest(self, subject: str, fmt: str | None = None) -> Any:

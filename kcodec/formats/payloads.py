@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, Fault, SchemaError
@@ -131,8 +131,20 @@ class SchemaEncoder(ABC):
             An array of binary, and the rows that cannot be encoded, in order.
         """
 
-    def object_writer(self, form: ObjectForm) -> Writer | None:
-        """Return what writes Python objects as payloads; None if only columns are written."""
+    def object_writer(
+        self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
+    ) -> Writer | None:
+        """Return what writes Python objects as payloads; None if only columns are written.
+
+        Parameters
+        ----------
+        form : ObjectForm
+            What the objects are.
+        columns : Writer
+            What writes them as columns, for objects that are seldom or wrong.
+        kind : callable
+            Returns the type of these columns, or None if it depends on the objects. Not all schemas have one.
+        """
         return None
 
 

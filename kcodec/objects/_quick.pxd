@@ -1,6 +1,8 @@
-"""What reads plain values quickly, and leaves all others to columns."""
+"""What reads and writes plain values quickly, and leaves all others to columns."""
 
 from libc.stdint cimport int64_t, uint8_t
+
+from kcodec.objects._buffer cimport Buffer
 
 
 cdef class QuickReader:
@@ -12,6 +14,16 @@ cdef class QuickReader:
     cdef object read(self, object data, int64_t start)
     # Read a payload; `Odd` or UnicodeDecodeError if columns are to read it.
     cdef object read_plain(self, const uint8_t *p, const uint8_t *end)
+
+
+cdef class QuickWriter:
+    """Writes Python objects as payloads; see `kcodec.objects.kernel.Writer`."""
+
+    cdef object columns       # writes what is not plain, and says what is wrong with it
+
+    cdef bytes write(self, object value, bytes prefix)
+    # Write a value that is not None; `Odd` or UnicodeEncodeError if columns are to write it.
+    cdef int write_plain(self, Buffer *b, object value) except -1
 
 
 # Raise what leaves a value to columns.

@@ -11,6 +11,7 @@ from kcodec.columns.faults import refused
 from kcodec.columns.given import arrays
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
 from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
@@ -55,7 +56,7 @@ class MembersWriter:
         text_ids = self._topic.frame.has_text_ids
         return run.result(step, parts, chunked, kind, EncodeError, text_ids=text_ids), None
 
-    def object_writer(self, form: ObjectForm) -> None:
+    def object_writer(self, form: ObjectForm, columns: Writer) -> None:
         """Return None: only columns are written."""
 
     def _chosen(self, kind: pa.DataType) -> list[ColumnWriter]:

@@ -14,6 +14,10 @@ __all__ = ["Meter", "SerdeMetrics", "logger"]
 #: The package's logger. Its records carry their facts as attributes too, see `Meter`.
 logger = logging.getLogger("kcodec")
 
+_DEBUG = logging.DEBUG
+#: Values that wait to be counted.
+_MOST_ALONE = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class SerdeMetrics:
@@ -67,6 +71,8 @@ class Meter:
         self._lock = fork_safe_lock()
         self._batches = self._rows = self._bad_rows = self._fetched = self._told = 0
         self._ids: set[int | bytes] = set()
+        #: Of values that were read alone, the ids that are not counted yet: the lock takes as long as a small value.
+        self._alone: list[int | bytes] = []
 
     def fetched(self, key: int | bytes, url: str) -> None:
         """Count a schema that was fetched."""
@@ -77,13 +83,22 @@ class Meter:
 
     def read_one(self, key: int | bytes) -> None:
         """Count a batch of one value, which was good."""
-        if logger.isEnabledFor(logging.DEBUG):
+        if logger.isEnabledFor(_DEBUG):
             self.read(1, (key,), ())
             return
-        with self._lock:
-            self._batches += 1
-            self._rows += 1
-            self._ids.add(key)
+        alone = self._alone
+        alone.append(key)
+        if len(alone) >= _MOST_ALONE:
+            with self._lock:
+                self._count_alone()
+
+    def _count_alone(self) -> None:
+        """Count, under the lock, what was read alone; other threads may add more meanwhile, at the end."""
+        count = len(self._alone)
+        self._ids.update(self._alone[:count])
+        del self._alone[:count]
+        self._batches += count
+        self._rows += count
 
     def read(self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault]) -> None:
         """Count a batch."""
@@ -121,4 +136,5 @@ class Meter:
     def metrics(self) -> SerdeMetrics:
         """Return the counts of this moment."""
         with self._lock:
+            self._count_alone()
             return SerdeMetrics(self._batches, self._rows, self._bad_rows, len(self._ids), self._fetched)

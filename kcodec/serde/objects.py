@@ -46,6 +46,10 @@ class ObjectsReader:
         self._forms: dict[Any, dict[Any, _Found]] = {}
         # To find out takes as long as reading a small value.
         self._indexes = self._topic.index_kind
+        #: Bytes that stand before most payloads: Confluent's prefix, and the byte of the indexes of a first message.
+        self._usual = 0
+        if self._topic.config.framing in ("prefix", "dual") and self._topic.frame.layout is None:
+            self._usual = {Indexes.NONE: 5, Indexes.ZIGZAG: 6}.get(self._indexes, 0)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -66,22 +70,12 @@ class ObjectsReader:
         if value is None:
             self._columns.meter.read(1, (), ())
             return None
-        framing, named, start = self._topic.config.framing, None, 0
-        if headers is not None and framing in ("dual", "header"):
-            named = last_header(headers, self._topic.header)
-        if framing == "prefix" or (framing == "dual" and named is None):
-            start = self._start_of(value)
-            named = value[:start]
-        found = readers.get(named)
+        start = self._usual
+        found = readers.get(value[:start]) if start and headers is None else None
         if found is None:
-            found = self._find(
-                named, ObjectForm(maps, unions, into), in_header=named is not None and not start
-            )
+            found, start = self._found(readers, value, headers, ObjectForm(maps, unions, into))
             if found is None:
                 return self._in_column(value, headers, ObjectForm(maps, unions, into))
-            if len(readers) >= _MAX_READERS:
-                readers.clear()
-            readers[named] = found
         reader, name, schema_id = found
         try:
             made = reader.decode_one(value, start)
@@ -91,6 +85,25 @@ class ObjectsReader:
             raise DecodeError(*fault) from None
         self._columns.meter.read_one(name)
         return made
+
+    def _found(
+        self, readers: dict[Any, _Found], value: bytes, headers: Any, form: ObjectForm
+    ) -> tuple[_Found | None, int]:
+        """Return what reads a value, and from where on; None for a column of one row."""
+        framing, named, start = self._topic.config.framing, None, 0
+        if headers is not None and framing in ("dual", "header"):
+            named = last_header(headers, self._topic.header)
+        if framing == "prefix" or (framing == "dual" and named is None):
+            start = self._start_of(value)
+            named = value[:start]
+        found = readers.get(named)
+        if found is None:
+            found = self._find(named, form, in_header=named is not None and not start)
+            if found is not None:
+                if len(readers) >= _MAX_READERS:
+                    readers.clear()
+                readers[named] = found
+        return found, start
 
     def _start_of(self, value: bytes) -> int:
         """Return how many bytes a frame has in front of a payload; 0 where it has to be read in a column."""
@@ -142,6 +155,24 @@ class ObjectsReader:
         return value if changed is None else changed(value)
 
 
+class _RowWriter:
+    """Writes framed values as columns of one row; see `kcodec.objects.kernel.Writer`."""
+
+    def __init__(self, columns: ColumnWriter | MembersWriter) -> None:
+        self._columns = columns
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one value, behind the prefix that columns have."""
+        written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
+        return written[0]
+
+    def encode_list(
+        self, values: list[Any], prefix: bytes = b"", stop: bool = False
+    ) -> tuple[list[bytes | None], list[Fault]]:
+        """Write values up to the first that cannot be written, as an error."""
+        return [self.encode_one(value) for value in values], []
+
+
 class ObjectsWriter:
     """What writes the values of a serde one by one; formats that have no writer are written as columns of one row."""
 
@@ -153,6 +184,7 @@ class ObjectsWriter:
     def _start(self) -> None:
         """Make what does not pickle."""
         self._writers: dict[Any, tuple[Writer | None, bytes, int | str | None]] = {}
+        self._row = _RowWriter(self._columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -167,14 +199,14 @@ class ObjectsWriter:
             return None
         found = self._writers.get((chosen(), unions))
         if found is None:
-            found = self._columns.object_writer(ObjectForm.of(unions=unions)) or (None, b"", None)
+            found = self._columns.object_writer(ObjectForm.of(unions=unions), self._row)
+            found = found or (None, b"", None)
             self._writers[chosen(), unions] = found
         writer, prefix, schema_id = found
         if writer is None:
             if unions != "members":
                 raise ConfigError(f"unions={unions!r} needs schema=, which is also what is registered")
-            written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
-            return written[0]
+            return self._row.encode_one(value)
         try:
             return writer.encode_one(value, prefix)
         except EncodeError as error:

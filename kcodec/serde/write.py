@@ -111,8 +111,10 @@ class ColumnWriter:
 
         return step, header
 
-    def object_writer(self, form: ObjectForm) -> tuple[Writer, bytes, int | str | None] | None:
-        """Return what writes Python objects, behind which prefix, and their schema id.
+    def object_writer(
+        self, form: ObjectForm, columns: Writer
+    ) -> tuple[Writer, bytes, int | str | None] | None:
+        """Return what writes Python objects, behind which prefix, and their schema id; see `SchemaEncoder`.
 
         None if only columns are written: without a schema, or if values are converted to another.
         """
@@ -124,7 +126,7 @@ class ColumnWriter:
             return None
         with self._lock:
             encoder = self._encoder(target)
-        writer = encoder.object_writer(form)
+        writer = encoder.object_writer(form, columns, self.given_type)
         # What is compressed is written as a column.
         if writer is None or self._topic.frame.compression == "zlib":
             return None
@@ -208,6 +210,10 @@ class ColumnWriter:
         topic = self._topic
         parsed = topic.parsed(topic.given_texts(self._schema))
         reading = topic.format.reading(parsed, None)
+        names = topic.format.message_names(parsed)
+        if reading is None and names:
+            # What is written is the first of several messages.
+            reading = topic.format.of_message(names[0])
         return None if reading is None else reading.decoder(parsed, self._options, self._limits).arrow_type
 
     def _encoder(self, target: Chosen) -> SchemaEncoder:

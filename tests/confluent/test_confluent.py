@@ -411,6 +411,16 @@ class TestJson:
         assert serializer({"a": 1}, context()) == first
         assert reading(first, context()) == {"a": 1}
 
+    def test_values_of_which_nothing_is_asked(self):
+        """They are the bytes that theirs are; what is no JSON is the same error, also of keys."""
+        values = [{"a": 1, "b": [None, 0.1, "ü\x01", 1e16]}, None, {"a": {1}}, {1: 2}, "\ud800", {"c": 2**70}]
+        found = []
+        for home in (json_schema, confluent):
+            for place in (context(), context("other"), context(field=MessageField.KEY), None):
+                serializer = home.JSONSerializer(self.SCHEMA, client(), conf={"validate": False})
+                found.append([answer(serializer, each, place) for each in values * 3])
+        assert found[:4] == found[4:]
+
     def test_functions_for_text(self):
         options = {"conf": {"validate": False}}
         found = []

@@ -1,6 +1,6 @@
 """Payloads behind Confluent's frame: Avro, except for the root type bytes, whose content stands as it is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -111,7 +111,9 @@ class AvroEncoder(SchemaEncoder):
         encoded, unwritten = self._encode(array, prefix, large, stop)
         return encoded, sorted([*faults, *unwritten], key=lambda fault: fault.row)
 
-    def object_writer(self, form: ObjectForm) -> Writer | None:
+    def object_writer(
+        self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
+    ) -> Writer | None:
         """Return what writes Python objects; None where values of another schema are converted."""
         return self._writer.object_writer(form) if self._conversion is None else None
 
@@ -140,7 +142,9 @@ class _Conversion:
 class BytesEncoder(AvroEncoder):
     """The root type bytes: no length before the content."""
 
-    def object_writer(self, form: ObjectForm) -> Writer | None:
+    def object_writer(
+        self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
+    ) -> Writer | None:
         """Return None: what columns hold is written as it is."""
         return None
 

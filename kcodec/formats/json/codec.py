@@ -19,10 +19,11 @@ from kcodec.columns.given import payloads
 from kcodec.columns.nested import arrange, unpack
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.formats.json.objects.kernel import object_reader
+from kcodec.formats.json.objects.kernel import object_reader, object_writer
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
+from kcodec.objects.by_columns import ColumnWriter
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
 __all__ = ["JsonCodec", "infer"]
@@ -203,6 +204,14 @@ class JsonCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         return object_reader(self._plan, self._limits, self._column_reader(form), form)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        columns = ColumnWriter(self.encode)
+        if self._arguments["fields"] is not None:
+            # Of the others none is taken, and all are written.
+            return columns
+        return object_writer(self._encode_plan, columns, fills=True)
 
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.

@@ -12,7 +12,7 @@ from kcodec.columns.fields import chosen
 from kcodec.columns.nested import cast_leaves
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
-from kcodec.formats.json.objects.kernel import object_reader
+from kcodec.formats.json.objects.kernel import object_reader, object_writer
 from kcodec.formats.json.plan import decodable, union_columns
 from kcodec.formats.json_schema.document import schema_text
 from kcodec.formats.json_schema.odd_rows import Rereading
@@ -24,8 +24,9 @@ from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.language import NamedText
+from kcodec.objects.by_columns import ColumnWriter
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
@@ -123,6 +124,10 @@ class JsonSchemaWriter:
         )
         array = rewrite_texts(cast_leaves(array, encoded_type(kind)), programs.plan.root)
         return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
+
+    def object_writer(self, columns: Writer, kind: pa.DataType) -> Writer:
+        """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
+        return object_writer(self.plan(kind), columns, fills=False)
 
 
 class JsonSchemaCodec(Codec):
@@ -264,6 +269,13 @@ class JsonSchemaCodec(Codec):
     def _object_reader(self, form: ObjectForm) -> Reader:
         columns = self._column_reader(form, union_columns(self.decode_plan.root))
         return columns if self._validator is not None else self._reader.object_reader(columns, form)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        columns = ColumnWriter(self.encode)
+        return (
+            columns if self._validator is not None else self._writer.object_writer(columns, self.arrow_type)
+        )
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         large = self._arguments["large"]

@@ -1,6 +1,6 @@
 """Payloads behind Confluent's frame: documents, validated where that is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from kcodec.formats.json_schema.written import has_logical_types, written_as
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 from kcodec.plan.node import Node
@@ -160,6 +160,15 @@ class DocumentEncoder(SchemaEncoder):
             kind = encoded.type
             encoded = pc.binary_join_element_wise(pa.scalar(prefix, kind), encoded, pa.scalar(b"", kind))
         return encoded, faults[:1] if stop else faults
+
+    def object_writer(
+        self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
+    ) -> Writer | None:
+        """Return what writes Python objects; None where documents are validated, or changed once they are written."""
+        if form != ObjectForm() or self._validator is not None or self._envelope or self._indent:
+            return None
+        found = kind()
+        return None if found is None else self._writer.object_writer(columns, found)
 
 
 def unwrapped(array: pa.Array) -> pa.Array:

@@ -22,12 +22,13 @@ from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message, write_message
-from kcodec.formats.protobuf.objects.kernel import object_reader
+from kcodec.formats.protobuf.objects.kernel import object_reader, object_writer
 from kcodec.formats.protobuf.plan import MessageNode, beside_writer, decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, Layout, ProtobufOptions
+from kcodec.objects.by_columns import ColumnWriter
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 from kcodec.plan.programs import Programs
@@ -127,6 +128,14 @@ class ProtobufWriter:
         program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
         encoded, lost = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
         return encoded, sorted([*faults, *lost], key=lambda fault: fault.row)
+
+    def object_writer(self, columns: Writer, kind: pa.DataType) -> Writer:
+        """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
+        plain = plain_type(kind, sized=False)
+        converted, _ = self._conversions.encoded(pa.nulls(0, plain), stop=True)
+        if self.options.layout is not None or converted.type != plain:
+            return columns
+        return object_writer(self.plan(plain), columns)
 
 
 class ProtobufCodec(Codec):
@@ -299,6 +308,10 @@ class ProtobufCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         return self._reader.object_reader(self._column_reader(form), form)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        return self._writer.object_writer(ColumnWriter(self.encode), self.arrow_type)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
@@ -143,6 +143,13 @@ class MessageEncoder(SchemaEncoder):
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode an array; columns are matched with fields by name."""
         return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
+
+    def object_writer(
+        self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
+    ) -> Writer | None:
+        """Return what writes Python objects; None for a form that messages do not have."""
+        found = kind() if form == ObjectForm() else None
+        return None if found is None else self._writer.object_writer(columns, found)
 
 
 def _check(reader: MessageType, writer: MessageType) -> None:

@@ -1,14 +1,20 @@
-"""What reads Protobuf's messages as Python objects, compiled or by columns."""
+"""What reads and writes Protobuf's messages as Python objects, compiled or by columns."""
 
 from kcodec import _impl
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["object_reader"]
+__all__ = ["object_reader", "object_writer"]
 
 
 def object_reader(plan: Plan, limits: Limits, columns: Reader, form: ObjectForm) -> Reader:
     """Return what reads the messages of a plan of columns; `columns` reads those that are not plain."""
     made: Reader = _impl.kernel("formats.protobuf.objects._read").object_reader(plan, limits, columns, form)
+    return made
+
+
+def object_writer(plan: Plan, columns: Writer) -> Writer:
+    """Return what writes the messages of a plan of columns; `columns` writes those that are not plain."""
+    made: Writer = _impl.kernel("formats.protobuf.objects._write").object_writer(plan, columns)
     return made

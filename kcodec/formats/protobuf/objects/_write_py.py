@@ -1,0 +1,11 @@
+"""Python objects to Protobuf's messages in plain Python: by columns, as what `_write` makes is to be."""
+
+from kcodec.objects.kernel import Writer
+from kcodec.plan import Plan
+
+__all__ = ["object_writer"]
+
+
+def object_writer(plan: Plan, columns: Writer) -> Writer:
+    """Return what writes the messages of a plan."""
+    return columns
