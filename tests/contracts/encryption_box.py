@@ -1,6 +1,7 @@
 """A registry's server in a box, with confluent-kafka's serializers on one side of it and ours on the other."""
 
 import json
+import os
 from contextlib import contextmanager
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -22,6 +23,8 @@ from kcodec.registry import open as open_registry
 from kcodec.registry.memory import MemoryRegistry
 
 SECRET = "the secret of the box"
+#: Random records of each test that compares with confluent-kafka in both directions.
+RECORDS = int(os.environ.get("KCODEC_RECORDS", "50"))
 SETTINGS = {"rule.executors._default_.param.secret": SECRET}
 PARAMETERS = {"encrypt.kek.name": "pii", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "mykey"}
 
