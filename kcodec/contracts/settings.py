@@ -88,10 +88,12 @@ class RuleSettings:
             if key not in OPEN
         ]
 
-    def is_disabled(self, rule: Rule) -> bool:
-        """Return whether a rule is left out."""
+    def is_disabled(self, rule: Rule, enable_at: str | None) -> bool:
+        """Return whether a rule is left out; `enable_at` is where those of its set run."""
         found = self._of_rule(rule.name, "disabled")
-        return rule.disabled if found is None else found.strip().lower() == "true"
+        if found is not None:
+            return found.strip().lower() == "true"
+        return rule.disabled or enable_at not in (None, "ALL", "CLIENT")
 
     def failure(self, rule: Rule, mode: str) -> str:
         """Return what is done where a rule fails: ``ERROR``, ``NONE`` or another action.
