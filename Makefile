@@ -7,11 +7,12 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs fuzz chaos soak debug bench history clean
+.PHONY: help demo test thorough lint docs fuzz chaos soak debug bench history clean
 
 help:
 	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
-	@echo 'make test    run all tests (ARGS="-k name" for some)'
+	@echo 'make test    run the tests of a change (ARGS="-k name" for some)'
+	@echo 'make thorough run all tests, those too that take long for what they find'
 	@echo 'make lint    ruff, cython-lint, mypy'
 	@echo 'make docs    build the documentation site in build/site'
 	@echo 'make fuzz    fuzz each target under sanitizers (SECONDS=60; needs clang)'
@@ -39,9 +40,14 @@ demo: $(VENV)/demo.stamp
 
 # Four workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
 # Spark's workers import the packages hundreds of times: what is compiled is kept, whatever the environment says.
-test: export PYTHONDONTWRITEBYTECODE =
-test: $(VENV)/test.stamp $(VENV)/spark.jsa
+# Unless tests are chosen, some are left to `make thorough`, which has all: tests/conftest.py says which.
+test thorough: export PYTHONDONTWRITEBYTECODE =
+test: export KCODEC_QUICK = $(if $(ARGS),,1)
+test thorough: $(VENV)/test.stamp $(VENV)/spark.jsa
 	$(RUN) -m pytest $(or $(ARGS),--numprocesses=4)
+
+thorough:
+	$(RUN) -m pytest --numprocesses=4
 
 # Made once, as far as there is Java: each of the many JVMs of the tests then starts with half the work.
 $(VENV)/spark.jsa: tests/spark/archive.py | $(VENV)/test.stamp

@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import sys
+import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,6 @@ gc.disable()
 # Their assertions are shown as those of tests.
 pytest.register_assert_rewrite("contracts", "side_by_side")
 
-settings.register_profile("quick", max_examples=60, deadline=None, derandomize=True)
-settings.register_profile("thorough", max_examples=2000, deadline=None)
-settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
-
 # All that is started in Java lives for minutes at most: what its second compiler gains comes too late to pay.
 options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Spark's classes, ready in memory: made by `make test`, and left alone by a JVM that has others.
@@ -34,7 +32,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+#: Whether this is `make test`, which leaves to `make thorough` what takes long for what it finds.
+QUICK = os.environ.get("KCODEC_QUICK") == "1"
 RECURSION_LIMIT = sys.getrecursionlimit()
+
+settings.register_profile("quick", max_examples=20 if QUICK else 60, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 
 
 #: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,
@@ -75,9 +79,34 @@ def pytest_xdist_make_scheduler(config, log):
     return Groups(config, log)
 
 
+def quick(items) -> list[bool]:
+    """Return which tests are those of `make test`."""
+    seen = Counter()
+    chosen = []
+    for item in items:
+        of, _, parameters = item.nodeid.partition("[")
+        every = item.get_closest_marker("sampled")
+        session = parameters and item.callspec.params.get("spark")
+        # What runs on both of Spark's sessions runs on one, always the same: about half of the tests on each.
+        other = session and zlib.crc32(item.nodeid.replace(session, "").encode()) % 2 != (session == "connect")
+        chosen.append(
+            not item.get_closest_marker("thorough")
+            and not other
+            and (every is None or seen[of] % every.args[0] == 0)
+        )
+        seen[of] += 1
+    return chosen
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Skip what is large unless asked to; in several workers let the groups begin, then the long files."""
+    """Leave out and skip what was not asked for; in several workers let the groups begin, then the long files."""
+    if QUICK:
+        chosen = quick(items)
+        config.hook.pytest_deselected(
+            items=[item for item, is_chosen in zip(items, chosen, strict=True) if not is_chosen]
+        )
+        items[:] = [item for item, is_chosen in zip(items, chosen, strict=True) if is_chosen]
     if os.environ.get("KCODEC_LARGE") != "1":
         for item in items:
             if item.get_closest_marker("large"):

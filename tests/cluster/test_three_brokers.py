@@ -10,7 +10,7 @@ from kcodec import kafka
 from kcodec.kafka.channel import Channel
 
 #: What takes less than a minute on a machine that does nothing else may take several.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
 
 
 def test_nothing_is_lost_and_nothing_twice_while_brokers_fail(brokers, control):

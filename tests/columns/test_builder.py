@@ -223,6 +223,7 @@ def test_a_large_row_is_no_guide_to_the_rest():
     assert peak < 64 * size
 
 
+@pytest.mark.thorough
 def test_too_much_for_32_bits(large):
     """What a block may yield is known before it is decoded, so the refusal touches no memory."""
     added = {"name": "added", "type": "string", "default": "x" * (8 << 20)}

@@ -189,7 +189,7 @@ def check(registry, answered):
     assert sorted(ids.values()) == list(range(1, len(ids) + 1))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_many_writers_and_kills_lose_nothing_that_was_answered(tmp_path, workers):
     with command(tmp_path, "sqlite:///schemas.db", f"--workers={workers}") as server:
         with Writers(server.url) as writers:

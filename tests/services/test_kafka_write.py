@@ -153,6 +153,7 @@ def own_broker(tmp_path):
         service.stop()
 
 
+@pytest.mark.thorough
 def test_a_broker_that_is_killed_while_it_is_written_and_read(own_broker):
     """Nothing is lost, and nothing is there twice."""
     service, kafka = own_broker

@@ -420,6 +420,7 @@ def kill(process):
     process.wait(30)
 
 
+@pytest.mark.thorough
 def test_a_killed_stream_neither_loses_nor_repeats_rows(classic, kafka, topic, tmp_path):
     """It is killed in the middle of a batch, again and again, and goes on from its checkpoint."""
     numbered(kafka, topic, 12_000)

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.append(str(ROOT / "tests" / "services"))
 
-from artifacts import SPARK_JAVA, java, python  # noqa: E402
+from artifacts import SPARK_JAVA, jars, java, python  # noqa: E402
 from ports import HOST, free_port  # noqa: E402
 from processes import ENDS_WITH_US, SPARK, Service, listens  # noqa: E402
 
@@ -63,7 +63,7 @@ def server(name: str, folder: Path) -> tuple[Service, str]:
         *(f"--conf={key}={value}" for key, value in settings.items()),
     ]
     if version < "4":
-        command += ["--packages", f"org.apache.spark:spark-connect_2.12:{version}"]
+        command += ["--jars", ",".join(map(str, jars("connect_server").glob("*.jar")))]
     environment = {
         "SPARK_HOME": home,
         "SPARK_LOCAL_IP": HOST,

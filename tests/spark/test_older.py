@@ -50,8 +50,8 @@ def test_functions(name, tmp_path):
     (pyspark,) = Path(python).parents[1].glob("lib/python*/site-packages/pyspark")
     path = os.pathsep.join([worker_path(tmp_path / "path", pyspark), str(HERE.parents[1])])
     environment = {**os.environ, "PYSPARK_PYTHON": python, "PYTHONPATH": path}
-    # The archive of classes is that of the newest Spark.
-    environment.pop("JDK_JAVA_OPTIONS", None)
+    # As all others here, but for the archive of classes, which is the newest Spark's.
+    environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     environment.pop("SPARK_CONNECT_MODE_ENABLED", None)
     done = subprocess.run(
         [*ENDS_WITH_US, python, str(HERE / "older_session.py"), json.dumps(SPARK)],

@@ -62,6 +62,7 @@ def bare_python(jvm, tmp_path):
     return script
 
 
+@pytest.mark.thorough
 def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
     # The client finds the packages by sys.path, which the server and its workers do not inherit.
     script = str(HERE / "shipped.py")

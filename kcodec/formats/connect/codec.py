@@ -14,7 +14,7 @@ from kcodec.columns.nested import cast_leaves
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.exact import ExactRows
-from kcodec.formats.connect.fast import FastReader, FastWriter, Target, as_bytes
+from kcodec.formats.connect.fast import FastReader, FastWriter, TargetColumns, as_bytes
 from kcodec.formats.connect.objects import EnvelopeReader, LeftToColumns
 from kcodec.formats.connect.plan import Beyond, PlanOptions
 from kcodec.formats.connect.schema import ConnectSchema, check_widths
@@ -120,7 +120,7 @@ class ConnectJsonCodec(Codec):
     """
 
     arrow_type: pa.DataType | None
-    _target: Target | None
+    _target: TargetColumns | None
     _checks_offsets = True
     _names_frames = True
 
@@ -273,7 +273,7 @@ class ConnectJsonCodec(Codec):
         made.__dict__.update(self.__dict__, _target=target, arrow_type=target.kind)
         return made
 
-    def _first(self, chunks: Sequence[pa.Array]) -> Target:
+    def _first(self, chunks: Sequence[pa.Array]) -> TargetColumns:
         """Return the columns of the first schema in a column."""
         return self._reader.first(chunks, self._exact.schema_text if self._options.exact else None)
 

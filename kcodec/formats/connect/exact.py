@@ -14,7 +14,7 @@ from kcodec.columns.types import plain_type
 from kcodec.errors import Fault
 from kcodec.formats.connect.arrow import column_value, row_value, unscaled
 from kcodec.formats.connect.converter import JsonConverter
-from kcodec.formats.connect.fast import NO_SCHEMA, NullTarget, Target
+from kcodec.formats.connect.fast import NO_SCHEMA, NullColumns, TargetColumns
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.json.reread import reread
@@ -45,7 +45,7 @@ class ExactRows:
         return b"null"
 
     def reread(
-        self, target: Target, values: pa.Array, array: pa.Array, faults: Sequence[Fault], stop: bool
+        self, target: TargetColumns, values: pa.Array, array: pa.Array, faults: Sequence[Fault], stop: bool
     ) -> tuple[pa.Array, Sequence[Fault]]:
         """Read the rows that have a fault again, into what was made of the others: the target's ``inner``."""
         final = [fault for fault in faults if fault.code in self._final]
@@ -60,7 +60,7 @@ class ExactRows:
         )
         return array, joined([left, final])
 
-    def read(self, data: bytes, target: Target) -> Any:
+    def read(self, data: bytes, target: TargetColumns) -> Any:
         """Read one row to what `pyarrow.array` takes for the type that is `unscaled` of the target's ``inner``."""
         start = 0
         try:
@@ -70,7 +70,7 @@ class ExactRows:
                 # Of its own text, as it may only begin and end like a row of another schema.
                 found = kernel("formats.connect._envelope").scan(data)
                 reading = None if found.code else target.reading(data[found.schema : found.schema_end])
-                if isinstance(target, NullTarget):
+                if isinstance(target, NullColumns):
                     if self._converter.to_connect_data(data)[1] is not None:
                         raise RowError("schema_error", reason=(reading and reading.reason) or NO_SCHEMA)
                     return None

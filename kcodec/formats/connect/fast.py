@@ -43,8 +43,8 @@ __all__ = [
     "NO_SCHEMA",
     "FastReader",
     "FastWriter",
-    "NullTarget",
-    "Target",
+    "NullColumns",
+    "TargetColumns",
     "Writing",
     "as_bytes",
 ]
@@ -55,7 +55,7 @@ MAX_TEXTS = 4 << 20
 NO_SCHEMA = "the row has no schema, and none was given to read it as"
 
 
-class Reading(NamedTuple):
+class SchemaReading(NamedTuple):
     """How rows of one schema are read; without a program, code and reason say why.
 
     The schema is None if its text is not one. The kind is that of the columns that the program makes: they are widened
@@ -69,7 +69,7 @@ class Reading(NamedTuple):
     kind: pa.DataType | None = None
 
 
-class Target:
+class TargetColumns:
     """The columns that rows are read into, with the readings of up to `max_readings` schemas that rows have.
 
     The row loop reads into the type `inner`, whose wide decimals are text in the type `kind` of the columns.
@@ -89,30 +89,32 @@ class Target:
         self.inner = inner
         self._options = options
         self._limits = limits
-        self._readings: Kept[tuple[str, bytes], Reading] = Kept(max_readings, _size, MAX_TEXTS)
+        self._readings: Kept[tuple[str, bytes], SchemaReading] = Kept(max_readings, _size, MAX_TEXTS)
 
     def plan(self, writer: ConnectSchema | None = None) -> Plan:
         """Return the plan by which rows of a schema, by default the target's own, are read."""
         return decode_plan(writer or self.schema, self.schema, self.inner, self._options)
 
-    def reading(self, text: bytes) -> Reading:
+    def reading(self, text: bytes) -> SchemaReading:
         """Return how rows with the text of a schema are read; without a text, the schema is the target's own."""
         module = json_kernel()
         return self._readings.get((module.__name__, text), lambda: self._compiled(module, text))
 
-    def _compiled(self, module: Any, text: bytes) -> Reading:
+    def _compiled(self, module: Any, text: bytes) -> SchemaReading:
         # A null without a schema is a null, whatever the schema of other rows.
         bare = replace(self.schema, optional=True, default=None) if text == b"null" else None
         writer = self.schema if not text else bare
         try:
             writer = writer or ConnectSchema.from_json(text, replace_null=self._options.replace_null)
             plan = self.plan(writer)
-            return Reading(writer, module.Program(plan, self._limits), kind=plan.arrow_type)
+            return SchemaReading(writer, module.Program(plan, self._limits), kind=plan.arrow_type)
         except (SchemaError, Beyond) as error:
-            return Reading(writer, None, "schema_error" if writer is None else "unresolvable", _shown(error))
+            return SchemaReading(
+                writer, None, "schema_error" if writer is None else "unresolvable", _shown(error)
+            )
 
 
-class NullTarget(Target):
+class NullColumns(TargetColumns):
     """The column of nulls that rows are read into if none of them has a schema with an Arrow type.
 
     `check` raises `SchemaError` for the text of a schema that has no Arrow type.
@@ -122,13 +124,13 @@ class NullTarget(Target):
         super().__init__(ConnectSchema("string", optional=True), pa.null(), pa.null(), options, limits, 1)
         self._check = check
 
-    def reading(self, text: bytes) -> Reading:
+    def reading(self, text: bytes) -> SchemaReading:
         """Return how rows with the text of a schema are read: only rows without a schema have a program."""
         if text != b"null":
             try:
                 self._check(text)
             except SchemaError as error:
-                return Reading(None, None, "schema_error", _shown(error))
+                return SchemaReading(None, None, "schema_error", _shown(error))
         return super().reading(text)
 
 
@@ -143,7 +145,7 @@ class _Run(NamedTuple):
     selector: Any
     starts: Any
     ends: Any
-    readings: list[Reading]
+    readings: list[SchemaReading]
     faults: Sequence[Fault]
 
 
@@ -170,9 +172,9 @@ class FastReader:
         self._precision = precision
         self._wide = wide_decimals
         self._large = large
-        self._targets: Kept[bytes, Target] = Kept()
+        self._targets: Kept[bytes, TargetColumns] = Kept()
 
-    def target(self, schema: object) -> Target:
+    def target(self, schema: object) -> TargetColumns:
         """Return the columns of a schema in any form; `SchemaError` if it has none."""
         if isinstance(schema, (pa.DataType, pa.Schema)):
             kind = chosen(pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema, self._fields)
@@ -186,9 +188,11 @@ class FastReader:
                 arrow_type(made, self._precision, wide, self._large, self._options.debezium)
                 for wide in (self._wide, "engine")
             )
-        return Target(made, kind, inner, self._options, self._limits, self._max_schemas)
+        return TargetColumns(made, kind, inner, self._options, self._limits, self._max_schemas)
 
-    def first(self, chunks: Sequence[pa.Array], strange: Callable[[bytes], bytes] | None = None) -> Target:
+    def first(
+        self, chunks: Sequence[pa.Array], strange: Callable[[bytes], bytes] | None = None
+    ) -> TargetColumns:
         """Return the columns of the first schema in a column of envelopes.
 
         Of a row that is no plain envelope, `strange` returns the text of the schema; without one, it has none.
@@ -211,10 +215,10 @@ class FastReader:
                 except SchemaError:
                     passed.add(text)
         # All rows are null, or faults.
-        return NullTarget(self._options, self._limits, self.target)
+        return NullColumns(self._options, self._limits, self.target)
 
     def object_reader(
-        self, target: Target | None, text: bytes, columns: Reader, form: ObjectForm
+        self, target: TargetColumns | None, text: bytes, columns: Reader, form: ObjectForm
     ) -> Reader | None:
         """Return what reads payloads beside the text of a schema as Python objects; `columns` reads the others.
 
@@ -229,7 +233,7 @@ class FastReader:
         except SchemaError:
             return None
 
-    def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+    def read(self, target: TargetColumns, values: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of rows as the target's ``inner``; with `stop`, up to the first fault."""
         parts: list[pa.Array] = []
         faults: list[Faults] = []
@@ -250,7 +254,7 @@ class FastReader:
             window = max(4 * len(run.values), _MIN_WINDOW)
         return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), joined(faults)
 
-    def _split(self, target: Target, values: pa.Array) -> _Run:
+    def _split(self, target: TargetColumns, values: pa.Array) -> _Run:
         """Take the rows at the head of an array that have no more schemas than a run may have."""
         if not self._enveloped:
             return _Run(values, None, None, None, [target.reading(b"")], [])
@@ -267,13 +271,13 @@ class FastReader:
         readings = [target.reading(text) for text in texts[:kept]]
         return _Run(values.slice(0, count), selector, starts, ends, readings, faults)
 
-    def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+    def _read_run(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         array, found = self._decode(target, run, stop)
         if found:
             found = Faults.of(found).told(self._way(target))
         return array, joined([run.faults, self._with_envelopes(run, joined([found, _unread(run)]))])
 
-    def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+    def _decode(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read the rows by their programs, once for each type that these give the target's columns."""
         array = pa.nulls(len(run.values), target.inner)
         faults: list[Sequence[Fault]] = []
@@ -308,9 +312,9 @@ class FastReader:
             array = part
         return array, joined(faults)
 
-    def _way(self, target: Target) -> Callable[[str, str, str], Way]:
+    def _way(self, target: TargetColumns) -> Callable[[str, str, str], Way]:
         """Return how faults of the row loop are described: with the names of the schema."""
-        if self._enveloped and isinstance(target, NullTarget):
+        if self._enveloped and isinstance(target, NullColumns):
             return lambda path, code, reason: (_named(path), "schema_error", NO_SCHEMA)
         return lambda path, code, reason: (_named(path), code, reason)
 

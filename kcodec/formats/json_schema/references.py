@@ -9,7 +9,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from kcodec.errors import SchemaError
 from kcodec.java.hashing import hash_order
 
-__all__ = ["ABSENT", "Documents", "Resource", "Target", "is_uri", "names_of", "reference_draft"]
+__all__ = ["ABSENT", "Documents", "Referent", "Resource", "is_uri", "names_of", "reference_draft"]
 
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
@@ -76,7 +76,7 @@ class Resource:
     anchors: dict[str, Any] = field(default_factory=dict)
 
 
-class Target(NamedTuple):
+class Referent(NamedTuple):
     """What a reference names: a part of a resource; without one, a metaschema of the drafts."""
 
     resource: Resource | None
@@ -127,7 +127,7 @@ class Documents:
         """Return the resource that a part is itself, or else the one given."""
         return self._parts.get(id(part), resource)
 
-    def find(self, resource: Resource, reference: str, path: str) -> Target:
+    def find(self, resource: Resource, reference: str, path: str) -> Referent:
         """Return what a reference in a resource names.
 
         Raises
@@ -143,11 +143,11 @@ class Documents:
             home = resource
         if home is None:
             if place in _METASCHEMAS or place.startswith("https://json-schema.org/draft/"):
-                return Target(None, place)
+                return Referent(None, place)
             raise SchemaError(f"{path}: {reference} is not the name of a reference")
         if home.draft == _NO_DRAFT:
             raise SchemaError(f"{path}: {reference} is of a draft that draft 4 cannot refer to")
-        return Target(home, place, unquote(fragment))
+        return Referent(home, place, unquote(fragment))
 
     def _resource(self, base: str, document: Any, draft: int) -> Resource:
         """Make a document known, under its identifier and those of its parts."""

@@ -26,7 +26,7 @@ from kcodec.ksql.types import SqlType
 __all__ = [
     "Change",
     "ColumnEncoder",
-    "Target",
+    "WrittenType",
     "in_millis",
     "in_utc",
     "is_finer",
@@ -44,14 +44,14 @@ def missing_field(name: str) -> SchemaError:
     return SchemaError(f"Schema from Schema Registry misses field with name: {name}")
 
 
-class Target(Protocol):
+class WrittenType(Protocol):
     """A type of a schema that columns are written as.
 
     Attributes
     ----------
     is_record : bool
         Whether it has fields.
-    entry : tuple of two Targets, optional
+    entry : tuple of two WrittenTypes, optional
         Of maps: keys and values.
     is_map : bool
         Whether a map is written as a map, rather than as a list of entries.
@@ -72,14 +72,14 @@ class Target(Protocol):
         """Whether one of its fields stands among those of the record around it."""
 
     @property
-    def entry(self) -> "tuple[Target, Target] | None":
+    def entry(self) -> "tuple[WrittenType, WrittenType] | None":
         """Keys and values."""
 
     @property
-    def item(self) -> "Target | None":
+    def item(self) -> "WrittenType | None":
         """The items of a list."""
 
-    def field(self, column: str) -> "tuple[str, Target]":
+    def field(self, column: str) -> "tuple[str, WrittenType]":
         """Return the name of a column's field, and its type; raise `missing_field` if there is none."""
 
     def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
@@ -100,7 +100,7 @@ class ColumnEncoder(SchemaEncoder):
     """The columns of a statement, written by `write`, which takes them in the form of the target."""
 
     def __init__(
-        self, kind: SqlType, target: Target, write: Callable[..., tuple[pa.Array, list[Fault]]]
+        self, kind: SqlType, target: WrittenType, write: Callable[..., tuple[pa.Array, list[Fault]]]
     ) -> None:
         self._kind = kind
         self._target = target
@@ -126,7 +126,7 @@ class ColumnEncoder(SchemaEncoder):
         return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
 
 
-def _change(kind: SqlType, given: pa.DataType, target: Target | None) -> Change | None:
+def _change(kind: SqlType, given: pa.DataType, target: WrittenType | None) -> Change | None:
     """Return what is done to columns of a type from `written_type`; None where they stand as they are."""
     if pa.types.is_null(given) or target is None:
         return None
@@ -150,7 +150,7 @@ class _Field(NamedTuple):
     default: pa.Scalar | None
 
 
-def _struct_change(kind: SqlType, given: pa.DataType, target: Target) -> Change | None:
+def _struct_change(kind: SqlType, given: pa.DataType, target: WrittenType) -> Change | None:
     changes: list[_Field] = []
     is_same = True
     for field, place in zip(kind.fields, match_fields(kind.fields, given), strict=True):
@@ -219,7 +219,7 @@ def _list(change: Change, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def _map_change(
-    kind: SqlType, given: pa.DataType, target: Target, key: Target, item: Target
+    kind: SqlType, given: pa.DataType, target: WrittenType, key: WrittenType, item: WrittenType
 ) -> Change | None:
     keys = _change(kind.parts[0], given.key_type, key)
     items = _change(kind.parts[1], given.item_type, item)

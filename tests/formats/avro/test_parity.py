@@ -172,6 +172,7 @@ def test_numbers_of_all_lengths(rows):
         assert decoded.null_count == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "damage",
     [b"", b"\0", b"\xff" * 11, b"\2" + b"\x80" * 9 + b"\2", b"\x20" + b"\x7f" * 16, b"\xff" * 4 + b"\x10"],
@@ -271,6 +272,7 @@ def order_plans():
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("plan", [0, 3])
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 12])
 def test_a_bad_row_among_others(plan, damage):
@@ -284,6 +286,7 @@ def test_a_bad_row_among_others(plan, damage):
         same_decode([plan], payloads, limits=Limits())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
 @pytest.mark.parametrize("share", [2, 10, 100])
 def test_bad_rows_of_blocks(kind, share):

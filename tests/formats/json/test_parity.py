@@ -333,6 +333,7 @@ def test_scattered_rows_of_every_layout():
     same_in_every_layout(kind, rows)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("nulls", [0, 0.01, 0.5])
 @pytest.mark.parametrize(("producers", "same"), [(2, 0), (4, 1), (3, 2), (2, 3), (5, 0)])
 def test_rows_of_producers(producers, same, nulls):
@@ -510,6 +511,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", ["steady", "few", "any"])
 @pytest.mark.parametrize("wrong", [{0}, {0, 1, 40}, {0, 7, 8, 9, 20, 31, 64}, set(range(65)) - {3, 50}])
 def test_bad_rows_at_every_place_of_blocks(order, wrong):

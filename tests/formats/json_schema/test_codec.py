@@ -720,6 +720,7 @@ class TestHostileSchemas:
         names = {f"a{n}": part({"$ref": f"#/definitions/a{n + 1}"}) for n in range(levels)}
         return {"$ref": "#/definitions/a0", "definitions": {**names, f"a{levels}": INTEGER}}
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "part",
         [

@@ -197,6 +197,7 @@ def test_a_choice_that_many_refer_to_is_work():
         changes(old, new)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("criterion", ["oneOf", "anyOf", "allOf"])
 def test_many_members_that_have_nothing_in_common_are_work(criterion):
     def choice(first, size):

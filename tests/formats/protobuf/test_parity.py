@@ -179,6 +179,7 @@ def test_a_few_odd_rows_among_many():
         assert decoded[1].as_py() == decoded[298].as_py() == decoded[0].as_py()
 
 
+@pytest.mark.thorough
 def test_lists_longer_than_a_block_has_room_for():
     schema = ProtobufSchema.parse(
         'syntax = "proto3"; message M { repeated N l = 1; repeated int32 p = 2; repeated bool u = 3 [packed = false]; }'
@@ -224,6 +225,7 @@ def spoil(data: bytes, turn: int) -> bytes:
     )[turn % 9]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "share", "options"),
     [(pa.binary(), 40, 0), (pa.large_binary(), 3, 2), (pa.binary_view(), 9, 1)],
@@ -312,6 +314,7 @@ message V { repeated string s = 1; map<KEY, bytes> b = 2; optional bool o = 3; o
 enum E { A = 0; LONG_NAME = 1; }"""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["string", "int32", "bool", "sfixed64"])
 @given(seed=st.integers(0, 1 << 32), options=st.sampled_from(OPTIONS))
 @settings(max_examples=15)

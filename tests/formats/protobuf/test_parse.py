@@ -223,6 +223,7 @@ LARGE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_texts_cost_what_their_length_allows(name):
     schema = ProtobufSchema.parse(f'syntax = "proto3"; message M {{ {LARGE[name]} }}')

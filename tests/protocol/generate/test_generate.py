@@ -193,6 +193,7 @@ def test_the_layout_is_that_of_ruff(which, request):
         assert said.returncode == 0, said.stdout[:2000]
 
 
+@pytest.mark.thorough
 def test_mypy_has_nothing_to_say(kafka):
     folder = Path(kafka.__path__[0])
     said = mypy(folder, folder)

@@ -170,7 +170,7 @@ def test_forms_of_other_sites_change_nothing(opened, served):
     assert "403 (Forbidden)" in opened.complaints.pop()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
 def test_pages_are_accessible(opened, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = opened(color_scheme=scheme)

@@ -337,7 +337,7 @@ def _check(kind: SqlType, schema: Schema) -> None:
 
 
 class _Target:
-    """A type of Avro that columns are written as; see `kcodec.ksql.formats.writing.Target`."""
+    """A type of Avro that columns are written as; see `kcodec.ksql.formats.writing.WrittenType`."""
 
     is_union = False
 

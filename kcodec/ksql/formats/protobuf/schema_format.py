@@ -464,7 +464,7 @@ class _Encoder(ColumnEncoder):
 
 
 class _Target:
-    """A message that columns are written as, or None for scalars; see `kcodec.ksql.formats.writing.Target`."""
+    """A message that columns are written as, or None for scalars; see `kcodec.ksql.formats.writing.WrittenType`."""
 
     is_union = False
 
