@@ -88,7 +88,9 @@ def quick(items) -> list[bool]:
         every = item.get_closest_marker("sampled")
         session = parameters and item.callspec.params.get("spark")
         # What runs on both of Spark's sessions runs on one, always the same: about half of the tests on each.
-        other = session and zlib.crc32(item.nodeid.replace(session, "").encode()) % 2 != (session == "connect")
+        other = session and zlib.crc32(item.nodeid.replace(session, "").encode()) % 2 != (
+            session == "connect"
+        )
         chosen.append(
             not item.get_closest_marker("thorough")
             and not other

@@ -27,8 +27,8 @@ _ROOT = "/apis/registry/v3"
 _DEFAULT_GROUP = "default"
 #: What Apicurio calls the errors for what does not exist; one for a path that it has not is none of them.
 _MISSING = tuple(f"{what}NotFoundException" for what in ("Artifact", "Content", "Group", "Version"))
-#: Versions of an artifact that one request lists.
-_PAGE = 500
+#: Versions of an artifact that one request lists, and that are listed at all.
+_PAGE, _MOST = 500, 100_000
 
 
 def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
@@ -135,12 +135,13 @@ class ApicurioSource:
         """Return what Apicurio tells of the versions of an artifact, the oldest first."""
         listed: list[dict[str, Any]] = []
         query = {"limit": _PAGE, "order": "asc", "orderby": "globalId"}
-        while True:
-            found = self._ask("GET", f"{self._artifact(subject)}/versions", {**query, "offset": len(listed)})
+        for offset in range(0, _MOST, _PAGE):
+            found = self._ask("GET", f"{self._artifact(subject)}/versions", {**query, "offset": offset})
             page = _versions(found)
             listed += page
             if len(page) < _PAGE:
-                return listed
+                break
+        return listed
 
     def found(self, subject: str, schema: Schema) -> Iterator[dict[str, Any]]:
         """Yield the versions of an artifact that have a schema, the latest first."""

@@ -106,6 +106,16 @@ def test_what_is_not_there(registry):
         assert caught.value.missing
 
 
+def test_any_bytes_may_be_ids(registry):
+    """A value of another id, however large, costs its own row."""
+    serde = Serde("AVRO", registry, topic="t", schema='"int"', frame="APICURIO")
+    good = serde.serialize([1])[0].as_py()
+    values = [b"\0" + head + good[2:] for head in (b"\x7f", b"\x01", b"\xff")] + [good]
+    rows, report = serde.deserialize(values, errors="report")
+    assert rows.to_pylist() == [None, None, None, 1]
+    assert set(report["code"].to_pylist()) == {"unknown_schema_id"}
+
+
 def test_what_is_refused(registry):
     registry.register("s", INT)
     with refused(409, 40901, "ncompatible"):

@@ -214,9 +214,9 @@ class TestItsOwnServer:
                 ask()
             assert (caught.value.status, caught.value.error_code) == (404, 40403)
         rows, report = Serde("AVRO", handle, topic=topic, frame="APICURIO").deserialize(
-            [bytes(6) + b"\1\0\0" + b"\2"], errors="report"
+            [bytes(6) + b"\1\0\0" + b"\2", b"\0\x7f" + b"\xff" * 7 + b"\2"], errors="report"
         )
-        assert (rows.to_pylist(), report["code"].to_pylist()) == ([None], ["unknown_schema_id"])
+        assert (rows.to_pylist(), report["code"].to_pylist()) == ([None] * 2, ["unknown_schema_id"] * 2)
         with pytest.raises(RegistryError, match="is the base path"):
             registry.open(f"{address}/elsewhere").get(1)
 

@@ -252,8 +252,10 @@ def test_spark_writes(spark, customers, kafka, own_server):
     assert sorted(found, key=lambda row: row["id"]) == ROWS
 
 
-def test_connect_workers_without_the_package(connect, customers, own_server):
+@pytest.mark.parametrize("session", ["connect"])
+def test_workers_without_the_package(request, session, customers, own_server):
     """What is shipped to workers has no `cryptography`: they say what to install, or leave fields encrypted."""
+    connect = request.getfixturevalue(session)
     right = customers["right"]
     place = {"subject": right.subject, "schemaRegistryAddress": own_server.address}
     source = right.kafka.source(connect.read, right.topic)

@@ -184,5 +184,9 @@ class TestLists:
         found = filled("GET", f"{ROOT}/search/versions?{name}=2").json
         others = {"groupId": "shop", "artifactId": "s", "version": "1"}
         assert found == {"count": 2, "versions": [metadata("s", "2", 2), {**metadata("s", "2", 2), **others}]}
-        assert filled("GET", f"{ROOT}/search/versions?{name}=99").json == {"count": 0, "versions": []}
+        for other in (0, 99, 2**63 - 1, "9" * 1000):
+            assert filled("GET", f"{ROOT}/search/versions?{name}={other}").json == {
+                "count": 0,
+                "versions": [],
+            }
         assert filled("GET", f"{ROOT}/search/versions?{name}=x").status == 400
