@@ -64,8 +64,8 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         - ``http://host:8081``, ``https://host``, or several of these separated by commas: a Schema Registry
           server. Credentials may stand in the address: ``https://user:password@host``; they go there alone;
         - ``glue://region/registry``: AWS Glue, by boto3 (``pip install kcodec[glue]``);
-        - ``apicurio://host:8080``, ``apicurio+https://host``: Apicurio Registry by its own API, for its global ids and
-          groups; what Confluent's clients write there is found at ``http://host:8080/apis/ccompat/v7``;
+        - ``apicurio://host:8080``, ``apicurio+https://host``: Apicurio Registry by its own API, for its global ids;
+          what Confluent's clients write there is found at ``http://host:8080/apis/ccompat/v7``;
         - a scheme of a plugin: entry points of the group ``kcodec.registries`` are named after their schemes, and are
           functions of the URL and the configuration, such as one that calls `of`.
     config : mapping, optional

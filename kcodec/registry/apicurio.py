@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import quote
 
 from kcodec.errors import ConfigError, RegistryError, is_whole
-from kcodec.registry.base import DEFAULT_TYPE, Reference, RegisteredSchema, Schema, guid
+from kcodec.registry.base import Reference, RegisteredSchema, Schema, guid
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 from kcodec.registry.connection import Answer
@@ -167,7 +167,6 @@ class ApicurioSource:
         """Return the schema of a version, of which no other has the global id."""
         path = f"ids/globalIds/{version['globalId']}"
         text = self._ask("GET", path, is_text=True)
-        kind = version.get("artifactType") or DEFAULT_TYPE
         references = self._ask("GET", f"{path}/references", kind=list)
         try:
             found = tuple(
@@ -177,7 +176,7 @@ class ApicurioSource:
             raise RegistryError(
                 f"{self.url}: the references of {path} are not of versions that are numbers", None, 50005
             ) from None
-        return Schema(text, kind, found)
+        return Schema(text, version["artifactType"], found)
 
     def _place(self, subject: str) -> tuple[str, str]:
         """Return the group and the artifact that a subject names."""
@@ -290,7 +289,11 @@ def _versions(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _checked(version: Any) -> dict[str, Any]:
     """Return what is told of a version, if it has what any has."""
-    if not isinstance(version, dict) or not all(is_whole(version.get(name)) for name in _IDS):
+    if (
+        not isinstance(version, dict)
+        or not all(is_whole(version.get(name)) for name in _IDS)
+        or not isinstance(version.get("artifactType"), str)
+    ):
         raise RegistryError("the answer has no version of Apicurio's", None, 50005)
     return version
 

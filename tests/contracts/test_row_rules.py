@@ -20,7 +20,7 @@ from kcodec import DecodeError, EncodeError, Serde
 from kcodec.contracts.row_rules import Shape
 from kcodec.contracts.values import message_class
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.registry import Config, Metadata, Rule, RuleSet, Schema
+from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema
 from kcodec.registry.memory import MemoryRegistry
 
 ORDER = {
@@ -318,6 +318,24 @@ class TestWithoutAFrame:
         for config, wanted in (({"use.latest.version": False}, {"reader_schema": "latest"}), ({}, {})):
             latest = side.ours(config, frame="NONE", **wanted)
             assert latest.deserialize(values).to_pylist() == ROWS
+
+    def test_a_schema_that_is_given_with_its_imports(self, impl):
+        """These need not be registered; the rules are those of the latest version."""
+        part, main = (
+            "message Part { string a = 1; }",
+            'import "p.proto"; message Whole { int64 id = 1; Part p = 2; }',
+        )
+        texts = {"w.proto": f'syntax = "proto3"; {main}', "p.proto": f'syntax = "proto3"; {part}'}
+        registry, rules = MemoryRegistry(), RuleSet(domain=(cel("positive", "message.id > 0", mode="READ"),))
+        registry.register("parts", Schema(texts["p.proto"], "PROTOBUF"))
+        reference = Reference("p.proto", "parts", 1)
+        registry.register("t-value", Schema(texts["w.proto"], "PROTOBUF", (reference,), rules=rules))
+        config = {"use.latest.version": True, "auto.register.schemas": False}
+        serde = Serde("PROTOBUF", registry, topic="t", schema=texts, frame="NONE", config=config)
+        rows = [{"id": 1, "p": {"a": "x"}}, {"id": -1, "p": None}]
+        found, report = serde.deserialize(serde.serialize(rows), errors="report")
+        assert found.to_pylist() == [rows[0], None]
+        assert report["code"].to_pylist() == ["rule"]
 
     def test_a_schema_alone(self, side, impl):
         """Without a registry too."""

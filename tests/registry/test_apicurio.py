@@ -148,7 +148,14 @@ def test_addresses_and_credentials():
 
 
 @pytest.mark.parametrize(
-    "answer", [[], {"versions": [{}]}, {"versions": [{"globalId": "1", "contentId": 1}]}, {"versions": [7]}]
+    "answer",
+    [
+        [],
+        {"versions": [{}]},
+        {"versions": [{"globalId": "1", "contentId": 1}]},
+        {"versions": [7]},
+        {"versions": [{"globalId": 1, "contentId": 1, "artifactType": 5}]},
+    ],
 )
 def test_other_answers(registry, monkeypatch, answer):
     """What is no answer of Apicurio's is an error of the registry, whoever answers."""
