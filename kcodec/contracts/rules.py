@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kcodec.contracts.settings import RuleSettings
 from kcodec.registry.base import Schema
 from kcodec.registry.keys.values import ALGORITHMS, DEFAULT_ALGORITHM
-from kcodec.registry.rules import Rule
+from kcodec.registry.rules import Rule, RuleSet
 
 __all__ = [
     "FIELDS",
@@ -149,29 +149,37 @@ def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSe
     """
     if schema.rules is None:
         return None
-    subject = subject or ""
+    subject, place = subject or "", schema.rules.enable_at
     if any(
-        (rule.type or "").upper() not in (FIELDS, PAYLOAD) and _runs(rule, mode, settings)
+        (rule.type or "").upper() not in (FIELDS, PAYLOAD) and _runs(rule, place, mode, settings)
         for rule in (*schema.rules.domain, *schema.rules.encoding)
     ):
         return Contract(schema, subject, by_row=True)
-    fields = _running(schema, schema.rules.domain, FIELDS, mode, settings)
-    payload = _running(schema, schema.rules.encoding, PAYLOAD, mode, settings)
+    fields = _running(schema, schema.rules.domain, place, FIELDS, mode, settings)
+    payload = _running(schema, schema.rules.encoding, place, PAYLOAD, mode, settings)
     return Contract(schema, subject, fields, payload) if fields or payload else None
 
 
 def phase(
-    rules: tuple[Rule, ...], mode: str, target: Schema, settings: RuleSettings, source: Schema | None = None
+    rules: RuleSet | None,
+    kind: str,
+    mode: str,
+    target: Schema,
+    settings: RuleSettings,
+    source: Schema | None = None,
 ) -> Phase | None:
-    """Return rules in the order in which they run; None if none of them does.
+    """Return the rules of a kind, an attribute of their set, in the order in which they run; None if none of them does.
 
     What was done last is undone first: for reading, and for the way back to an earlier version, the order is reversed.
     """
-    ordered = rules if mode in ("WRITE", "UPGRADE") else rules[::-1]
+    if rules is None:
+        return None
+    given: tuple[Rule, ...] = getattr(rules, kind)
+    ordered = given if mode in ("WRITE", "UPGRADE") else given[::-1]
     found = tuple(
         RowRule(
             rule,
-            _runs(rule, mode, settings),
+            _runs(rule, rules.enable_at, mode, settings),
             settings.success(rule, mode),
             settings.failure(rule, mode),
         )
@@ -180,12 +188,17 @@ def phase(
     return Phase(mode, source, target, found) if any(each.runs for each in found) else None
 
 
-def _runs(rule: Rule, mode: str, settings: RuleSettings) -> bool:
-    return rule.mode in (mode, _BOTH[mode]) and not settings.is_disabled(rule)
+def _runs(rule: Rule, enable_at: str | None, mode: str, settings: RuleSettings) -> bool:
+    return rule.mode in (mode, _BOTH[mode]) and not settings.is_disabled(rule, enable_at)
 
 
 def _running(
-    schema: Schema, rules: tuple[Rule, ...], kind: str, mode: str, settings: RuleSettings
+    schema: Schema,
+    rules: tuple[Rule, ...],
+    enable_at: str | None,
+    kind: str,
+    mode: str,
+    settings: RuleSettings,
 ) -> tuple[EncryptRule, ...]:
     """Return the rules of a type that run; what was encrypted last is decrypted first."""
     found = [
@@ -193,7 +206,7 @@ def _running(
         for at, rule in enumerate(rules)
         if (rule.type or "").upper() == kind
         and rule.kind == "TRANSFORM"
-        and _runs(rule, mode, settings)
+        and _runs(rule, enable_at, mode, settings)
         # Of several for the same tags the first runs alone.
         and not any(_same_tags(rule, other) for other in rules[:at])
     ]

@@ -12,7 +12,8 @@ __all__ = ["OPEN", "PREFIX", "RuleSettings", "is_rule_setting"]
 PREFIX = "rule.executors."
 _ALL = "_default_"
 _PARAM = "param."
-_OWN = ("onFailure", "disabled")
+#: Options of Spark's sources come in lower case.
+_OWN = {"onfailure": "onFailure", "disabled": "disabled"}
 #: Parameters that are no secrets.
 OPEN = frozenset(
     [
@@ -33,6 +34,7 @@ class RuleSettings:
 
     ``rule.executors._default_.param.secret`` is a parameter of all rules, such as the credentials of a key management
     service; ``rule.executors.NAME.onFailure`` and ``rule.executors.NAME.disabled`` stand for what the rule says itself.
+    Capital letters make no difference in them: of the options of Spark's sources, none are left.
     Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
     of its own environment.
 
@@ -59,11 +61,12 @@ class RuleSettings:
         for key, value in config.items():
             if not is_rule_setting(key):
                 continue
-            name, _, rest = key.removeprefix(PREFIX).partition(".")
+            given, _, rest = key.removeprefix(PREFIX).partition(".")
+            name = given.lower()
             if name and rest.startswith(_PARAM) and rest != _PARAM:
                 made._parameters.setdefault(name, {})[rest.removeprefix(_PARAM)] = str(value)
-            elif name and rest in _OWN:
-                made._own[name, rest] = str(value)
+            elif name and rest.lower() in _OWN:
+                made._own[name, _OWN[rest.lower()]] = str(value)
             else:
                 raise ConfigError(
                     f"unknown setting {key!r}: of a rule there are {PREFIX}NAME.param.*, {PREFIX}NAME.onFailure and "
@@ -73,7 +76,7 @@ class RuleSettings:
 
     def parameters(self, name: str) -> dict[str, str]:
         """Return the parameters of a rule, over those of all."""
-        return {**self._parameters.get(_ALL, {}), **self._parameters.get(name, {})}
+        return {**self._parameters.get(_ALL, {}), **self._parameters.get(name.lower(), {})}
 
     @property
     def secrets(self) -> list[str]:
@@ -85,10 +88,12 @@ class RuleSettings:
             if key not in OPEN
         ]
 
-    def is_disabled(self, rule: Rule) -> bool:
-        """Return whether a rule is left out."""
+    def is_disabled(self, rule: Rule, enable_at: str | None) -> bool:
+        """Return whether a rule is left out; `enable_at` is where those of its set run."""
         found = self._of_rule(rule.name, "disabled")
-        return rule.disabled if found is None else found.strip().lower() == "true"
+        if found is not None:
+            return found.strip().lower() == "true"
+        return rule.disabled or enable_at not in (None, "ALL", "CLIENT")
 
     def failure(self, rule: Rule, mode: str) -> str:
         """Return what is done where a rule fails: ``ERROR``, ``NONE`` or another action.
@@ -103,7 +108,7 @@ class RuleSettings:
         return _action(rule, mode, rule.on_success) or "NONE"
 
     def _of_rule(self, name: str, setting: str) -> str | None:
-        return self._own.get((name, setting), self._own.get((_ALL, setting)))
+        return self._own.get((name.lower(), setting), self._own.get((_ALL, setting)))
 
     def __repr__(self) -> str:
         return "<RuleSettings>"

@@ -504,9 +504,8 @@ def guid(schema: Schema) -> str:
             add(text)
     if schema.rules is not None:
         digest.update(b"\x01")
-        for rule in schema.rules:
-            for text in rule.texts:
-                add(text)
+        for text in schema.rules.texts:
+            add(text)
     return str(uuid.UUID(bytes=digest.digest()))
 
 

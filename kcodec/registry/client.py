@@ -82,9 +82,15 @@ class RegistryClient:
             server.connections.close()
 
     def request(
-        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        *,
+        is_text: bool = False,
     ) -> Any:
-        """Return the registry's answer.
+        """Return the registry's answer, as text if that is asked for; bytes are sent as they are, all else as JSON.
 
         Raises
         ------
@@ -96,7 +102,7 @@ class RegistryClient:
         headers = {"Accept": self.accepted, "Accept-Encoding": "identity", "User-Agent": "kcodec"}
         content = None
         if body is not None:
-            content = json.dumps(body).encode()
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
             headers["Content-Type"] = self.sent
         start = time.monotonic()
         failure: Answer | Exception | None = None
@@ -114,7 +120,7 @@ class RegistryClient:
                     failure = error
                     continue
                 if failure.status not in _TRIED_AGAIN:
-                    return self._value(server, asked, failure, start)
+                    return self._value(server, asked, failure, start, is_text)
         if isinstance(failure, Answer):
             self._refuse(server, asked, failure, start)
         raise RegistryError(
@@ -140,15 +146,16 @@ class RegistryClient:
         cleaned = self._redaction(text)
         return cleaned.replace(self._token, "***") if self._token else cleaned
 
-    def _value(self, server: _Server, asked: str, answer: Answer, start: float) -> Any:
+    def _value(self, server: _Server, asked: str, answer: Answer, start: float, is_text: bool) -> Any:
         if not 200 <= answer.status < 300:
             self._refuse(server, asked, answer, start)
         if answer.status == 204 or not answer.body:
             return None
         try:
-            return json.loads(answer.body)
+            return answer.body.decode() if is_text else json.loads(answer.body)
         except (ValueError, RecursionError):
-            self.unknown(asked, server, f"HTTP {answer.status}, but no JSON: {_beginning(answer)}")
+            kind = "UTF-8" if is_text else "JSON"
+            self.unknown(asked, server, f"HTTP {answer.status}, but no {kind}: {_beginning(answer)}")
 
     def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
         """Raise the error for an answer that no registry gives: 50005."""
@@ -159,7 +166,8 @@ class RegistryClient:
     def _refuse(self, server: _Server, asked: str, answer: Answer, start: float) -> NoReturn:
         try:
             fields = json.loads(answer.body)
-            code, message = fields.get("error_code"), fields.get("message")
+            # Apicurio's own API has a title instead of a message.
+            code, message = fields.get("error_code"), fields.get("message", fields.get("title"))
         except (ValueError, AttributeError, RecursionError):
             code = message = None
         if not is_whole(code):

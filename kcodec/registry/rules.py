@@ -135,6 +135,8 @@ class RuleSet:
     ----------
     migration, domain, encoding : tuple of Rule
         The rules of each of these kinds.
+    enable_at : str or None
+        Where they run: ``ALL`` (the same as None), ``CLIENT``, ``GATEWAY``, ``SERVER`` or ``NONE``. Serdes are clients.
 
     Examples
     --------
@@ -146,17 +148,21 @@ class RuleSet:
     migration: tuple[Rule, ...] = ()
     domain: tuple[Rule, ...] = ()
     encoding: tuple[Rule, ...] = ()
+    enable_at: str | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "RuleSet":
         """Make one of a server's JSON."""
-        return cls(*(tuple(Rule.of(each) for each in listed(body, key)) for key in _KINDS))
+        migration, domain, encoding = (tuple(Rule.of(each) for each in listed(body, key)) for key in _KINDS)
+        return cls(migration, domain, encoding, body.get(_ENABLE_AT))
 
     def over(self, other: "RuleSet | None") -> "RuleSet":
         """Return these rules, after those of others that have other names."""
         if other is None:
             return self
-        return RuleSet(*(_merged(old, new) for old, new in zip(other._kinds, self._kinds, strict=True)))
+        pairs = zip(other._kinds, self._kinds, strict=True)
+        migration, domain, encoding = (_merged(old, new) for old, new in pairs)
+        return RuleSet(migration, domain, encoding, self.enable_at or other.enable_at)
 
     @property
     def _kinds(self) -> tuple[tuple[Rule, ...], ...]:
@@ -166,8 +172,18 @@ class RuleSet:
         for rules in self._kinds:
             yield from rules
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """The texts that a digest of the rules is made from, in order."""
+        for rule in self:
+            yield from rule.texts
+        if self.enable_at is not None:
+            yield self.enable_at
+
     def check(self) -> None:
         """Refuse rules that no registry takes: 42210."""
+        if self.enable_at is not None and self.enable_at not in _PLACES:
+            _refuse(f"Rules enabled at {self.enable_at!r}, which is not one of {', '.join(_PLACES)}")
         names: set[str] = set()
         for kind, rules, modes in (
             ("Migration", self.migration, ("UPGRADE", "DOWNGRADE", "UPDOWN")),
@@ -186,10 +202,13 @@ class RuleSet:
     def json(self) -> dict[str, Any]:
         """The rules under the server's keys."""
         kinds = zip(_KINDS, self._kinds, strict=True)
-        return {key: [each.json for each in rules] for key, rules in kinds if rules}
+        found: dict[str, Any] = {key: [each.json for each in rules] for key, rules in kinds if rules}
+        return found if self.enable_at is None else {**found, _ENABLE_AT: self.enable_at}
 
 
 _KINDS = ("migrationRules", "domainRules", "encodingRules")
+_ENABLE_AT = "enableAt"
+_PLACES = ("ALL", "CLIENT", "GATEWAY", "SERVER", "NONE")
 
 
 def _merged(old: tuple[Rule, ...], new: tuple[Rule, ...]) -> tuple[Rule, ...]:

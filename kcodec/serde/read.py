@@ -13,7 +13,8 @@ from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_other_frames
 from kcodec.columns.given import payloads
 from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
-from kcodec.contracts.rules import Contract
+from kcodec.contracts.row_rules import RowRules
+from kcodec.contracts.rules import Contract, Phase
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.payloads import SchemaDecoder
 from kcodec.formats.schema_format import SchemaFormat
@@ -77,6 +78,8 @@ class ColumnReader:
         #: The reader's schema, where it may have rules that hold for all values: one that is given with rules, or that
         #: a setting of Confluent's names, as with Confluent's deserializers. Others are how values are laid out.
         self._asked: RegisteredSchema | None = None
+        #: The reader's schema, whatever it is.
+        self._found: Schema | None = None
         self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
         #: Writers' schemas, where payloads of one id may be of several messages.
@@ -150,10 +153,11 @@ class ColumnReader:
     def _find(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
         if isinstance(wanted, Given):
-            self._asked = RegisteredSchema(None, "", wanted.schema)
+            self._asked, self._found = RegisteredSchema(None, "", wanted.schema), wanted.schema
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
-            return topic.texts(topic.registered(wanted).schema)
+            self._found = topic.registered(wanted).schema
+            return topic.texts(self._found)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
         try:
             subject = topic.subject(None) if first is None else self._subject(first.schema, indexes)
@@ -170,6 +174,7 @@ class ColumnReader:
                 else:
                     latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
                 self._asked = latest if wanted is None and required else None
+                self._found = latest.schema
                 return topic.texts(latest.schema)
             except RegistryError as error:
                 if required or not error.missing:
@@ -326,11 +331,10 @@ class ColumnReader:
             indexes = topic.message_path(writer, named)
             decoder = self.decoder(registered, indexes)
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
-            ruled = self._ruled(registered, decoder, indexes)
+            changes = () if self._asked is None else migrations(topic, registered, self._asked)
+            ruled = self._ruled(registered.schema, decoder, indexes, changes)
             if ruled is not None and ruled.rows is not None:
-                # What the rules make of the payloads may be of another version.
-                made = ruled.rows.made
-                writer, indexes = topic.parsed(SchemaTexts(made.text, made.references)), made.indexes
+                writer, indexes = self._made(ruled.rows)
             source = Source(schema_id, decoder.program(writer, indexes), ruled=ruled)
         except SchemaError as error:
             code = "logical_type" if isinstance(error, OtherMeaning) else "schema_error"
@@ -345,13 +349,20 @@ class ColumnReader:
         self._sources[key] = source
         return source
 
+    def _made(self, rules: RowRules) -> tuple[Any, tuple[int, ...]]:
+        """Return the schema and message of what rules make of payloads: it may be of another version."""
+        made = rules.made
+        return self._topic.parsed(SchemaTexts(made.text, made.references)), made.indexes
+
     def _ruled(
-        self, registered: RegisteredSchema, decoder: SchemaDecoder, indexes: tuple[int, ...]
+        self,
+        written: Schema,
+        decoder: SchemaDecoder,
+        indexes: tuple[int, ...],
+        changes: tuple[Phase, ...] = (),
     ) -> Ruled | None:
         """Return what rules do with the values of a writer's schema: the reader's, if it has any, else its own."""
-        topic, written = self._topic, registered.schema
-        asked = self._asked
-        changes = () if asked is None else migrations(topic, registered, asked)
+        topic, asked = self._topic, self._asked
         schema = written if asked is None or not (changes or asked.schema.rules) else asked.schema
         contract = topic.contract(schema, "READ")
         own = contract if schema is written else topic.contract(written, "READ")
@@ -378,13 +389,17 @@ class ColumnReader:
     def _given_source(self, key: Key) -> Source:
         """Find out how payloads without a frame are read: as what was written with the schema that is given."""
         topic, decoder = self._topic, self.decoder()
-        texts = topic.given_texts(topic.given[0]) if topic.given else self._texts
-        if decoder is None or texts is None:
+        schema = topic.given[0].schema if topic.given else self._found
+        if decoder is None or schema is None:
             raise ConfigError(
                 "payloads without a frame need schema=, reader_schema= or a subject's latest version"
             )
-        writer = topic.parsed(texts)
-        source = Source(None, decoder.program(writer, topic.message_path(writer, ())))
+        writer = topic.parsed(topic.texts(schema))
+        indexes = topic.message_path(writer, ())
+        ruled = self._ruled(schema, decoder, indexes)
+        if ruled is not None and ruled.rows is not None:
+            writer, indexes = self._made(ruled.rows)
+        source = Source(None, decoder.program(writer, indexes), ruled=ruled)
         self._sources[key] = source
         return source
 

@@ -8,7 +8,6 @@ from kcodec.contracts.row_rules import RowRules, Shape
 from kcodec.contracts.rules import Contract, Phase, phase
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
-from kcodec.registry.rules import RuleSet
 from kcodec.serde.topic import SchemaTexts, TopicSchemas
 
 __all__ = ["migrations", "reading_rules", "writing_rules"]
@@ -19,16 +18,15 @@ def writing_rules(
 ) -> RowRules:
     """Return what the rules do with what is written with a schema, whose texts and message are told."""
     schema, settings = contract.schema, topic.config.rules
-    rules = schema.rules or RuleSet()
     shape = Shape(*texts, indexes)
-    domain = phase(rules.domain, "WRITE", schema, settings)
+    domain = phase(schema.rules, "domain", "WRITE", schema, settings)
     return RowRules(
         topic.format,
         contract.subject,
         shape,
         shape,
         phases=() if domain is None else (domain,),
-        closing=phase(rules.encoding, "WRITE", schema, settings),
+        closing=phase(schema.rules, "encoding", "WRITE", schema, settings),
     )
 
 
@@ -56,13 +54,13 @@ def reading_rules(
     """
     schema, settings = contract.schema, topic.config.rules
     given, made = topic.texts(written), topic.texts(schema)
-    domain = phase((schema.rules or RuleSet()).domain, "READ", schema, settings)
+    domain = phase(schema.rules, "domain", "READ", schema, settings)
     return RowRules(
         topic.format,
         contract.subject,
         Shape(*given, indexes),
         Shape(*made, _same_message(topic, given, made, indexes)),
-        phase((written.rules or RuleSet()).encoding, "READ", written, settings),
+        phase(written.rules, "encoding", "READ", written, settings),
         changes if domain is None else (*changes, domain),
     )
 
@@ -102,8 +100,7 @@ def migrations(topic: TopicSchemas, written: RegisteredSchema, asked: Registered
     for before, after in pairwise(versions):
         mode = "UPGRADE" if is_upgrade else "DOWNGRADE"
         source, target = (before, after) if is_upgrade else (after, before)
-        rules = () if after.rules is None else after.rules.migration
-        step = phase(rules, mode, target, topic.config.rules, source)
+        step = phase(after.rules, "migration", mode, target, topic.config.rules, source)
         if step is not None:
             made.append(step)
     return tuple(made if is_upgrade else reversed(made))

@@ -173,12 +173,21 @@ class TopicSchemas:
         return self.registry.get(schema_id, prefix) if prefix else self.registry.get(schema_id)
 
     def texts(self, schema: Schema) -> SchemaTexts:
-        """Fetch what a schema refers to; one that does not exist is a `SchemaError`."""
+        """Return a schema that is given with its imports, or fetch what it refers to.
+
+        Raises
+        ------
+        SchemaError
+            If that does not exist.
+        """
         if schema.type != self.format.type:
             whose = f", which the {'keys' if self.is_key else 'values'} of topic {self.topic} are taken as"
             raise SchemaError(
                 f"a schema of type {schema.type} is not of type {self.format.type}{whose if self.topic else ''}"
             )
+        for each in self.given:
+            if each.imports and each.schema == schema:
+                return SchemaTexts(schema.text, each.imports)
         try:
             return SchemaTexts(schema.text, named_texts(self.registry, schema, self.context))
         except RegistryError as error:

@@ -1,6 +1,7 @@
 """A registry's server in a box, with confluent-kafka's serializers on one side of it and ours on the other."""
 
 import json
+import os
 from contextlib import contextmanager
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -22,6 +23,8 @@ from kcodec.registry import open as open_registry
 from kcodec.registry.memory import MemoryRegistry
 
 SECRET = "the secret of the box"
+#: Random records of each test that compares with confluent-kafka in both directions.
+RECORDS = int(os.environ.get("KCODEC_RECORDS", "50"))
 SETTINGS = {"rule.executors._default_.param.secret": SECRET}
 PARAMETERS = {"encrypt.kek.name": "pii", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "mykey"}
 
@@ -35,14 +38,23 @@ class Box:
         self.registry, self.url, self.requests = registry, served.url, served.requests
         self.client = SchemaRegistryClient.new_client({"url": served.url})
 
-    def register(self, subject, text, kind="AVRO", *, tags=("PII",), payload=False, metadata=None, **changes):
+    def register(
+        self,
+        subject,
+        text,
+        kind="AVRO",
+        *,
+        name="encrypt",
+        tags=("PII",),
+        payload=False,
+        metadata=None,
+        **changes,
+    ):
         """Register a schema with a rule that encrypts; underscores of parameters stand for dots."""
         told = {key.replace("_", "."): value for key, value in changes.items() if key.startswith("encrypt")}
         more = {key: value for key, value in changes.items() if not key.startswith("encrypt")}
         kind_of_rule = "ENCRYPT_PAYLOAD" if payload else "ENCRYPT"
-        rule = Rule(
-            "encrypt", **{"type": kind_of_rule, "tags": tags, "params": {**PARAMETERS, **told}, **more}
-        )
+        rule = Rule(name, **{"type": kind_of_rule, "tags": tags, "params": {**PARAMETERS, **told}, **more})
         rules = RuleSet(encoding=(rule,)) if payload else RuleSet(domain=(rule,))
         text = text if isinstance(text, str) else json.dumps(text)
         return self.registry.register(subject, Schema(text, kind, metadata=metadata, rules=rules))

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from encryption_box import context
+from encryption_box import RECORDS, context
 
 LINE = {
     "type": "record",
@@ -85,7 +85,7 @@ def as_row(value):
 def test_both_ways(box, topic, impl, name):
     box.register(f"{topic}-value", CUSTOMER, **VARIANTS[name])
     draw = random.Random(name)
-    values = [customer(number, draw) for number in range(60)]
+    values = [customer(number, draw) for number in range(RECORDS)]
     rows = [as_row(value) for value in values]
 
     serializer = box.their(AvroSerializer, box.client, None)

@@ -81,6 +81,15 @@ class TestWithoutTheKey:
         assert rows.equals(closed)
         assert rows[0].as_py()["email"] != "one"
 
+    @pytest.mark.parametrize("setting", ["onfailure", "disabled"])
+    def test_settings_in_lower_case(self, box, topic, impl, setting):
+        """As Spark's sources have all their options."""
+        box.register(f"{topic}-value", ORDER, name="encryptPII")
+        values = box.serde("AVRO", topic, schema=ORDER).serialize(ROWS)
+        config = {f"rule.executors.encryptpii.{setting}": "true" if setting == "disabled" else "NONE"}
+        rows = other_key(box, topic, **config).deserialize(values)
+        assert rows[0].as_py()["email"] != "one"
+
     def test_nothing_is_written_in_the_clear(self, box, topic, impl):
         box.register(f"{topic}-value", ORDER)
         # Another secret than that of the key which there is.

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
-from encryption_box import context
+from encryption_box import RECORDS, context
 
 from kcodec.registry import Metadata
 
@@ -72,7 +72,7 @@ def test_both_ways(box, topic, impl, name):
     metadata = Metadata.of(tags={"$.na*": ["PII"]})
     box.register(f"{topic}-value", CUSTOMER, "JSON", metadata=metadata, **VARIANTS[name])
     draw = random.Random(name)
-    values = [customer(number, draw) for number in range(40)]
+    values = [customer(number, draw) for number in range(RECORDS)]
     rows = [as_row(value) for value in values]
 
     serializer = box.their(JSONSerializer, None, box.client, None)

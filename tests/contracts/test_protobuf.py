@@ -7,7 +7,7 @@ import random
 import pytest
 from confluent_kafka.schema_registry.confluent import meta_pb2
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
-from encryption_box import context
+from encryption_box import RECORDS, context
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
@@ -90,7 +90,7 @@ def sorted_maps(rows):
 def test_both_ways(box, topic, impl, name, customer_class):
     box.register(f"{topic}-value", TEXT, "PROTOBUF", **VARIANTS[name])
     draw = random.Random(name)
-    values = [customer(number, draw) for number in range(40)]
+    values = [customer(number, draw) for number in range(RECORDS)]
     rows = [as_row(value) for value in values]
 
     conf = {"use.deprecated.format": False}

@@ -20,7 +20,7 @@ from kcodec import DecodeError, EncodeError, Serde
 from kcodec.contracts.row_rules import Shape
 from kcodec.contracts.values import message_class
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.registry import Config, Metadata, Rule, RuleSet, Schema
+from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema
 from kcodec.registry.memory import MemoryRegistry
 
 ORDER = {
@@ -156,10 +156,10 @@ class Side:
         self.format = format
         self.text = {"AVRO": ORDER, "JSON": ORDER_JSON, "PROTOBUF": ORDER_PROTO}[format]
 
-    def register(self, rules=(), migration=(), text=None, metadata=None):
+    def register(self, rules=(), migration=(), text=None, metadata=None, enable_at=None):
         text = text or self.text
         text = text if isinstance(text, str) else json.dumps(text)
-        made = RuleSet(domain=tuple(rules), migration=tuple(migration))
+        made = RuleSet(domain=tuple(rules), migration=tuple(migration), enable_at=enable_at)
         return self.box.registry.register(
             f"{self.topic}-value", Schema(text, self.format, metadata=metadata, rules=made)
         )
@@ -252,6 +252,105 @@ def test_both_ways(side, name, impl):
     assert found.to_pylist() == expected
     assert report["row"].to_pylist() == [row for row, value in enumerate(expected) if value is None]
     assert set(report["code"].to_pylist()) <= {"rule"}
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("place", ["ALL", "CLIENT", "GATEWAY", "NONE"])
+@pytest.mark.parametrize("rule", [ENCRYPT, fields("marked", "value + '!'", tags=("PII",), mode="WRITE")])
+def test_where_rules_run(side, rule, place, impl):
+    """Those of servers and gateways are none of ours, nor of confluent-kafka's."""
+    side.register([rule], enable_at=place)
+    theirs = side.serializer()
+    written = [theirs(side.given(row), context(side.topic)) for row in ROWS]
+    made = side.ours().serialize(ROWS, as_list=True)
+    is_plain = place not in ("ALL", "CLIENT")
+    assert all(
+        (row["name"].encode() in value) is (is_plain or rule.type != "ENCRYPT")
+        for row, value in zip(ROWS, made, strict=True)
+    )
+    if is_plain or rule.type != "ENCRYPT":
+        assert made == written
+    found = side.ours().deserialize(written).to_pylist()
+    reader = side.deserializer()
+    assert found == [side.row(reader(value, context(side.topic))) for value in written]
+
+
+def test_a_setting_counts_more_than_where_rules_run(side, impl):
+    side.register([fields("marked", "value + '!'", tags=("PII",), mode="WRITE")], enable_at="NONE")
+    values = side.ours({"rule.executors.marked.disabled": "false"}).serialize(ROWS)
+    assert [row["name"] for row in side.ours().deserialize(values).to_pylist()] == [
+        "one!",
+        "two!",
+        "a longer one!",
+    ]
+
+
+class TestWithoutAFrame:
+    """Payloads without a frame are those of the schema that is given, and of its rules."""
+
+    def both_ways(self, side, rules, **more):
+        schema = side.register(rules).schema
+        arguments = {"schema": schema, "frame": "NONE", **more}
+        serde = side.ours({"use.latest.version": False}, **arguments)
+        values, report = serde.serialize(ROWS, errors="report", as_list=True)
+        return serde, values, report["row"].to_pylist()
+
+    def test_encrypted_fields(self, side, impl):
+        serde, values, failed = self.both_ways(side, [ENCRYPT])
+        assert not failed
+        assert not any(row["name"].encode() in value for row, value in zip(ROWS, values, strict=True))
+        assert serde.deserialize(values).to_pylist() == ROWS
+        assert [serde.deserialize_one(value) for value in values] == ROWS
+
+    def test_rules_that_run_row_by_row(self, side, impl):
+        rules = [
+            cel("positive", "message.id > 0", mode="WRITE"),
+            fields("marked", "value + '!'", tags=("PII",), mode="READ"),
+        ]
+        serde, values, failed = self.both_ways(side, rules)
+        assert failed == [1]
+        found = serde.deserialize(values).to_pylist()
+        assert [row and row["name"] for row in found] == ["one!", None, "a longer one!"]
+        assert serde.deserialize_one(values[0])["name"] == "one!"
+
+    def test_the_latest_version_is_what_was_written(self, side, impl):
+        _, values, _ = self.both_ways(side, [ENCRYPT])
+        for config, wanted in (({"use.latest.version": False}, {"reader_schema": "latest"}), ({}, {})):
+            latest = side.ours(config, frame="NONE", **wanted)
+            assert latest.deserialize(values).to_pylist() == ROWS
+
+    def test_a_schema_that_is_given_with_its_imports(self, impl):
+        """These need not be registered; the rules are those of the latest version."""
+        part, main = (
+            "message Part { string a = 1; }",
+            'import "p.proto"; message Whole { int64 id = 1; Part p = 2; }',
+        )
+        texts = {"w.proto": f'syntax = "proto3"; {main}', "p.proto": f'syntax = "proto3"; {part}'}
+        registry, rules = MemoryRegistry(), RuleSet(domain=(cel("positive", "message.id > 0", mode="READ"),))
+        registry.register("parts", Schema(texts["p.proto"], "PROTOBUF"))
+        reference = Reference("p.proto", "parts", 1)
+        registry.register("t-value", Schema(texts["w.proto"], "PROTOBUF", (reference,), rules=rules))
+        config = {"use.latest.version": True, "auto.register.schemas": False}
+        serde = Serde("PROTOBUF", registry, topic="t", schema=texts, frame="NONE", config=config)
+        rows = [{"id": 1, "p": {"a": "x"}}, {"id": -1, "p": None}]
+        found, report = serde.deserialize(serde.serialize(rows), errors="report")
+        assert found.to_pylist() == [rows[0], None]
+        assert report["code"].to_pylist() == ["rule"]
+
+    def test_a_schema_alone(self, side, impl):
+        """Without a registry too."""
+        rules = RuleSet(
+            domain=(
+                fields("marked", "value + '!'", tags=("PII",), mode="READ"),
+                cel("positive", "message.id > 0", mode="READ"),
+            )
+        )
+        text = side.text if isinstance(side.text, str) else json.dumps(side.text)
+        more = {"message": "shop.Order"} if side.format == "PROTOBUF" else {}
+        serde = Serde(side.name, schema=Schema(text, side.format, rules=rules), frame="NONE", **more)
+        found, report = serde.deserialize(serde.serialize(ROWS), errors="report")
+        assert [row and row["name"] for row in found.to_pylist()] == ["one!", None, "a longer one!"]
+        assert report["code"].to_pylist() == ["rule"]
 
 
 #: The name of the order under another name, and back.

@@ -1,5 +1,6 @@
 """What a registry demands of registrations: compatibility, modes, contexts, settings, the order of deletion."""
 
+import hashlib
 import pickle
 import uuid
 
@@ -595,6 +596,31 @@ class TestRuleSets:
         assert registry.get(2).schema.rules == RuleSet.of(ruled.rules.json)
         assert registry.lookup("s", ruled).version == 2
 
+    def test_where_rules_run_is_kept_and_part_of_the_content(self, registry):
+        rule = Rule("r", kind="CONDITION", type="CEL", expr="message.a > 0")
+        placed = [
+            Schema(INT.text, rules=RuleSet(domain=(rule,), enable_at=place))
+            for place in (None, "CLIENT", "NONE")
+        ]
+        assert [registry.register("s", each).version for each in placed] == [1, 2, 3]
+        for number, each in enumerate(placed, 1):
+            kept = registry.get_version("s", number)
+            assert (kept.schema, kept.guid) == (each, guid(each))
+        assert [each.rules.json.get("enableAt") for each in placed] == [None, "CLIENT", "NONE"]
+        digest = hashlib.md5(b'"int"\1' + b"rCONDITIONWRITEREADCELmessage.a > 0" + b"CLIENT").hexdigest()
+        assert guid(placed[1]).replace("-", "") == digest
+
+    def test_where_rules_run_is_taken_from_settings(self, registry):
+        rule = Rule("r", type="CEL")
+        registry.set_config(Config(default_rule_set=RuleSet(domain=(rule,), enable_at="GATEWAY")), "s")
+        registry.register("s", INT)
+        assert registry.get_version("s").schema.rules == RuleSet(domain=(rule,), enable_at="GATEWAY")
+        own = RuleSet(domain=(Rule("q", type="CEL"),), enable_at="CLIENT")
+        registry.register("s", Schema(INT.text, rules=own))
+        assert registry.get_version("s").schema.rules == RuleSet(
+            domain=(rule, *own.domain), enable_at="CLIENT"
+        )
+
     @pytest.mark.parametrize(
         ("rules", "message"),
         [
@@ -609,6 +635,7 @@ class TestRuleSets:
                 RuleSet((Rule("r", type="CEL", mode="UPDOWN"),), (Rule("r", type="CEL"),)),
                 "duplicate name 'r'",
             ),
+            (RuleSet(enable_at="client"), "Rules enabled at 'client', which is not one of ALL, CLIENT"),
             (RuleSet((Rule("r", type="JSONATA"),)), "Migration rules can only be UPGRADE, DOWNGRADE, UPDOWN"),
             (RuleSet(encoding=(Rule("r", type="ENCRYPT", mode="UPGRADE"),)), "Encoding rules can only be"),
             (

@@ -89,7 +89,7 @@ def test_schemes_of_plugins(monkeypatch):
     assert registries.open("Lines://here", {"type": "int"}).get(1).schema.text == '"int"'
     entries[:] = [Entry(lambda: open_folder)]
     assert registries.open("lines://here").register("s", Schema('"int"')).id == 0
-    with pytest.raises(ConfigError, match="glue://region/registry or a plugin's"):
+    with pytest.raises(ConfigError, match="apicurio://host or a plugin's"):
         registries.open("other://here")
     entries[:] = [Entry(lambda: 1 / 0)]
     with pytest.raises(ConfigError, match="what opens lines:// cannot be loaded: division"):

@@ -28,7 +28,8 @@ VALUE = bytes.fromhex("0e02ffff8ba79ed6bd29040202780000")
 def main() -> None:
     spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
     codec = AvroCodec(SCHEMA)
-    df = spark.createDataFrame([(VALUE,), (None,)], "value binary")
+    # Rows from the client would need settings that older servers do not have.
+    df = spark.sql(f"SELECT X'{VALUE.hex()}' AS value UNION ALL SELECT CAST(NULL AS BINARY)")
 
     def column() -> list:
         rows = df.select(F.to_json(from_avro("value", SCHEMA)).alias("r")).collect()

@@ -7,6 +7,7 @@ Each server is started once, and each client does what ``crossing.py`` has. Name
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,8 +87,8 @@ def told_by(client: str, address: str, seconds: float = 600) -> dict:
         command, env=environment, capture_output=True, text=True, timeout=seconds, check=False
     )
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-        return dict.fromkeys(WAYS, last[0])
+        lines = [line for line in done.stderr.splitlines() if re.match(r"\S+(Error|Exception)\b", line)]
+        return dict.fromkeys(WAYS, lines[-1] if lines else "no reason given")
     return json.loads(done.stdout.splitlines()[-1])
 
 

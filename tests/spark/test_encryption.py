@@ -1,4 +1,6 @@
-"""Encrypted fields in columns of Spark: workers fetch the keys themselves."""
+"""Encrypted fields in columns of Spark, whose workers fetch the keys themselves; and rules of other types."""
+
+import json
 
 import pyarrow as pa
 import pytest
@@ -6,6 +8,7 @@ from encryption_box import Box
 from pyspark.sql.functions import struct
 from registry_server import serve
 
+from kcodec.registry import Rule, RuleSet, Schema
 from kcodec.registry.keys.values import Kek
 from kcodec.registry.memory import MemoryRegistry
 from kcodec_spark import from_avro, to_avro
@@ -46,3 +49,22 @@ def test_both_ways(spark, box):
     options = {"confluent.schema.registry.rule.executors._default_.disabled": "true"}
     closed = written.select(from_avro("value", options=options, **place).alias("row")).select("row.*")
     assert not any("example" in row.email for row in closed.collect())
+
+
+def test_rules_that_run_row_by_row(spark, box):
+    rules = (
+        Rule("positive", type="CEL", kind="CONDITION", mode="READ", expr="message.id > 0"),
+        Rule("shout", type="CEL_FIELD", mode="READ", tags=("PII",), expr="value + '!'"),
+    )
+    box.registry.register("ruled-value", Schema(json.dumps(SCHEMA), rules=RuleSet(domain=rules)))
+    place = {"subject": "ruled-value", "schemaRegistryAddress": box.url}
+    rows = spark.createDataFrame(pa.Table.from_pylist(ROWS[:3]))
+    written = rows.select(to_avro(struct("id", "email"), **place).alias("value"))
+    permissive = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    read = written.select(from_avro("value", options=permissive, **place).alias("row")).select("row.*")
+    bad, *good = sorted(read.collect(), key=lambda row: row.id or 0)
+    assert [row.email for row in good] == ["user1@example.com!", "user2@example.com!"]
+    assert (bad._error.code, bad._error.reason) == (
+        "rule",
+        "the rule positive: Rule expr failed: message.id > 0",
+    )

@@ -7,17 +7,21 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.columns.given import without_view
+from kcodec.columns.types import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.model import ConnectType
 from kcodec.formats.json.kernel import JsonKernel
 from kcodec.formats.payloads import SchemaDecoder
+from kcodec.formats.schema_format import SchemaFormat
+from kcodec.formats.tagged import ITEMS, VALUES, TaggedField
 from kcodec.ksql.formats.coercion import coerced
 from kcodec.ksql.formats.reading import Reading, reading
 from kcodec.ksql.types import RowOptions, arrow_type
+from kcodec.plan import Limits
 from kcodec.plan.kernel import RowKernel
 from kcodec.plan.programs import Programs
 
-__all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as"]
+__all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as", "tagged_columns"]
 
 
 class Reader(NamedTuple):
@@ -76,6 +80,39 @@ def read_as(rows: RowOptions, source: ConnectType) -> Reading:
     if found.problem:
         raise SchemaError(found.problem)
     return found
+
+
+def tagged_columns(language: SchemaFormat, schema: Any, kind: pa.DataType) -> list[TaggedField]:
+    """Return the fields of a schema that rules may be about, where a statement's columns have their values.
+
+    `language` is that of the schema, without the statement, and `kind` the type of the columns. As when they are read,
+    capital letters make no difference; fields that no column has are left out.
+    """
+    options = language.options(None)
+    own = language.decoder(schema, options, Limits()).arrow_type
+    placed = (
+        (each, _steps(each.steps, kind)) for each in language.tagged_fields(schema, schema, own, options)
+    )
+    return [each._replace(steps=steps) for each, steps in placed if steps is not None]
+
+
+def _steps(steps: Sequence[str | int], kind: pa.DataType) -> tuple[str | int, ...] | None:
+    """Return steps by the names that columns have; None if they lead nowhere."""
+    found: list[str | int] = []
+    for each in steps:
+        if isinstance(each, str):
+            names = [field.name for field in kind] if pa.types.is_struct(kind) else []
+            alike = [name for name in names if name.upper() == each.upper()]
+            if not alike:
+                return None
+            found.append(each if each in alike else alike[0])
+            kind = kind.field(found[-1]).type
+        elif (each == ITEMS and is_list(kind)) or (each == VALUES and pa.types.is_map(kind)):
+            found.append(each)
+            kind = kind.value_type if each == ITEMS else kind.item_type
+        else:
+            return None
+    return tuple(found)
 
 
 class ColumnDecoder(SchemaDecoder):

@@ -16,6 +16,8 @@ from kcodec.server.api.router import Route, Write
 __all__ = ["APICURIO_ROUTES"]
 
 _DEFAULT_GROUP = "default"
+#: Versions that one answer lists at most.
+_PAGE = 500
 
 #: What may be done where an artifact exists: another content is one more version of it.
 _IF_EXISTS = ("FIND_OR_CREATE_VERSION", "CREATE_VERSION")
@@ -54,6 +56,39 @@ def search(registry: ServedRegistry, request: Request) -> Any:
     return {"count": len(versions), "versions": versions}
 
 
+def search_by_id(registry: ServedRegistry, request: Request) -> Any:
+    """Find the versions that have a global or a content id."""
+    given = request.text("contentId") or request.text("globalId")
+    if not given.isdecimal():
+        refuse(400, "contentId or globalId has to be a number")
+    # No other is an id: any eight bytes of a value may be asked for.
+    number = int(given) if len(given) < 10 else 0
+    try:
+        found = registry.get(number, request.within)
+        places = registry.schema_versions(number, request.within)
+    except RegistryError as error:
+        if not error.missing:
+            raise
+        return {"count": 0, "versions": []}
+    versions = []
+    for each in places:
+        group, artifact = _artifact(each.subject)
+        known = replace(found, subject=each.subject, version=each.version)
+        versions.append(_metadata(known, group, artifact))
+    return {"count": len(versions), "versions": versions}
+
+
+def versions(registry: ServedRegistry, request: Request) -> Any:
+    """List the versions of an artifact, the oldest first."""
+    group, artifact = request.path["group"], request.path["artifact"]
+    subject = request.placed(_subject(group, artifact))
+    start, most = max(request.number("offset", 0), 0), min(max(request.number("limit", _PAGE), 0), _PAGE)
+    numbers = registry.versions(subject)
+    page = numbers[start : start + most]
+    listed = [_metadata(registry.get_version(subject, each), group, artifact) for each in page]
+    return {"count": len(numbers), "versions": listed}
+
+
 def version(registry: ServedRegistry, request: Request) -> Any:
     """Describe a version."""
     return _metadata(_version(registry, request), request.path["group"], request.path["artifact"])
@@ -86,6 +121,8 @@ _VERSION = f"{_ROOT}/groups/{{group}}/artifacts/{{artifact}}/versions/{{version}
 APICURIO_ROUTES = (
     Route("POST", f"{_ROOT}/groups/{{group}}/artifacts", create),
     Route("POST", f"{_ROOT}/search/versions", search),
+    Route("GET", f"{_ROOT}/search/versions", search_by_id),
+    Route("GET", f"{_ROOT}/groups/{{group}}/artifacts/{{artifact}}/versions", versions),
     Route("GET", _VERSION, version),
     Route("GET", f"{_VERSION}/content", version_content),
     Route("GET", f"{_VERSION}/references", version_references),
@@ -100,6 +137,12 @@ def _subject(group: str, artifact: Any) -> str:
     if not isinstance(artifact, str):
         raise TypeError("the id of an artifact is not text")
     return artifact if group == _DEFAULT_GROUP else f"{group}:{artifact}"
+
+
+def _artifact(subject: str) -> tuple[str, str]:
+    """Return the group and the artifact that a subject is."""
+    group, colon, artifact = subject.partition(":")
+    return (group, artifact) if colon and group and artifact else (_DEFAULT_GROUP, subject)
 
 
 def _first_version(request: Request) -> Schema:

@@ -166,3 +166,27 @@ def test_roles(tmp_path):
     )
     assert answer.fault[:2] == (403, 40301)
     ask.close()
+
+
+class TestLists:
+    """What kcodec's own client of this API asks for."""
+
+    def test_versions_of_an_artifact(self, filled):
+        path = f"{ROOT}/groups/default/artifacts/s/versions"
+        both = [metadata("s", "1", 1), metadata("s", "2", 2)]
+        assert filled("GET", path).json == {"count": 2, "versions": both}
+        assert filled("GET", f"{path}?offset=1&limit=1").json == {"count": 2, "versions": both[1:]}
+        assert filled("GET", path.replace("/s/", "/nothing/")).status == 404
+
+    @pytest.mark.parametrize("name", ["contentId", "globalId"])
+    def test_versions_with_an_id(self, filled, name):
+        filled.registry.register("shop:s", Schema(LONG))
+        found = filled("GET", f"{ROOT}/search/versions?{name}=2").json
+        others = {"groupId": "shop", "artifactId": "s", "version": "1"}
+        assert found == {"count": 2, "versions": [metadata("s", "2", 2), {**metadata("s", "2", 2), **others}]}
+        for other in (0, 99, 2**63 - 1, "9" * 1000):
+            assert filled("GET", f"{ROOT}/search/versions?{name}={other}").json == {
+                "count": 0,
+                "versions": [],
+            }
+        assert filled("GET", f"{ROOT}/search/versions?{name}=x").status == 400

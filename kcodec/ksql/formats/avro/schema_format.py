@@ -1,6 +1,7 @@
 """ksqlDB's AVRO: the schemas that it registers, and any schema of Avro read and written as its columns."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +18,11 @@ from kcodec.formats.avro.types import AvroOptions, widest
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
+from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.avro.defaults import field_default, with_default, with_logical_types
 from kcodec.ksql.formats.avro.maps import with_maps
 from kcodec.ksql.formats.reading import Reading, annotated
-from kcodec.ksql.formats.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
+from kcodec.ksql.formats.registered import ColumnDecoder, ProgramDecoder, Reader, read_as, tagged_columns
 from kcodec.ksql.formats.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
 from kcodec.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.plan import Limits
@@ -257,6 +259,12 @@ class KsqlAvroFormat(AvroFormat):
     def definitions(self, schema: ParsedSchema) -> list[str]:
         """Return nothing: a schema is one type."""
         return []
+
+    def tagged_fields(
+        self, schema: ParsedSchema, ruled: ParsedSchema, kind: pa.DataType, options: Any
+    ) -> Sequence[TaggedField]:
+        """Return the fields of a writer's schema by its names, where the columns have them."""
+        return tagged_columns(AvroFormat(), ruled, kind)
 
     def decoder(self, schema: ParsedSchema, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads of any schema as the columns."""

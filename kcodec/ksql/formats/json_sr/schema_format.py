@@ -1,5 +1,6 @@
 """ksqlDB's JSON_SR: the schemas that it registers, and documents of any JSON Schema as its columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +16,11 @@ from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
+from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
 from kcodec.ksql.formats.reading import annotated
-from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as
+from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as, tagged_columns
 from kcodec.ksql.formats.writing import missing_field
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.plan import Limits
@@ -135,6 +137,12 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
         """Return a schema in Connect's types."""
         documents = schema.documents
         return JsonSchemaAsConnect(documents.main.document, documents.main, documents)
+
+    def tagged_fields(
+        self, schema: JsonSchema, ruled: JsonSchema, kind: pa.DataType, options: Any
+    ) -> Sequence[TaggedField]:
+        """Return the fields of a writer's schema by its names, where the columns have them."""
+        return tagged_columns(JsonSchemaFormat(), ruled, kind)
 
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads documents of any schema as the columns."""

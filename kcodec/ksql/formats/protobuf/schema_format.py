@@ -22,10 +22,11 @@ from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.formats.protobuf.types import WELL_KNOWN, ProtobufOptions
+from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.coercion import validity
 from kcodec.ksql.formats.protobuf.values import date_parts, decimal_parts, time_parts
 from kcodec.ksql.formats.reading import Reading
-from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as
+from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as, tagged_columns
 from kcodec.ksql.formats.writing import (
     Change,
     ColumnEncoder,
@@ -414,6 +415,12 @@ class KsqlProtobufFormat(ProtobufFormat):
     def reading(self, schema: Any, first: Any) -> "Self":
         """Return the format itself: payloads are of any message."""
         return self
+
+    def tagged_fields(
+        self, schema: ProtobufSchema, ruled: ProtobufSchema, kind: pa.DataType, options: Any
+    ) -> Sequence[TaggedField]:
+        """Return the fields of a writer's schema by its names, where the columns have them."""
+        return tagged_columns(ProtobufFormat(messages=(self._own,) if self._own else ()), ruled, kind)
 
     def decoder(self, schema: ProtobufSchema, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads of any message as the columns."""

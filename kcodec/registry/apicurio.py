@@ -1,0 +1,312 @@
+"""Apicurio Registry by its own API (v3): ``apicurio://host:8080``."""
+
+import base64
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Literal, NoReturn
+from urllib.parse import quote
+
+from kcodec.errors import ConfigError, RegistryError, is_whole
+from kcodec.registry.base import Reference, RegisteredSchema, Schema, guid
+from kcodec.registry.client import RegistryClient
+from kcodec.registry.client_settings import Redaction, addresses, checked
+from kcodec.registry.connection import Answer
+from kcodec.registry.source import SchemaId, SourceRegistry
+
+__all__ = ["SETTINGS", "ApicurioRegistry", "ApicurioSource", "open_apicurio"]
+
+#: The settings beside those of a registry's client, and what they do.
+SETTINGS: dict[str, str] = {
+    "use.id": "which ids values have: contentId (default), as Apicurio 3 writes them, or globalId",
+    "group.id": "the group whose artifacts subjects are (default: default); others are group:artifact",
+}
+_IDS = ("contentId", "globalId")
+_ROOT = "/apis/registry/v3"
+_DEFAULT_GROUP = "default"
+#: What Apicurio calls the errors for what does not exist; one for a path that it has not is none of them.
+_MISSING = tuple(f"{what}NotFoundException" for what in ("Artifact", "Content", "Group", "Version"))
+#: Versions of an artifact that one request lists, and that are listed at all.
+_PAGE, _MOST = 500, 100_000
+
+
+def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
+    """Open a registry of Apicurio; no request is made.
+
+    Parameters
+    ----------
+    url : str
+        ``apicurio://host[:port][/path]``, or ``apicurio+https://``; without a path, it is ``/apis/registry/v3``.
+    config : mapping
+        Keys of `SETTINGS`, and those of the client of a server: see `kcodec.registry.open`.
+
+    Raises
+    ------
+    ConfigError
+        For a setting that is unknown or wrong.
+
+    Examples
+    --------
+    >>> open_apicurio("apicurio://registry:8080", {"use.id": "globalId"})
+    ApicurioRegistry('apicurio://registry:8080')
+    """
+    return ApicurioRegistry(ApicurioSource(url, config))
+
+
+class ApicurioSource:
+    """The calls of Apicurio that a registry is made of; it pickles without its connections."""
+
+    def __init__(self, url: str, config: Mapping[str, Any]) -> None:
+        self._given = (url, dict(config))
+        own = {name: str(config.get(name) or "") for name in SETTINGS}
+        self.id_name = own["use.id"] or _IDS[0]
+        if self.id_name not in _IDS:
+            raise ConfigError(f"use.id={self.id_name} is not {' or '.join(_IDS)}")
+        self._group = own["group.id"] or _DEFAULT_GROUP
+        settings = checked({name: value for name, value in config.items() if name not in SETTINGS})
+        scheme, _, place = url.partition("://")
+        # The path is Apicurio's own unless another is given, as behind a proxy.
+        place = place.rstrip("/") if "/" in place.rstrip("/") else place.rstrip("/") + _ROOT
+        found = addresses(f"{'https' if scheme.lower().endswith('https') else 'http'}://{place}", settings)
+        self.url = f"{scheme.lower()}://{found[0].url.partition('://')[2].removesuffix(_ROOT)}"
+        users = [each.user_info for each in found]
+        self._client = _Client(found, settings, Redaction(settings, users))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], "ApicurioSource"], tuple[bytes]]:
+        # Credentials are not legible in the bytes.
+        return _unpickled, (base64.b85encode(pickle.dumps(self._given)),)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    # What makes a registry
+
+    def schema(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id."""
+        if not is_whole(schema_id):
+            raise LookupError(f"Apicurio's ids are numbers, not {schema_id}")
+        found = self._ask("GET", "search/versions", {self.id_name: schema_id, "limit": 1})
+        version = next(iter(_versions(found)), None)
+        if version is None:
+            raise LookupError(f"there is no {self.id_name} {schema_id}")
+        return self._schema(version)
+
+    def register(self, subject: str, schema: Schema) -> int:
+        """Return the id of a schema; it becomes a version, or the first of an artifact of the subject's name."""
+        return self._id(self.registered(subject, schema))
+
+    def registered(self, subject: str, schema: Schema) -> dict[str, Any]:
+        """Register a schema; return what Apicurio tells of its version."""
+        group, artifact = self._place(subject)
+        references = []
+        for each in schema.references:
+            of_group, name = self._place(each.subject)
+            references.append(
+                {"groupId": of_group, "artifactId": name, "version": str(each.version), "name": each.name}
+            )
+        content = {
+            "content": schema.text,
+            "contentType": "application/x-protobuf" if schema.type == "PROTOBUF" else "application/json",
+            "references": references,
+        }
+        body = {"artifactId": artifact, "artifactType": schema.type, "firstVersion": {"content": content}}
+        query = {"ifExists": "FIND_OR_CREATE_VERSION"}
+        try:
+            found = self._ask("POST", f"groups/{_quoted(group)}/artifacts", query, body)
+        except RegistryError as error:
+            if error.status in (400, 409) and "ncompatible" in str(error):
+                raise RegistryError(str(error), 409, 40901) from None
+            raise
+        version = found.get("version")
+        return _checked(version if isinstance(version, dict) else {})
+
+    def latest(self, subject: str) -> tuple[int, Schema]:
+        """Return the id and the schema of an artifact's latest version."""
+        found = self.version(subject, "branch=latest")
+        return self._id(found), self._schema(found)
+
+    def version(self, subject: str, name: int | str) -> dict[str, Any]:
+        """Return what Apicurio tells of a version."""
+        return _checked(self._ask("GET", f"{self._artifact(subject)}/versions/{_quoted(name)}"))
+
+    def versions(self, subject: str) -> list[dict[str, Any]]:
+        """Return what Apicurio tells of the versions of an artifact, the oldest first."""
+        listed: list[dict[str, Any]] = []
+        query = {"limit": _PAGE, "order": "asc", "orderby": "globalId"}
+        for offset in range(0, _MOST, _PAGE):
+            found = self._ask("GET", f"{self._artifact(subject)}/versions", {**query, "offset": offset})
+            page = _versions(found)
+            listed += page
+            if len(page) < _PAGE:
+                break
+        return listed
+
+    def found(self, subject: str, schema: Schema) -> Iterator[dict[str, Any]]:
+        """Yield the versions of an artifact that have a schema, the latest first."""
+        group, artifact = self._place(subject)
+        query = {"groupId": group, "artifactId": artifact, "artifactType": schema.type}
+        answer = self._ask("POST", "search/versions", query, schema.text.encode())
+        for each in reversed(_versions(answer)):
+            if self._schema(each).references == schema.references:
+                yield each
+
+    def told(
+        self, subject: str, version: Mapping[str, Any], schema: Schema | None = None
+    ) -> RegisteredSchema:
+        """Return a version as registries do."""
+        schema = schema or self._schema(version)
+        return RegisteredSchema(self._id(version), guid(schema), schema, subject, _number(version))
+
+    def _id(self, version: Mapping[str, Any]) -> int:
+        found: int = version[self.id_name]
+        return found
+
+    def _schema(self, version: Mapping[str, Any]) -> Schema:
+        """Return the schema of a version, of which no other has the global id."""
+        path = f"ids/globalIds/{version['globalId']}"
+        text = self._ask("GET", path, is_text=True)
+        references = self._ask("GET", f"{path}/references", kind=list)
+        try:
+            found = tuple(
+                Reference(each["name"], self._subject(each), int(each["version"])) for each in references
+            )
+        except (KeyError, TypeError, ValueError):
+            raise RegistryError(
+                f"{self.url}: the references of {path} are not of versions that are numbers", None, 50005
+            ) from None
+        return Schema(text, version["artifactType"], found)
+
+    def _place(self, subject: str) -> tuple[str, str]:
+        """Return the group and the artifact that a subject names."""
+        group, colon, artifact = subject.partition(":")
+        return (group, artifact) if colon and group and artifact else (self._group, subject)
+
+    def _subject(self, place: Mapping[str, Any]) -> str:
+        group, artifact = place.get("groupId") or _DEFAULT_GROUP, place["artifactId"]
+        return artifact if group == self._group else f"{group}:{artifact}"
+
+    def _artifact(self, subject: str) -> str:
+        group, artifact = self._place(subject)
+        return f"groups/{_quoted(group)}/artifacts/{_quoted(artifact)}"
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        *,
+        is_text: bool = False,
+        kind: type = dict,
+    ) -> Any:
+        """Return what the server answers, of the type that it has to have."""
+        found = self._client.request(method, path, query, body, is_text=is_text)
+        if not isinstance(found, str if is_text else kind):
+            self._client.unknown(f"{method} /{path}")
+        return found
+
+
+class _Client(RegistryClient):
+    accepted, sent = "*/*", "application/json"
+    what = "Apicurio Registry"
+
+    def _refuse(self, server: Any, asked: str, answer: Answer, start: float) -> NoReturn:
+        with suppress(ValueError, AttributeError, RecursionError):
+            told = json.loads(answer.body)
+            if answer.status == 404 and str(told.get("name")) in _MISSING:
+                raise LookupError(str(told.get("title")))
+        super()._refuse(server, asked, answer, start)
+
+
+class ApicurioRegistry(SourceRegistry):
+    """A registry of Apicurio: its subjects are artifacts, its ids global ids or those of contents."""
+
+    def __init__(self, source: ApicurioSource) -> None:
+        super().__init__(source, source.url)
+        self._apicurio = source
+
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
+        """Register a schema under a subject, or find it there."""
+        found = self._asked(subject, self._apicurio.registered, subject, schema)
+        return self._apicurio.told(subject, found, schema)
+
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version by its text and references."""
+        found = self._asked(subject, next, self._apicurio.found(subject, schema), None)
+        if found is None:
+            raise RegistryError(f"{self!r} has no such schema under {subject}", 404, 40403)
+        return self._apicurio.told(subject, found, schema)
+
+    def get_version(
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
+    ) -> RegisteredSchema:
+        """Find a version of an artifact (-1: the latest)."""
+        name = "branch=latest" if version in ("latest", -1) else version
+        found = self._asked(subject, self._apicurio.version, subject, name)
+        made: RegisteredSchema = self._asked(subject, self._apicurio.told, subject, found)
+        return made
+
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return the versions of an artifact that are numbers."""
+        listed = map(_number, self._asked(subject, self._apicurio.versions, subject))
+        numbers = sorted(each for each in listed if each is not None)
+        return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._apicurio.close()
+
+
+def _versions(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    listed = found.get("versions")
+    return [_checked(each) for each in listed] if isinstance(listed, list) else []
+
+
+def _checked(version: Any) -> dict[str, Any]:
+    """Return what is told of a version, if it has what any has."""
+    if (
+        not isinstance(version, dict)
+        or not all(is_whole(version.get(name)) for name in _IDS)
+        or not isinstance(version.get("artifactType"), str)
+    ):
+        raise RegistryError("the answer has no version of Apicurio's", None, 50005)
+    return version
+
+
+def _number(version: Mapping[str, Any]) -> int | None:
+    """Return the number of a version; None of one that has another name."""
+    name = version.get("version")
+    return int(name) if isinstance(name, str) and name.isdecimal() and len(name) < 10 else None
+
+
+def _quoted(name: int | str) -> str:
+    return quote(str(name), safe="=")
+
+
+def _unpickled(given: bytes) -> ApicurioSource:
+    return ApicurioSource(*pickle.loads(base64.b85decode(given)))
