@@ -46,9 +46,6 @@ test: export KCODEC_QUICK = $(if $(ARGS),,1)
 test thorough: $(VENV)/test.stamp $(VENV)/spark.jsa
 	$(RUN) -m pytest $(or $(ARGS),--numprocesses=4)
 
-thorough:
-	$(RUN) -m pytest --numprocesses=4
-
 # Made once, as far as there is Java: each of the many JVMs of the tests then starts with half the work.
 $(VENV)/spark.jsa: tests/spark/archive.py | $(VENV)/test.stamp
 	-@$(RUN) $< $@ >/dev/null 2>&1
