@@ -43,8 +43,11 @@ demo: $(VENV)/demo.stamp
 # Unless tests are chosen, some are left to `make thorough`, which has all: tests/conftest.py says which.
 test thorough: export PYTHONDONTWRITEBYTECODE =
 test: export KCODEC_QUICK = $(if $(ARGS),,1)
-test thorough: $(VENV)/test.stamp $(VENV)/spark.jsa
+test: $(VENV)/test.stamp $(VENV)/spark.jsa
 	$(RUN) -m pytest $(or $(ARGS),--numprocesses=4)
+
+thorough: $(VENV)/test.stamp $(VENV)/spark.jsa
+	$(RUN) -m pytest --numprocesses=4
 
 # Made once, as far as there is Java: each of the many JVMs of the tests then starts with half the work.
 $(VENV)/spark.jsa: tests/spark/archive.py | $(VENV)/test.stamp
