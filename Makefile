@@ -10,18 +10,18 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 .PHONY: help demo test thorough lint docs fuzz chaos soak debug bench history clean
 
 help:
-	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
-	@echo 'make test    run the tests of a change (ARGS="-k name" for some)'
+	@echo 'make demo     show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
+	@echo 'make test     run the tests of a change (ARGS="-k name" for some)'
 	@echo 'make thorough run all tests, those too that take long for what they find'
-	@echo 'make lint    ruff, cython-lint, mypy'
-	@echo 'make docs    build the documentation site in build/site'
-	@echo 'make fuzz    fuzz each target under sanitizers (SECONDS=60; needs clang)'
-	@echo 'make chaos   three brokers under faults, all work on them checked (SECONDS=600 SEED=1)'
-	@echo 'make soak    hours of work, after which memory, files and threads are as before (HOURS=1)'
-	@echo 'make debug   rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
-	@echo 'make bench   run the benchmarks of asv_bench'
-	@echo 'make history run them on ten past commits, for the site (RANGE=main~300..main STEPS=10)'
-	@echo 'make clean   remove everything that was built, .venv included'
+	@echo 'make lint     ruff, cython-lint, mypy'
+	@echo 'make docs     build the documentation site in build/site'
+	@echo 'make fuzz     fuzz each target under sanitizers (SECONDS=60; needs clang)'
+	@echo 'make chaos    three brokers under faults, all work on them checked (SECONDS=600 SEED=1)'
+	@echo 'make soak     hours of work, after which memory, files and threads are as before (HOURS=1)'
+	@echo 'make debug    rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
+	@echo 'make bench    run the benchmarks of asv_bench'
+	@echo 'make history  run them on ten past commits, for the site (RANGE=main~300..main STEPS=10)'
+	@echo 'make clean    remove everything that was built, .venv included'
 
 $(RUN):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
