@@ -512,7 +512,7 @@ cdef class _Maker:
     cdef Node kind(self, object field):
         cdef Inner inner
         kind = field.kind
-        if kind == "group" or kind == "raw":
+        if kind in ("group", "raw", "case"):
             raise _Unknown
         if kind == "message":
             child = field.children[0]
