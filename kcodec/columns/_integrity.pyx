@@ -83,7 +83,7 @@ def check_offsets(array):
         return
     exported = Exported(array)
     with nogil:
-        found = walk(exported.kind.schema, &exported.array, 0, exported.array.length, 0)
+        found = walk(exported.kind.schema, &exported.array, 0, exported.array.length, 0, NULL)
     if found != NULL:
         raise ArrayError(f"an array of {array.type}: {found.decode()}")
 
@@ -104,10 +104,17 @@ cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
     return not (format[0] == b"u" or format[0] == b"z" or format[0] == b"U" or format[0] == b"Z" or format[0] == b"v")
 
 
+cdef struct Above:
+    # A struct around values, and what is around that one: where it is null, its values are not read.
+    const ArrowArray *array
+    const Above *around
+
+
 cdef const char *walk(
-    const ArrowSchema *kind, const ArrowArray *array, int64_t first, int64_t count, int depth
+    const ArrowSchema *kind, const ArrowArray *array, int64_t first, int64_t count, int depth, const Above *above
 ) noexcept nogil:
     """Check `count` values from `first` on, and everything that they refer to."""
+    cdef Above here
     cdef const char *format = kind.format
     cdef const char *found
     cdef int64_t start = array.offset + first
@@ -120,8 +127,8 @@ cdef const char *walk(
     if first < 0 or first + count > array.length:
         return b"a list ends behind its values"
     if kind.dictionary != NULL:
-        return indices(format[0], array, start, count) or walk(
-            kind.dictionary, array.dictionary, 0, array.dictionary.length, depth + 1
+        return indices(format[0], array, start, count, above) or walk(
+            kind.dictionary, array.dictionary, 0, array.dictionary.length, depth + 1, NULL
         )
     if format[0] == b"u" or format[0] == b"z":
         return ascending(<const int32_t *>array.buffers[1], array, start, count)
@@ -145,16 +152,18 @@ cdef const char *walk(
         while format[0]:
             size = 10 * size + format[0] - 48
             format += 1
-        return walk(kind.children[0], array.children[0], start * size, count * size, depth + 1)
+        return walk(kind.children[0], array.children[0], start * size, count * size, depth + 1, NULL)
     if format[1] == b"s":
+        here.array = array
+        here.around = above
         for child in range(kind.n_children):
-            found = walk(kind.children[child], array.children[child], start, count, depth + 1)
+            found = walk(kind.children[child], array.children[child], start, count, depth + 1, &here)
             if found != NULL:
                 return found
         return NULL
     if format[1] == b"r":
         return run_ends(kind.children[0].format[0], array.children[0]) or walk(
-            kind.children[1], array.children[1], 0, array.children[1].length, depth + 1
+            kind.children[1], array.children[1], 0, array.children[1].length, depth + 1, NULL
         )
     # Views of lists and unions are not read.
     return NULL
@@ -181,7 +190,7 @@ cdef const char *items(
     if has_references(kind.children[0], depth) and first >= 0 and last <= array.children[0].length:
         first = 0
         last = array.children[0].length
-    return walk(kind.children[0], array.children[0], first, last - first, depth + 1)
+    return walk(kind.children[0], array.children[0], first, last - first, depth + 1, NULL)
 
 
 cdef bint has_references(const ArrowSchema *kind, int depth) noexcept nogil:
@@ -217,32 +226,48 @@ cdef const char *views(const ArrowArray *array, int64_t start, int64_t count) no
     return NULL
 
 
-cdef const char *outside(const Number *numbers, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+cdef bint is_hidden(const Above *above, int64_t at) noexcept nogil:
+    """Return whether a struct around a value is null."""
+    while above != NULL:
+        if is_null(above.array, at):
+            return True
+        at -= above.array.offset
+        above = above.around
+    return False
+
+
+cdef const char *outside(
+    const Number *numbers, const ArrowArray *array, int64_t start, int64_t count, const Above *above
+) noexcept nogil:
     cdef int64_t length = array.dictionary.length
     cdef int64_t at
     for at in range(start, start + count):
         if (numbers[at] < 0 or <uint64_t>numbers[at] >= <uint64_t>length) and not is_null(array, at):
-            return b"an index is outside of its dictionary"
+            # For structs that are all null Arrow makes indices of 0, and no value that they could mean.
+            if length or not is_hidden(above, at - array.offset):
+                return b"an index is outside of its dictionary"
     return NULL
 
 
-cdef const char *indices(char code, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+cdef const char *indices(
+    char code, const ArrowArray *array, int64_t start, int64_t count, const Above *above
+) noexcept nogil:
     cdef const void *numbers = array.buffers[1]
     if code == b"c":
-        return outside(<const int8_t *>numbers, array, start, count)
+        return outside(<const int8_t *>numbers, array, start, count, above)
     if code == b"C":
-        return outside(<const uint8_t *>numbers, array, start, count)
+        return outside(<const uint8_t *>numbers, array, start, count, above)
     if code == b"s":
-        return outside(<const int16_t *>numbers, array, start, count)
+        return outside(<const int16_t *>numbers, array, start, count, above)
     if code == b"S":
-        return outside(<const uint16_t *>numbers, array, start, count)
+        return outside(<const uint16_t *>numbers, array, start, count, above)
     if code == b"i":
-        return outside(<const int32_t *>numbers, array, start, count)
+        return outside(<const int32_t *>numbers, array, start, count, above)
     if code == b"I":
-        return outside(<const uint32_t *>numbers, array, start, count)
+        return outside(<const uint32_t *>numbers, array, start, count, above)
     if code == b"l":
-        return outside(<const int64_t *>numbers, array, start, count)
-    return outside(<const uint64_t *>numbers, array, start, count)
+        return outside(<const int64_t *>numbers, array, start, count, above)
+    return outside(<const uint64_t *>numbers, array, start, count, above)
 
 
 cdef const char *run_ends(char code, const ArrowArray *ends) noexcept nogil:

@@ -5,6 +5,7 @@ import struct
 
 import pyarrow as pa
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.types import is_list
 from kcodec.errors import ArrayError
 
@@ -16,13 +17,13 @@ _DISORDER = "offsets are not in order"
 
 def check_offsets(array: pa.Array) -> None:
     """Raise an `ArrayError` if an array that passed `pyarrow.Array.validate` still points outside of its buffers."""
-    found = _walk(array, 0, len(array), 0)
+    found = _walk(array, 0, len(array), 0, None)
     if found is not None:
         raise ArrayError(f"an array of {array.type}: {found}")
 
 
-def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
-    """Check `count` values from `first` on, and everything that they refer to."""
+def _walk(array: pa.Array, first: int, count: int, depth: int, shown: pa.BooleanArray | None) -> str | None:
+    """Check `count` values from `first` on, and everything that they refer to; structs around may hide some."""
     kind, types = array.type, pa.types
     if depth > _MAX_NESTING:
         return "types are nested too deeply"
@@ -31,25 +32,30 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
     if first < 0 or first + count > len(array):
         return "a list ends behind its values"
     if isinstance(kind, pa.BaseExtensionType):
-        return _walk(array.storage, first, count, depth)
+        return _walk(array.storage, first, count, depth, shown)
     if types.is_dictionary(kind):
         indices, size = array.indices.slice(first, count).to_pylist(), len(array.dictionary)
+        if not size and shown is not None:
+            # For structs that are all null Arrow makes indices of 0, and no value that they could mean.
+            indices = [index for index, is_shown in zip(indices, shown.to_pylist(), strict=True) if is_shown]
         if any(index is not None and not 0 <= index < size for index in indices):
             return "an index is outside of its dictionary"
-        return _walk(array.dictionary, 0, size, depth + 1)
+        return _walk(array.dictionary, 0, size, depth + 1, None)
     if types.is_binary_view(kind) or types.is_string_view(kind):
         return _views(array.slice(first, count))
     if types.is_run_end_encoded(kind):
         ends = [0, *array.run_ends.to_pylist()]
         if any(end <= before for before, end in itertools.pairwise(ends)):
             return "run ends are not in order"
-        return _walk(array.values, 0, len(array.values), depth + 1)
+        return _walk(array.values, 0, len(array.values), depth + 1, None)
     if types.is_struct(kind):
+        here = array.slice(first, count).is_valid()
+        here = here if shown is None else pc.and_(here, shown)
         children = (array.field(number) for number in range(kind.num_fields))
-        return next(filter(None, (_walk(child, first, count, depth + 1) for child in children)), None)
+        return next(filter(None, (_walk(child, first, count, depth + 1, here) for child in children)), None)
     if types.is_fixed_size_list(kind):
         size = kind.list_size
-        return _walk(array.values, (array.offset + first) * size, count * size, depth + 1)
+        return _walk(array.values, (array.offset + first) * size, count * size, depth + 1, None)
     wide = types.is_large_list(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
     has_items = is_list(kind) or types.is_map(kind)
     if not has_items and not wide and not types.is_string(kind) and not types.is_binary(kind):
@@ -71,7 +77,7 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
     # Arrow takes values out of views and dictionaries even where no list shows them.
     if _has_references(array.values.type) and end <= len(array.values):
         begin, end = 0, len(array.values)
-    return _walk(array.values, begin, end - begin, depth + 1)
+    return _walk(array.values, begin, end - begin, depth + 1, None)
 
 
 def _has_references(kind: pa.DataType) -> bool:

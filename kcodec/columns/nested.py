@@ -49,7 +49,12 @@ def _unpacked(array: pa.Array) -> pa.Array:
         # Nobody has looked at values of which none shows.
         return pa.nulls(0, plain_type(kind))
     if types.is_dictionary(kind):
-        return _taken(array.dictionary, array.indices)
+        # Without values all are null, or beneath nulls.
+        return (
+            _taken(array.dictionary, array.indices)
+            if len(array.dictionary)
+            else pa.nulls(len(array), plain_type(kind))
+        )
     if types.is_run_end_encoded(kind):
         numbers = pa.array(range(len(array.values)), pa.int32())
         runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, numbers)

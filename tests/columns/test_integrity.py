@@ -17,6 +17,7 @@ from kcodec import (
     KsqlCodec,
     ProtobufCodec,
     Serde,
+    rows,
 )
 from kcodec.columns import _integrity, _integrity_py
 from kcodec.columns.given import arrays
@@ -49,6 +50,9 @@ ITEMS = pa.array(["a", "b", "c", "d"])
 ENTRY = pa.StructArray.from_arrays(
     [ITEMS, ITEMS], fields=[pa.field("key", pa.string(), False), pa.field("value", pa.string())]
 )
+#: Of a dictionary without values.
+NO_VALUES = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0], pa.int8()), ITEMS[:0], safe=False)
+INNER = pa.StructArray.from_arrays([NO_VALUES], ["a"], mask=pa.array([True, False, True]))
 BROKEN = {
     "back and forth": text(pa.binary(), 0, 30, 5, 8),
     "below": text(pa.string(), 0, -(2**31), 8),
@@ -84,6 +88,8 @@ BROKEN = {
         pa.DictionaryArray.from_arrays(pa.array([9], pa.int8()), ITEMS, safe=False),
         *(0, 0),
     ),
+    "dictionary without values": NO_VALUES,
+    "dictionary without values in a struct": pa.StructArray.from_arrays([INNER], ["s"]).slice(1),
     "dictionary of broken": pa.DictionaryArray.from_arrays(pa.array([0, 0]), text(pa.string(), 0, 2**30, 8)),
     "run ends": pa.Array.from_buffers(
         pa.run_end_encoded(pa.int32(), pa.string()),
@@ -100,6 +106,10 @@ SOUND = {
     "map": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int8())),
     "behind the slice": text(pa.binary(), 0, 2**30, 3, 5, 8).slice(2, 2),
     "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
+    "dictionary without values beneath nulls": pa.StructArray.from_arrays(
+        [INNER.slice(1)], ["s"], mask=pa.array([True, False])
+    ),
+    "dictionary without values beneath nulls of a slice": pa.StructArray.from_arrays([INNER], ["s"]).slice(2),
     "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([1, 4], pa.int16()), pa.array(["a", "b"])).slice(
         2
     ),
@@ -120,6 +130,15 @@ def test_broken_arrays_are_refused(name, impl):
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_arrays_are_not(name, impl):
     assert arrays(SOUND[name])[0][0] is SOUND[name]
+
+
+def test_structs_that_are_all_null_are_written(impl):
+    """Arrow gives their dictionaries indices, and no values."""
+    nulls = pa.array([None, None], pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]))
+    kind = pa.struct([("s", pa.struct([("a", pa.string())]))])
+    column = pa.StructArray.from_arrays([nulls], ["s"])
+    assert JsonCodec(kind).encode(column).to_pylist() == [b'{"s":null}'] * 2
+    assert rows(column) == [{"s": None}] * 2
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kcodec
@@ -93,7 +93,6 @@ def arrow_columns(draw):
     )
 
 
-@settings(max_examples=60)
 @given(array=arrow_columns())
 def test_rows_are_those_of_pyarrow(array):
     for each in (array, pa.chunked_array([array, array])):
