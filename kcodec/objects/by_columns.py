@@ -2,14 +2,17 @@
 
 import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
 from kcodec.objects.rows import rows
+from kcodec.objects.taken import plain
 
-__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of", "objects_of"]
+__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of", "objects_of", "with_records"]
+
+_Written = TypeVar("_Written")
 
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
@@ -43,6 +46,30 @@ def objects_of(column: Any) -> tuple[list[Any], list[Fault]]:
             faults.append(Fault(row, None, "", "inexact", one_line(error)))
         made.append(value)
     return made, faults
+
+
+def with_records(write: Callable[[Any], _Written], value: Any) -> _Written:
+    """Write a value; if that fails, with a dict for each dataclass and the like.
+
+    Raises
+    ------
+    EncodeError, TypeError
+        Of the value as it is given, where it has no such record.
+
+    Examples
+    --------
+    >>> import collections
+    >>> with_records(lambda value: pa.array([value]).to_pylist(), collections.namedtuple("P", "x")(7))
+    [{'x': 7}]
+    """
+    try:
+        return write(value)
+    # Mappings that are no dicts end as KeyError within pyarrow.
+    except (EncodeError, TypeError, KeyError, pa.ArrowException):
+        records = plain(value)
+        if records is value:
+            raise
+    return write(records)
 
 
 class ColumnReader:
@@ -117,6 +144,11 @@ class ColumnWriter:
     def __init__(self, encode: Callable[..., Any]) -> None:
         self._encode = encode
 
+    def _column(self, value: Any) -> list[bytes | None]:
+        # A list of nothing else would be one of bytes.
+        made: list[bytes | None] = self._encode([value], as_list=True)
+        return made
+
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
         """Write one value."""
         made, faults = self.encode_list([value], prefix, True)
@@ -133,8 +165,7 @@ class ColumnWriter:
         for row, value in enumerate(values):
             data = None
             try:
-                # A list of nothing else would be one of bytes.
-                data = None if value is None else self._encode([value], as_list=True)[0]
+                data = None if value is None else with_records(self._column, value)[0]
             except EncodeError as error:
                 faults.append(fault_of(error)._replace(row=row))
             except TypeError as error:

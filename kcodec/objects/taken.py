@@ -25,6 +25,7 @@ __all__ = [
     "micros_of_day",
     "no_member",
     "octets",
+    "plain",
     "real",
     "truth",
     "unfit",
@@ -37,6 +38,8 @@ _START = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 #: What classes have whose instances are records, and what names their fields.
 _FIELDS = ("_fields", "__struct_fields__", "__pydantic_fields__", "__attrs_attrs__")
+#: How deep records are looked for.
+_MAX_DEPTH = 200
 #: Members of a union that an error names.
 _NAMED_MEMBERS = 8
 
@@ -234,6 +237,28 @@ def fields(value: Any) -> dict[str, Any]:
         if named is not None:
             return {name: getattr(value, name) for name in (getattr(each, "name", each) for each in named)}
     raise unfit(value, "record: a mapping, a dataclass or the like is")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value with a dict for each of its records; the value itself if all of them are dicts.
+
+    >>> import collections
+    >>> plain([collections.namedtuple("P", "x")(7)])
+    [{'x': 7}]
+    """
+    kind = type(value)
+    if depth == _MAX_DEPTH:
+        return value
+    if kind is list or kind is tuple:
+        made = kind(plain(each, depth + 1) for each in value)
+        return made if any(one is not other for one, other in zip(made, value, strict=True)) else value
+    try:
+        found = fields(value)
+    except RowError:
+        return value
+    changed = {name: plain(each, depth + 1) for name, each in found.items()}
+    same = kind is dict and all(changed[name] is each for name, each in found.items())
+    return value if same else changed
 
 
 def members(names: Collection[str], value: Any) -> dict[str, Any]:

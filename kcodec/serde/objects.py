@@ -9,7 +9,7 @@ from kcodec._impl import chosen
 from kcodec.codec import Run, short_reason
 from kcodec.columns.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
-from kcodec.objects.by_columns import objects_of
+from kcodec.objects.by_columns import objects_of, with_records
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shape
@@ -163,7 +163,9 @@ class _RowWriter:
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
         """Write one value, behind the prefix that columns have."""
-        written: list[bytes | None] = self._columns.write([value], Run("raise", as_list=True))[0]
+        written: list[bytes | None] = with_records(
+            lambda given: self._columns.write([given], Run("raise", as_list=True))[0], value
+        )
         return written[0]
 
     def encode_list(
