@@ -86,6 +86,8 @@ def theirs(
                 "group.id": uuid.uuid4().hex,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                # By default it pauses a second whenever its queue was full.
+                "fetch.queue.backoff.ms": 1,
             }
         )
         consumer.subscribe([TOPIC])
