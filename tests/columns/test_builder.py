@@ -240,6 +240,7 @@ def test_too_much_for_32_bits(large):
     assert len(codec.decode([b""] * 2)[1]["added"].as_py()) == 8 << 20
 
 
+@pytest.mark.thorough
 def test_too_much_to_encode_for_32_bits():
     added = {"name": "added", "type": "string", "default": "x" * (8 << 20)}
     codec = kcodec.AvroCodec({"type": "record", "name": "R", "fields": [added]})

@@ -86,6 +86,7 @@ def filled(registry):
     return registry
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "http"])
 def test_children_find_no_lock_held(kind, tmp_path):
     if kind == "memory":

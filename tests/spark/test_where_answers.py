@@ -200,6 +200,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.thorough
 def test_filters_of_queries(classic):
     """The rows of a query are those that Spark leaves without handing filters over."""
     register_kafka(classic)

@@ -118,6 +118,7 @@ def test_blocks_are_written(seed):
     same_encode(encode_plan(message, column.type, options), column, prefix=prefix, large=rnd.random() < 0.2)
 
 
+@pytest.mark.thorough
 def test_lists_that_are_longer_than_blocks_of_items():
     message = ProtobufSchema.parse(
         'syntax = "proto3"; message M { repeated N l = 1; repeated string t = 2; map<string, N> m = 3; N n = 4; }'

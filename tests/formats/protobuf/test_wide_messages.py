@@ -23,6 +23,7 @@ def upb_class(codec, name):
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 1 << 32), st.sampled_from([(64, 65), (66, 127), (128, 130), (131, 300)]))
 @settings(max_examples=4)
 def test_as_upb(seed, fields):
