@@ -4,6 +4,7 @@ import random
 from functools import partial
 
 import pyarrow as pa
+import pytest
 import side_by_side
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given, settings
