@@ -29,7 +29,7 @@ def main() -> None:
     spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
     codec = AvroCodec(SCHEMA)
     # Rows from the client would need settings that older servers do not have.
-    df = spark.sql(f"SELECT X'{VALUE.hex()}' AS value UNION ALL SELECT CAST(NULL AS BINARY)")
+    df = spark.range(0, 2, 1, 1).selectExpr(f"IF(id = 0, X'{VALUE.hex()}', NULL) AS value")
 
     def column() -> list:
         rows = df.select(F.to_json(from_avro("value", SCHEMA)).alias("r")).collect()
