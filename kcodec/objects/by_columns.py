@@ -59,7 +59,8 @@ def with_records(write: Callable[[Any], _Written], value: Any) -> _Written:
     Examples
     --------
     >>> import collections
-    >>> with_records(lambda value: pa.array([value]).to_pylist(), collections.namedtuple("P", "x")(7))
+    >>> kind = pa.struct([("x", pa.int64())])
+    >>> with_records(lambda value: pa.array([value], kind).to_pylist(), collections.UserDict(x=7))
     [{'x': 7}]
     """
     try:
