@@ -263,19 +263,10 @@ class ApicurioRegistry(SourceRegistry):
         made: RegisteredSchema = self._asked(subject, self._apicurio.told, subject, found)
         return made
 
-    def versions(
-        self,
-        subject: str,
-        *,
-        deleted: bool = False,
-        deleted_only: bool = False,
-        offset: int = 0,
-        limit: int = -1,
-    ) -> list[int]:
+    def _numbers(self, subject: str) -> list[int]:
         """Return the versions of an artifact that are numbers."""
         listed = map(_number, self._asked(subject, self._apicurio.versions, subject))
-        numbers = sorted(each for each in listed if each is not None)
-        return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
+        return sorted(each for each in listed if each is not None)
 
     def close(self) -> None:
         """Close the connections."""

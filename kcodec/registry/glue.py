@@ -248,16 +248,7 @@ class GlueRegistry(SourceRegistry):
         )
         return RegisteredSchema(None, found, schema, subject, int(version))
 
-    def versions(
-        self,
-        subject: str,
-        *,
-        deleted: bool = False,
-        deleted_only: bool = False,
-        offset: int = 0,
-        limit: int = -1,
-    ) -> list[int]:
+    def _numbers(self, subject: str) -> list[int]:
         """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
         latest = self._asked(subject, self._glue.latest_number, subject)
-        numbers = list(range(1, latest + 1))
-        return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
+        return list(range(1, latest + 1))

@@ -221,7 +221,12 @@ class SourceRegistry(SchemaRegistry):
         offset: int = 0,
         limit: int = -1,
     ) -> list[int]:
-        """Return none: versions have no numbers here."""
+        """Return the numbers of versions, of which a source has none unless it says so."""
+        numbers = self._numbers(subject)
+        return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
+
+    def _numbers(self, subject: str) -> list[int]:
+        """Return the numbers of all versions."""
         return []
 
     def contexts(self) -> list[str]:

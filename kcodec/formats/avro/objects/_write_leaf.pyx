@@ -3,9 +3,8 @@
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.datetime cimport (
-    PyDateTime_CheckExact, PyDate_CheckExact, PyTime_CheckExact, date_day, date_month, date_year, datetime_day,
-    datetime_hour, datetime_microsecond, datetime_minute, datetime_month, datetime_second, datetime_tzinfo,
-    datetime_year, import_datetime, time_hour, time_microsecond, time_minute, time_second,
+    PyDateTime_CheckExact, PyDate_CheckExact, PyTime_CheckExact, datetime_microsecond, datetime_tzinfo,
+    import_datetime,
 )
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
@@ -15,6 +14,10 @@ from libc.string cimport memcpy
 
 from kcodec.formats.avro.objects._write_node cimport Node
 from kcodec.objects._buffer cimport Buffer, put_bytes, put_number, put_sized, reserve
+from kcodec.objects._exact cimport (
+    PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_CheckExact, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, days_of,
+    micros_of, seconds_of,
+)
 from kcodec.wire.cursor cimport multiply_overflows, store_le32, store_le64, unlikely
 from kcodec.wire.decimal cimport (
     decimal_bytes_room, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_resize,
@@ -36,16 +39,6 @@ from kcodec.objects.units import micros_each
 from kcodec.plan.node import Op as Step
 
 import_datetime()
-
-cdef extern from "Python.h":
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-    bint PyUnicode_CheckExact(object value)
-    bint PyLong_CheckExact(object value)
-    bint PyFloat_CheckExact(object value)
-    double PyFloat_AS_DOUBLE(object value)
-
-cdef extern from "isotime.h" nogil:
-    int64_t kc_iso_days(int64_t year, int month, int day)
 
 cdef object UTC = datetime.timezone.utc
 
@@ -194,7 +187,7 @@ cdef class Date(Node):
 
     cdef int write(self, Buffer *b, object value) except -1:
         if PyDate_CheckExact(value):
-            return put_number(b, kc_iso_days(date_year(value), date_month(value), date_day(value)))
+            return put_number(b, days_of(value))
         return self.put_within(b, self.integer(b, self.take_as(b, taken.days, value), None), self.wide)
 
 
@@ -227,8 +220,7 @@ cdef class Time(Clock):
     cdef int write(self, Buffer *b, object value) except -1:
         cdef int64_t number
         if PyTime_CheckExact(value):
-            number = (time_hour(value) * 60 + time_minute(value)) * 60 + time_second(value)
-            number = self.scaled(b, number * 1_000_000 + time_microsecond(value), self.micros)
+            number = self.scaled(b, micros_of(value), self.micros)
         elif PyLong_CheckExact(value):
             number = self.integer(b, value, None)
             if not 0 <= number < self.day:
@@ -244,9 +236,7 @@ cdef class Timestamp(Clock):
     cdef int write(self, Buffer *b, object value) except -1:
         cdef int64_t number
         if PyDateTime_CheckExact(value) and (datetime_tzinfo(value) is UTC or datetime_tzinfo(value) is None):
-            number = kc_iso_days(datetime_year(value), datetime_month(value), datetime_day(value)) * 86_400
-            number += (datetime_hour(value) * 60 + datetime_minute(value)) * 60 + datetime_second(value)
-            number = self.scaled(b, number * 1_000_000 + datetime_microsecond(value), self.micros)
+            number = self.scaled(b, seconds_of(value) * 1_000_000 + datetime_microsecond(value), self.micros)
         elif PyLong_CheckExact(value):
             number = self.scaled(b, self.integer(b, value, None), self.factor)
         else:

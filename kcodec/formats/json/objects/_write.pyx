@@ -8,9 +8,8 @@ not finite.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.datetime cimport (
-    PyDateTime_CheckExact, PyDate_CheckExact, PyTime_CheckExact, date_day, date_month, date_year, datetime_hour,
-    datetime_microsecond, datetime_minute, datetime_second, datetime_tzinfo, import_datetime, time_hour,
-    time_microsecond, time_minute, time_second, time_tzinfo,
+    PyDateTime_CheckExact, PyDate_CheckExact, PyTime_CheckExact, datetime_microsecond, datetime_tzinfo,
+    import_datetime, time_tzinfo,
 )
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
@@ -19,6 +18,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.objects._buffer cimport Buffer, put_bytes, reserve
+from kcodec.objects._exact cimport (
+    PyBytes_CheckExact, PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
+    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, days_of, micros_of, seconds_of,
+)
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
 from kcodec.wire._floats cimport put_double, put_single
@@ -42,18 +45,6 @@ from kcodec.plan.node import JSON_KINDS, Form, Op as Step
 __all__ = ["object_writer"]
 
 import_datetime()
-
-cdef extern from "Python.h":
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-    bint PyUnicode_CheckExact(object value)
-    bint PyBytes_CheckExact(object value)
-    bint PyLong_CheckExact(object value)
-    bint PyFloat_CheckExact(object value)
-    double PyFloat_AS_DOUBLE(object value)
-    long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
-
-cdef extern from "isotime.h" nogil:
-    int64_t kc_iso_days(int64_t year, int month, int day)
 
 cdef enum:
     ROOM = 64                 # for a number or a time
@@ -268,7 +259,7 @@ cdef class Time(Node):
         if self.kind == ISO_DATE:
             if not PyDate_CheckExact(value):
                 odd()
-            number = kc_iso_days(date_year(value), date_month(value), date_day(value))
+            number = days_of(value)
         else:
             number = self.clock(value) if self.kind == ISO_CLOCK else self.moment(value)
             if unlikely(number % self.micros):
@@ -284,22 +275,17 @@ cdef class Time(Node):
         return 0
 
     cdef int64_t clock(self, object value) except? -1:
-        cdef int64_t seconds
         if not PyTime_CheckExact(value) or time_tzinfo(value) is not None:
             odd()
-        seconds = (time_hour(value) * 60 + time_minute(value)) * 60 + time_second(value)
-        return seconds * 1_000_000 + time_microsecond(value)
+        return micros_of(value)
 
     cdef int64_t moment(self, object value) except? -1:
-        cdef int64_t seconds
         if not PyDateTime_CheckExact(value):
             odd()
         zone = datetime_tzinfo(value)
         if zone is not None and (zone is not UTC or self.kind == ISO_LOCAL):
             odd()
-        seconds = kc_iso_days(date_year(value), date_month(value), date_day(value)) * 86_400
-        seconds += (datetime_hour(value) * 60 + datetime_minute(value)) * 60 + datetime_second(value)
-        return seconds * 1_000_000 + datetime_microsecond(value)
+        return seconds_of(value) * 1_000_000 + datetime_microsecond(value)
 
 
 @cython.final

@@ -8,9 +8,8 @@ groups.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.datetime cimport (
-    PyDateTime_CheckExact, PyDelta_CheckExact, date_day, date_month, date_year, datetime_hour, datetime_microsecond,
-    datetime_minute, datetime_second, datetime_tzinfo, import_datetime, timedelta_days, timedelta_microseconds,
-    timedelta_seconds,
+    PyDateTime_CheckExact, PyDelta_CheckExact, datetime_microsecond, datetime_tzinfo, import_datetime, timedelta_days,
+    timedelta_microseconds, timedelta_seconds,
 )
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
@@ -20,6 +19,10 @@ from libc.string cimport memcpy
 
 from kcodec.formats.protobuf._put cimport put_length
 from kcodec.objects._buffer cimport Buffer, reserve
+from kcodec.objects._exact cimport (
+    PyBytes_CheckExact, PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
+    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, seconds_of,
+)
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
 from kcodec.wire.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
@@ -38,18 +41,6 @@ from kcodec.plan.node import Op as Step
 __all__ = ["object_writer"]
 
 import_datetime()
-
-cdef extern from "Python.h":
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
-    bint PyUnicode_CheckExact(object value)
-    bint PyBytes_CheckExact(object value)
-    bint PyLong_CheckExact(object value)
-    bint PyFloat_CheckExact(object value)
-    double PyFloat_AS_DOUBLE(object value)
-    long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
-
-cdef extern from "isotime.h" nogil:
-    int64_t kc_iso_days(int64_t year, int month, int day)
 
 cdef enum:
     ROOM = 64                 # for a tag, and what follows it but text, bytes and the fields of messages
@@ -278,15 +269,12 @@ cdef class Time(Node):
 @cython.final
 cdef class Timestamp(Time):
     cdef int put(self, Buffer *b, object value) except -1:
-        cdef int64_t seconds
         if not PyDateTime_CheckExact(value):
             odd()
         zone = datetime_tzinfo(value)
         if zone is not UTC and zone is not None:
             odd()
-        seconds = kc_iso_days(date_year(value), date_month(value), date_day(value)) * 86_400
-        seconds += (datetime_hour(value) * 60 + datetime_minute(value)) * 60 + datetime_second(value)
-        return self.put_parts(b, seconds, <int64_t>datetime_microsecond(value) * 1000)
+        return self.put_parts(b, seconds_of(value), <int64_t>datetime_microsecond(value) * 1000)
 
 
 @cython.final
