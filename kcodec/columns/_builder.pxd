@@ -9,7 +9,6 @@ value that fails half-way leaves nothing to undo; the next one is written over i
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._column cimport Column
-from kcodec.columns._few cimport Arena
 from kcodec.columns._memory cimport Memory
 from kcodec.wire.status cimport Status
 
@@ -19,7 +18,6 @@ cdef class Shape:
     cdef readonly int32_t count
     cdef readonly bint wide       # 64-bit offsets (but for maps)
     cdef readonly object layout
-    cdef int32_t texts            # columns of text or bytes
     cdef int32_t depth            # of arrays within each other
 
 
@@ -28,9 +26,10 @@ cdef class Builder:
     cdef readonly int32_t count
     cdef readonly bint wide
     cdef int64_t rows
+    cdef Shape shape
     cdef object layout
-    cdef Arena arena              # of few rows
-    cdef list buffers             # else per column the Memory of [bitmap, offsets, data]
+    cdef list buffers             # per column the Memory of [bitmap, offsets, data]
+    cdef int64_t room             # bytes of these
     cdef int32_t spread           # by how many cache lines buffers are shifted, at most
     # Where columns get their room value by value:
     cdef int64_t row              # the row in hand,
@@ -38,6 +37,7 @@ cdef class Builder:
     cdef int64_t max_row_bytes    # and how much that may be
     cdef object problem           # why there is no room
 
+    cdef int begin(self, int64_t rows) except -1
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil
     cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil
     cdef bint has_room(
@@ -53,7 +53,6 @@ cdef class Builder:
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead)
     cdef object too_large(self, int32_t at, object what)
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
-    cdef int leave_arena(self) except -1
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil
     cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size)
     cdef int grow_items(self, int32_t at, int64_t items) except -1
@@ -69,5 +68,6 @@ cdef class Builder:
     cdef object array(self, int32_t at, int64_t length)
 
 
+cdef Builder builder_of(Shape shape, int64_t rows)
 cdef Status more_bytes(void *builder, const Column *column, int64_t needed) noexcept with gil
 cdef Status more_items(void *builder, const Column *column, int64_t needed) noexcept with gil

@@ -14,16 +14,20 @@ from libc.string cimport memcpy, memmove
 from kcodec.columns._column cimport (
     BITS, BLOB, FIXED, LIST, MAP, NOTHING, SLOP, STRUCT, TEXT, Column, Kind, offset_at,
 )
-from kcodec.columns._few cimport BUFFERS, DEEP, Arena, Part, arena_of, count_zeros, hand_over, may_fit, put_back
+from kcodec.columns._copy cimport DEEP, copy_of, count_zeros, size_of
 from kcodec.columns._memory cimport Memory, with_room
 from kcodec.wire.cursor cimport pack8, pack_bytes
 from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
+cimport cython
+
 import pyarrow as pa
 
 from kcodec.columns.layout import item_bytes, layout as layout_of
 from kcodec.errors import CapacityError
+
+__all__ = ["release_unused"]
 
 cdef enum:
     NARROW = 512       # columns that caches can be kept from mixing up
@@ -31,6 +35,12 @@ cdef enum:
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
     DATA = 2
+    SMALL = 1 << 14    # bytes of a column that are copied in less time than it takes to hand them over
+    MOST_ROOM = 24 << 20   # bytes that kept builders have
+    MOST_SPARE = 64        # builders that are kept
+
+#: Builders that no call has, the oldest first.
+cdef list spare = []
 
 
 cdef Kind kind_of(object kind) except *:
@@ -69,7 +79,6 @@ cdef class Shape:
                 self.wide = True
             column = &self.columns[entry.index]
             column.kind = kind_of(kind)
-            self.texts += column.kind == TEXT or column.kind == BLOB
             # The entries of a map are a level of their own.
             depth = (<int32_t>depths[entry.parent] if entry.parent >= 0 else 0) + (2 if column.kind == MAP else 1)
             depths.append(depth)
@@ -92,36 +101,37 @@ cdef class Shape:
 
 
 cdef class Builder:
-    """The columns of one shape, for a known number of rows.
+    """The columns of one shape, for a known number of rows."""
 
-    Parameters
-    ----------
-    shape : Shape
-        Of the columns.
-    rows : int
-        Their number.
-    payload : int, optional
-        Bytes that all rows hold. Few rows of few bytes share one piece of memory, see `kcodec.columns._few`.
-    """
-
-    def __cinit__(self, Shape shape, int64_t rows, int64_t payload=-1):
-        cdef int32_t at
+    def __cinit__(self, Shape shape, int64_t rows):
+        self.shape = shape
         self.layout = shape.layout
         self.count = shape.count
         self.wide = shape.wide
-        self.rows = rows
         self.columns = <Column *>malloc(self.count * sizeof(Column))
         if self.columns == NULL:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
         self.spread = 31 if self.count <= NARROW else 0
-        if payload >= 0 and shape.depth <= DEEP and may_fit(self.count, shape.texts, rows, payload):
-            self.arena = arena_of(self.count)
-        else:
-            self.buffers = [[None, None, None] for _ in range(self.count)]
+        self.buffers = [[None, None, None] for _ in range(self.count)]
+        self.begin(rows)
+
+    cdef int begin(self, int64_t rows) except -1:
+        """Prepare for so many rows; the columns keep the room that they have."""
+        cdef Column *column
+        cdef int32_t at
+        self.rows = rows
         for at in range(self.count):
-            if self.columns[at].scope < 0:
+            column = &self.columns[at]
+            column.first = 0
+            if column.valid_map != NULL and column.scratch_room:
+                column.valid = column.valid_map
+            if column.kind == BITS:
+                column.data = column.data_map
+            column.counted = column.counted_row = 0
+            if column.scope < 0 and (rows > column.items_room or column.items_room == 0):
                 self.grow_items(at, rows)
+        return 0
 
     def __dealloc__(self):
         cdef int32_t at
@@ -270,48 +280,15 @@ cdef class Builder:
         )
 
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL:
-        cdef uint8_t *found
-        cdef list mine
         cdef int64_t margin = self.margin(at, which)
-        if self.arena is not None:
-            found = self.arena.resize(BUFFERS * at + which, size)
-            if found != NULL:
-                return found
-            self.leave_arena()
-        mine = self.buffers[at]
-        cdef Memory memory = with_room(mine[which], size + margin)
+        cdef list mine = self.buffers[at]
+        cdef Memory memory = mine[which]
+        if memory is not None:
+            self.room -= memory.room
+        memory = with_room(memory, size + margin)
+        self.room += memory.room
         mine[which] = memory
         return memory.data + margin
-
-    cdef int leave_arena(self) except -1:
-        """Give each column memory of its own: there is too much for what they share, or they are to grow one by one."""
-        cdef Arena arena = self.arena
-        cdef Column *column
-        cdef int32_t at
-        cdef int which
-        cdef const Part *part
-        cdef uint8_t *data
-        if arena is None:
-            return 0
-        self.arena = None
-        self.buffers = [[None, None, None] for _ in range(self.count)]
-        for at in range(self.count):
-            column = &self.columns[at]
-            for which in range(BUFFERS):
-                part = &arena.parts[BUFFERS * at + which]
-                if part.data == NULL:
-                    continue
-                data = self.resize(at, which, part.size)
-                memcpy(data, part.data, part.size)
-                if which == BITMAP:
-                    column.bitmap = data
-                elif which == OFFSETS:
-                    column.offsets = data
-                elif column.kind == BITS:
-                    column.bits = data
-                else:
-                    column.data = data
-        return put_back(arena)
 
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
         """Shift each buffer by some cache lines of its own, unless there are too many for that to help."""
@@ -325,6 +302,8 @@ cdef class Builder:
         cdef Column *column = &self.columns[at]
         cdef bint fresh = column.items_room == 0
         cdef int64_t width
+        # A column of no rows has its first offset, and that is room.
+        items = max(items, 1)
         if column.kind == FIXED:
             column.data = self.resize(at, DATA, items * column.width + 8)
         elif column.kind == BITS:
@@ -338,8 +317,7 @@ cdef class Builder:
                     (<int64_t *>column.offsets)[0] = 0
         if column.valid_map != NULL:
             column.bitmap = self.resize(at, BITMAP, items // 8 + 8)
-        # A column of no rows has its first offset, and that is room.
-        column.items_room = items if items > 0 else 1
+        column.items_room = items
         return 0
 
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1:
@@ -475,14 +453,15 @@ cdef class Builder:
                 column.data = column.data_map - column.first
 
     cdef object finish(self):
-        """Trim the buffers to what they hold and hand them over as an array."""
-        cdef Arena arena = self.arena
-        if arena is None:
-            return self.array(0, self.rows)
-        made = hand_over(self.columns, self.wide, self.rows, self.layout[0].type)
-        self.arena = None
-        put_back(arena)
-        return made
+        """Hand the columns over as an array: a copy of small ones, else their buffers, trimmed to what they hold."""
+        cdef int64_t size
+        if self.shape.depth <= DEEP:
+            size = size_of(self.columns, 0, self.rows, self.wide)
+            if size <= self.count * SMALL:
+                made = copy_of(self.columns, self.wide, self.rows, size, self.layout[0].type)
+                keep(self)
+                return made
+        return self.array(0, self.rows)
 
     cdef object array(self, int32_t at, int64_t length):
         cdef Column *column = &self.columns[at]
@@ -526,6 +505,42 @@ cdef class Builder:
             entries = pa.struct([kind.key_field, kind.item_field])
             children = [pa.Array.from_buffers(entries, used, [None], 0, 0, children)]
         return pa.Array.from_buffers(kind, length, [bitmap, offsets], nulls, 0, children)
+
+
+cdef Builder builder_of(Shape shape, int64_t rows):
+    """Return a builder, one that is kept if there is any."""
+    cdef Builder builder
+    cdef int64_t at
+    if rows * 8 <= SMALL:
+        with cython.critical_section(spare):
+            for at in range(len(spare) - 1, -1, -1):
+                if (<Builder>spare[at]).shape is shape:
+                    builder = spare.pop(at)
+                    builder.begin(rows)
+                    return builder
+    return Builder(shape, rows)
+
+
+cdef int keep(Builder builder) except -1:
+    """Keep a builder for the next call, and let go of the oldest where they have more memory than allowed."""
+    cdef int64_t kept = 0
+    cdef int64_t at
+    if builder.room > MOST_ROOM:
+        return 0
+    with cython.critical_section(spare):
+        spare.append(builder)
+        for at in range(len(spare) - 1, -1, -1):
+            kept += (<Builder>spare[at]).room
+            if kept > MOST_ROOM or len(spare) - at > MOST_SPARE:
+                del spare[: at + 1]
+                break
+    return 0
+
+
+def release_unused():
+    """Free the memory of builders that no call has."""
+    with cython.critical_section(spare):
+        spare.clear()
 
 
 cdef Status more_bytes(void *builder, const Column *column, int64_t needed) noexcept with gil:

@@ -16,3 +16,4 @@ cdef class Memory:
 
 
 cdef Memory with_room(Memory memory, int64_t room)
+cdef int keep(Memory memory) except -1

@@ -12,7 +12,6 @@ def release_unused() -> None:
     to 64 MiB of it are kept for what is written next, since new memory can take as long to get as what is decoded
     into it. `pyarrow.total_allocated_bytes` counts what is kept. So this is for programs that measure, or that have
     done with kcodec for a while; `release_unused` of the pool then gives it back to the system.
-    Columns of up to 64 rows are written into the system's memory, of which 4 MiB at most are kept, and freed, too.
 
     Examples
     --------
@@ -26,5 +25,5 @@ def release_unused() -> None:
     >>> pa.total_allocated_bytes() < kept
     True
     """
-    for name in ("columns._memory", "columns._few"):
+    for name in ("columns._memory", "columns._builder"):
         kernel(name, "native").release_unused()

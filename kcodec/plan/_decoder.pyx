@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 
-from kcodec.columns._builder cimport Builder
+from kcodec.columns._builder cimport builder_of
 from kcodec.columns._column cimport hide, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
@@ -49,7 +49,7 @@ cdef class Decoder:
         cdef int32_t at
         self.rows = Rows(values)
         program = next(each for each in programs if each is not None)
-        self.builder = Builder(program.shape, self.rows.length, self.rows.bytes_from(0))
+        self.builder = builder_of(program.shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         if isinstance(starts, bytes):
             self.prefix = starts
@@ -170,8 +170,6 @@ cdef class Decoder:
             self.always_growing = self.most_rows < self.block_rows
             self.growing = self.checked = True
             self.extra = 0
-            # What a column takes now is to move no other one.
-            self.builder.leave_arena()
         self.builder.grow(
             self.row, self.count, self.payload, self.room(), self.divisors(), self.rows.bytes_from(self.row)
         )
@@ -269,8 +267,6 @@ cdef class Decoder:
         self.most_rows = self.block_rows
         # Only rows that ask for their room are held to less than a block may have.
         self.always_growing = self.max_expansion < MAX_ROOM and self.builder.has_items()
-        if self.always_growing:
-            self.builder.leave_arena()
         faults = []
         while True:
             with nogil:

@@ -1,106 +1,36 @@
-"""Columns of few rows, which would cost more in calls than in work.
+"""Columns that are handed over as a copy, all in one piece of memory.
 
-A buffer of pyarrow's pool takes half a microsecond to make, and an array of it twice that; the values of a row take
-some nanoseconds. So the columns of few rows are written into one piece of memory that is kept for the next call. What
-they hold is then copied into another one of just that size, which pyarrow gets as a whole, by the Arrow C data
-interface::
+A buffer of pyarrow's pool takes half a microsecond to make, and an array of it twice that; small columns are copied in
+less. So these stay with their builder, which the next call then finds with all the room that it needs, and pyarrow
+gets one piece of memory of just their size, as a whole, by the Arrow C data interface::
 
     ArrowArray of each column but the first | their pointers | buffers, each at a multiple of 64 bytes
 
 It is freed with the last of the arrays.
 """
 
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
-
-cimport cython
 
 from kcodec.columns._c_data cimport ArrowArray
 from kcodec.columns._column cimport BITS, BLOB, FIXED, MAP, NOTHING, STRUCT, TEXT, Column, offset_at
+from kcodec.columns._memory cimport Memory, keep, with_room
 from kcodec.wire.cursor cimport load_le64, popcount64
 
 import pyarrow as pa
 
-__all__ = ["release_unused"]
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
 
 cdef enum:
-    ROOM = 1 << 20     # bytes of an arena
-    MOST_SPARE = 4     # arenas that are kept
     ALIGNMENT = 64
-
-#: Arenas that no call has.
-cdef list spare = []
+    BUFFERS = 3        # of a column, at most
 
 
 cdef inline int64_t aligned(int64_t size) noexcept nogil:
     return (size + ALIGNMENT - 1) & ~<int64_t>(ALIGNMENT - 1)
-
-
-cdef class Arena:
-    """Memory that the buffers of a call share."""
-
-    def __cinit__(self):
-        self.memory = <uint8_t *>malloc(ROOM + ALIGNMENT)
-        if self.memory == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.memory)
-
-    cdef uint8_t *take(self, int64_t size) noexcept nogil:
-        """Return memory of so many bytes; NULL if there is not as much left."""
-        cdef uint8_t *found = self.memory + self.used
-        if not 0 <= size <= ROOM - self.used:
-            return NULL
-        self.used = min(self.used + aligned(size), ROOM)
-        return found
-
-    cdef uint8_t *resize(self, int64_t number, int64_t size) noexcept nogil:
-        """Return memory for a buffer, with the bytes that it has; NULL if there is not as much left."""
-        cdef Part *part = &self.parts[number]
-        cdef uint8_t *found = self.take(size)
-        if found != NULL:
-            if part.data != NULL:
-                memcpy(found, part.data, min(part.size, size))
-            part.data = found
-            part.size = size
-        return found
-
-
-cdef bint may_fit(int32_t columns, int32_t texts, int64_t rows, int64_t payload) noexcept nogil:
-    """Return whether an arena has room for so many rows and bytes in columns without large values."""
-    if rows > FEW or columns > ROOM // 1024 or payload > ROOM // 2:
-        return False
-    return columns * (BUFFERS * (<int64_t>sizeof(Part) + ALIGNMENT) + 24 * rows) + texts * (payload + 128) <= ROOM
-
-
-cdef Arena arena_of(int32_t columns):
-    """Return an arena with the parts of so many columns, of which `may_fit` says that they fit."""
-    cdef Arena arena
-    cdef int64_t size = columns * BUFFERS * <int64_t>sizeof(Part)
-    with cython.critical_section(spare):
-        arena = spare.pop() if spare else None
-    if arena is None:
-        arena = Arena()
-    arena.used = <int64_t>(-<uintptr_t>arena.memory & (ALIGNMENT - 1))
-    arena.parts = <Part *>arena.take(size)
-    memset(arena.parts, 0, size)
-    return arena
-
-
-cdef int put_back(Arena arena) except -1:
-    """Keep an arena for the next call."""
-    with cython.critical_section(spare):
-        if len(spare) < MOST_SPARE:
-            spare.append(arena)
-    return 0
-
-
-def release_unused():
-    """Free the arenas that no call has."""
-    with cython.critical_section(spare):
-        spare.clear()
 
 
 cdef struct Copy:
@@ -110,29 +40,29 @@ cdef struct Copy:
     bint wide
 
 
-cdef object hand_over(const Column *columns, bint wide, int64_t rows, object kind):
-    """Return columns as an array, with a copy of what they hold."""
+cdef object copy_of(const Column *columns, bint wide, int64_t rows, int64_t size, object kind):
+    """Return a copy of columns, of whose buffers `size_of` says what they take, as an array."""
     cdef ArrowArray root
     cdef Copy copy
+    cdef Memory memory
     cdef int32_t at
     # The entries of a map are a struct, which has no column.
     cdef int64_t nodes = columns[0].end
     cdef int64_t head
-    cdef uint8_t *memory
     for at in range(columns[0].end):
         nodes += columns[at].kind == MAP
     # Each has its buffers, and a pointer to it.
     head = aligned(nodes * <int64_t>(sizeof(ArrowArray) + (BUFFERS + 1) * sizeof(void *)))
-    memory = <uint8_t *>malloc(head + measure(columns, 0, rows, wide) + 2 * ALIGNMENT)
-    if memory == NULL:
-        raise MemoryError
-    copy.node = <ArrowArray *>memory
+    # A buffer of no bytes behind the last one starts within it, too.
+    memory = with_room(None, head + size + ALIGNMENT)
+    copy.node = <ArrowArray *>memory.data
     copy.pointer = <const void **>(copy.node + nodes)
-    copy.data = <uint8_t *>((<uintptr_t>memory + head + ALIGNMENT) & ~<uintptr_t>(ALIGNMENT - 1))
+    copy.data = memory.data + head
     copy.wide = wide
     fill(&root, columns, 0, rows, &copy)
     root.release = release_all
-    root.private_data = memory
+    root.private_data = <void *>memory
+    Py_INCREF(memory)
     return pa.Array._import_from_c(<uintptr_t>&root, kind)
 
 
@@ -141,7 +71,7 @@ cdef int64_t used_of(const Column *column, int64_t length, bint wide) noexcept n
     return offset_at(column, length, wide) if length else 0
 
 
-cdef int64_t measure(const Column *columns, int32_t at, int64_t length, bint wide) noexcept nogil:
+cdef int64_t size_of(const Column *columns, int32_t at, int64_t length, bint wide) noexcept nogil:
     """Return the bytes that the buffers of a column take, and of those below it."""
     cdef const Column *column = &columns[at]
     cdef int32_t child
@@ -163,7 +93,7 @@ cdef int64_t measure(const Column *columns, int32_t at, int64_t length, bint wid
         length = used
     child = at + 1
     while child < column.end:
-        size += measure(columns, child, length, wide)
+        size += size_of(columns, child, length, wide)
         child = columns[child].end
     return size
 
@@ -264,8 +194,15 @@ cdef void release_one(ArrowArray *array) noexcept nogil:
 
 
 cdef void release_all(ArrowArray *array) noexcept nogil:
-    free(array.private_data)
     array.release = NULL
+    # Whoever outlives the interpreter has nothing to give back to.
+    if Py_IsInitialized():
+        release_memory(<PyObject *>array.private_data)
+
+
+cdef void release_memory(PyObject *memory) noexcept with gil:
+    keep(<Memory>memory)
+    Py_DECREF(<Memory>memory)
 
 
 cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:
