@@ -265,6 +265,9 @@ cdef class Decoder:
         cdef Program program
         self.stop = stop
         self.most_rows = self.block_rows
+        # Of many lists, room for all that a block may hold is more than is kept for the next call.
+        if self.builder.missing(self.block_rows, self.block_bytes, 0, self.divisor) > MAX_ROOM // 2:
+            self.block_bytes //= 2
         # Only rows that ask for their room are held to less than a block may have.
         self.always_growing = self.max_expansion < MAX_ROOM and self.builder.has_items()
         faults = []

@@ -33,7 +33,7 @@ from kcodec.formats.avro._program import AvroProgram as Program
 from kcodec.plan.node import MAX_DEPTH
 
 cdef enum:
-    BLOCK_BYTES = 1 << 15     # when its payloads hold this much, a block is full
+    BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
 
 @cython.final
