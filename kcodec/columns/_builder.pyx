@@ -35,6 +35,7 @@ cdef enum:
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
     DATA = 2
+    BEHIND = 8         # bytes behind the last one of texts, so that eight can be loaded wherever one is
     SMALL = 1 << 14    # bytes of a column that are copied in less time than it takes to hand them over
     MOST_ROOM = 24 << 20   # bytes that kept builders have
     MOST_SPARE = 64        # builders that are kept
@@ -260,7 +261,7 @@ cdef class Builder:
                     if needed > max_offset:
                         raise self.too_large(at, "bytes")
                     column.bytes_room = min(max(needed, self.predict(used, row, needed, ahead)), max_offset)
-                    column.data = self.resize(at, DATA, column.bytes_room)
+                    column.data = self.resize(at, DATA, column.bytes_room + BEHIND)
         return 0
 
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead):
@@ -366,7 +367,7 @@ cdef class Builder:
             if needed > most:
                 raise self.too_large(at, "bytes")
             column.bytes_room = min(max(needed, 2 * column.bytes_room), most)
-            column.data = self.resize(at, DATA, column.bytes_room)
+            column.data = self.resize(at, DATA, column.bytes_room + BEHIND)
         except (CapacityError, MemoryError) as error:
             self.problem = error
             return NO_MEMORY

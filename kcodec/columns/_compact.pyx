@@ -9,8 +9,9 @@ from kcodec.columns._order cimport Copies, reorder
 from kcodec.wire.cursor cimport load_le64
 
 cdef enum:
-    FEW = 8         # up to this many keys are compared with each other; more are hashed
+    FEW = 8          # up to this many keys of a map are compared with each other
     TOGETHER = 2048  # entries of maps that are looked at together
+    WORDS = 128      # of bits, of which each key of a map sets one
 
 
 cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil:
@@ -129,30 +130,54 @@ cdef bint same_key(const Column *keys, int64_t a, int64_t b, bint wide) noexcept
     return size == other and memcmp(first, second, size) == 0
 
 
+cdef inline uint64_t mixed(uint64_t hash, uint64_t word) noexcept nogil:
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+    return hash ^ hash >> 29
+
+
 cdef uint64_t hash_key(const Column *keys, int64_t item, uint64_t seed, bint wide) noexcept nogil:
     cdef int64_t size = 0
     cdef const uint8_t *key = bytes_of(keys, item, wide, &size)
-    cdef int64_t at
+    cdef int64_t at = 0
     cdef uint64_t result = seed
-    for at in range(size):
-        result = (result ^ key[at]) * 0x9E3779B97F4A7C15ULL
-        result ^= result >> 29
+    while size - at >= 8:
+        result = mixed(result, load_le64(key + at))
+        at += 8
+    while at < size:
+        result = mixed(result, key[at])
+        at += 1
     return result * 0xBF58476D1CE4E5B9ULL >> 17
 
 
-cdef bint mark_by_comparing(
-    const Column *keys, int64_t first, int64_t last, uint8_t *dropped, bint wide
-) noexcept nogil:
-    cdef bint found = False
-    cdef int64_t a
-    cdef int64_t b
-    for a in range(first, last - 1):
-        for b in range(a + 1, last):
-            if same_key(keys, a, b, wide):
-                dropped[a - first] = 1
-                found = True
-                break
-    return found
+cdef bint surely_differ(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil:
+    """Return True if no two keys of one map are the same; False: they may be.
+
+    Each key sets a bit, by its size and its first and last eight bytes, behind which there is room to load more.
+    """
+    cdef uint64_t bits[WORDS]
+    cdef int shift = 54 if last - first <= 8 else 51
+    cdef const uint8_t *key
+    cdef int64_t size = 0
+    cdef int64_t item
+    cdef uint64_t word
+    cdef uint64_t bit
+    cdef bint same = False
+    if last - first > WORDS or keys.kind == BITS or keys.kind == FIXED and keys.width > 8:
+        return False
+    memset(bits, 0, 1 << (64 - shift - 3))
+    for item in range(first, last):
+        key = bytes_of(keys, item, wide, &size)
+        if size >= 8:
+            word = load_le64(key) ^ load_le64(key + size - 8) * 0x94D049BB133111EBULL
+        elif size:
+            word = load_le64(key) & ((<uint64_t>1 << (8 * size)) - 1)
+        else:
+            word = 0
+        word = mixed(<uint64_t>size, word) * 0xBF58476D1CE4E5B9ULL >> shift
+        bit = <uint64_t>1 << (word & 63)
+        same |= (bits[word >> 6] & bit) != 0
+        bits[word >> 6] |= bit
+    return not same
 
 
 cdef int mark_by_hash(
@@ -190,11 +215,10 @@ cdef int mark_by_hash(
 
 cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil:
     """Return 1 if two entries of one map have the same key, 0 if none have, -1 without memory."""
-    cdef uint8_t few[FEW]
     cdef uint8_t *marks
     cdef int found
-    if last - first <= FEW:
-        return mark_by_comparing(keys, first, last, few, wide)
+    if surely_differ(keys, first, last, wide):
+        return 0
     marks = <uint8_t *>calloc(last - first, 1)
     if marks == NULL:
         return -1
@@ -273,22 +297,18 @@ cdef int64_t drop_earlier_duplicates(
 ) noexcept nogil:
     """Keep the last entry of each key of one map; return where the map now ends, -1 without memory."""
     cdef const Column *keys = &columns[map_column + 1]
-    cdef uint8_t few[FEW]
-    cdef uint8_t *dropped = few
+    cdef uint8_t *dropped
     cdef int64_t to = last
     cdef int found
-    if last - first <= FEW:
-        memset(few, 0, FEW)
-        found = mark_by_comparing(keys, first, last, few, wide)
-    else:
-        dropped = <uint8_t *>calloc(last - first, 1)
-        if dropped == NULL:
-            return -1
-        found = mark_by_hash(keys, first, last, dropped, NULL, wide)
+    if surely_differ(keys, first, last, wide):
+        return last
+    dropped = <uint8_t *>calloc(last - first, 1)
+    if dropped == NULL:
+        return -1
+    found = mark_by_hash(keys, first, last, dropped, NULL, wide)
     if found == 1:
         to = take_out(columns, map_column, first, last, dropped, wide)
-    if dropped != few:
-        free(dropped)
+    free(dropped)
     return -1 if found < 0 else to
 
 

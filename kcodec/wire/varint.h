@@ -68,12 +68,30 @@ KC_COLD static int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int l
     return KC_VARINT_OVERLONG;
 }
 
+/* Nine and ten bytes: large numbers and hashes, a quarter of some columns. */
+static KC_NOINLINE int kc_varint_longest(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint8_t last, uint64_t *value
+) {
+    const uint8_t *p = *at;
+    if (KC_LIKELY(limit - p >= 10)) {
+        const uint64_t word = kc_load_le64(p);
+        const int size = p[8] < 0x80 ? 9 : 10;
+        if (KC_LIKELY((~word & KC_STOP_BITS) == 0 && size <= end - p && (size == 9 || p[9] <= last))) {
+            const uint64_t top = size == 10 ? p[9] : 0;
+            *value = kc_gather7(word & ~KC_STOP_BITS) | (uint64_t)(p[8] & 0x7F) << 56 | top << 63;
+            *at = p + size;
+            return KC_OK;
+        }
+    }
+    return kc_varint_bytes(at, end, 10, last, value);
+}
+
 static KC_INLINE int kc_varint_apart(
-    const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint8_t last, uint64_t *value
 ) {
     const uint8_t *place = *at;
     uint64_t result = 0;
-    const int answer = kc_varint_bytes(&place, end, longest, last, &result);
+    const int answer = kc_varint_longest(&place, end, limit, last, &result);
     *at = place;
     *value = result;
     return answer;
@@ -97,7 +115,7 @@ static KC_INLINE int kc_read_long(
             }
         }
     }
-    return kc_varint_apart(at, end, 10, last, value);
+    return kc_varint_apart(at, end, limit, last, value);
 }
 
 static KC_INLINE int kc_read_varint64(
@@ -133,12 +151,14 @@ static KC_INLINE int kc_read_varint32(
             }
         }
     }
-    answer = kc_varint_apart(at, end, 5, 15, &wide);
+    const uint8_t *place = p;
+    answer = kc_varint_bytes(&place, end, 5, 15, &wide);
+    *at = place;
     *value = (uint32_t)wide;
     return answer;
 }
 
-/* Lengths, counts and branches are nearly always one byte. */
+/* Lengths, counts and branches are nearly always one byte, and else two. */
 static KC_INLINE int kc_read_short(
     const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value
 ) {
@@ -148,7 +168,16 @@ static KC_INLINE int kc_read_short(
         *at = p + 1;
         return KC_OK;
     }
-    return kc_varint_apart(at, end, longest, last, value);
+    if (KC_LIKELY(end - p >= 2 && p[1] < 0x80)) {
+        *value = (uint64_t)p[1] << 7 | (*p & 0x7F);
+        *at = p + 2;
+        return KC_OK;
+    }
+    uint64_t result = 0;
+    const int answer = kc_varint_bytes(&p, end, longest, last, &result);
+    *at = p;
+    *value = result;
+    return answer;
 }
 
 static KC_INLINE int kc_read_branch(const uint8_t **at, const uint8_t *end, uint64_t *index) {
