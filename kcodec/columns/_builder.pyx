@@ -36,7 +36,8 @@ cdef enum:
     OFFSETS = 1
     DATA = 2
     BEHIND = 8         # bytes behind the last one of texts, so that eight can be loaded wherever one is
-    SMALL = 1 << 14    # bytes of a column that are copied in less time than it takes to hand them over
+    SMALL = 1 << 16        # bytes of a column that are copied in less time than it takes to hand them over
+    MOST_COPIED = 4 << 20  # of all columns
     MOST_ROOM = 24 << 20   # bytes that kept builders have
     MOST_SPARE = 64        # builders that are kept
 
@@ -458,7 +459,7 @@ cdef class Builder:
         cdef int64_t size
         if self.shape.depth <= DEEP:
             size = size_of(self.columns, 0, self.rows, self.wide)
-            if size <= self.count * SMALL:
+            if size <= min(self.count * SMALL, MOST_COPIED):
                 made = copy_of(self.columns, self.wide, self.rows, size, self.layout[0].type)
                 keep(self)
                 return made
