@@ -73,7 +73,7 @@ static KC_NOINLINE int kc_varint_longest(
     const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint8_t last, uint64_t *value
 ) {
     const uint8_t *p = *at;
-    if (KC_LIKELY(limit - p >= 10)) {
+    if (KC_LIKELY(limit - p >= 9)) {
         const uint64_t word = kc_load_le64(p);
         const int size = p[8] < 0x80 ? 9 : 10;
         if (KC_LIKELY((~word & KC_STOP_BITS) == 0 && size <= end - p && (size == 9 || p[9] <= last))) {

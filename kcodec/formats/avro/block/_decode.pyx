@@ -17,12 +17,12 @@ has stored is taken out in the end; the row loop finds out what it is (_kernel.p
 attempt ends, and the row loop runs the block again. So what has been stored until then does no harm.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport Builder
-from kcodec.columns._column cimport BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t, set_null
+from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t, set_null, set_zero
 from kcodec.columns._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context
@@ -38,7 +38,7 @@ from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
 )
 from kcodec.plan._budget cimport begin_row
-from kcodec.wire.cursor cimport has_pext, likely, load_be64, load_le64, prefetch, read_branch, unlikely
+from kcodec.wire.cursor cimport has_pext, likely, load_be64, load_le32, load_le64, prefetch, read_branch, unlikely
 from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_longs
@@ -356,6 +356,15 @@ cdef int64_t run_lanes(
                     continue
                 (<uint64_t *>data)[index[lane]] = load_le64(p)
                 ats[lane] = p + 8
+        elif op.code == DO_FLOAT:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                if unlikely(ends[lane] - p < 4):
+                    reject(block, lane)
+                    continue
+                (<uint32_t *>data)[index[lane]] = load_le32(p)
+                ats[lane] = p + 4
         elif op.code == DO_BOOLEAN:
             for at in range(count):
                 lane = lanes[at]
@@ -539,14 +548,22 @@ cdef void set_nulls(
     """Make values of a column null, with all below it."""
     cdef Column *column = &columns[first]
     cdef int64_t at
-    if column.kind == FIXED and column.width == 16 and column.valid != NULL:
+    if column.valid == NULL or column.kind != FIXED and column.kind != BITS:
         for at in range(count):
-            (<int64_t *>column.data)[2 * index[lanes[at]]] = 0
-            (<int64_t *>column.data)[2 * index[lanes[at]] + 1] = 0
-            column.valid[index[lanes[at]]] = 0
+            set_null(columns, first, index[lanes[at]], offset_t is int64_t)
         return
+    # A loop for each of the common widths: a null of them is two stores.
+    if column.kind == BITS:
+        for at in range(count):
+            column.data[index[lanes[at]]] = 0
+    elif column.width == 4:
+        for at in range(count):
+            (<int32_t *>column.data)[index[lanes[at]]] = 0
+    else:
+        for at in range(count):
+            set_zero(column, index[lanes[at]])
     for at in range(count):
-        set_null(columns, first, index[lanes[at]], offset_t is int64_t)
+        column.valid[index[lanes[at]]] = 0
 
 
 cdef bint read_lists(

@@ -439,7 +439,14 @@ cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil
     """Return the bytes of a varint."""
     cdef uint64_t raw
     cdef uint64_t stops = ~load_le64(p) & 0x8080808080808080ULL
-    return (ctz64(stops) >> 3) + 1 if likely(stops != 0) else read_long(p, end, &raw)
+    cdef int64_t size
+    if likely(stops != 0):
+        return (ctz64(stops) >> 3) + 1
+    # What is below 0 has ten bytes.
+    if likely(end - p >= 10):
+        size = 9 if p[8] < 0x80 else 10
+        return size if p[size - 1] < 0x80 else NO_VALUE
+    return read_long(p, end, &raw)
 
 
 cdef inline const uint8_t *packed_run(
