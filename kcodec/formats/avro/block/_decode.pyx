@@ -17,12 +17,12 @@ has stored is taken out in the end; the row loop finds out what it is (_kernel.p
 attempt ends, and the row loop runs the block again. So what has been stored until then does no harm.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport Builder
-from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t, set_null, set_zero
+from kcodec.columns._column cimport BLOB, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.columns._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context
@@ -33,13 +33,13 @@ from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro.block._lanes cimport (
     DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block, leave_out, reject, without_odd,
 )
+from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullable_doubles, read_reals, set_nulls
 from kcodec.formats.avro.block._skip cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
 )
 from kcodec.plan._budget cimport begin_row
-from kcodec.wire.cursor cimport has_pext, likely, load_be64, load_le32, load_le64, prefetch, read_branch, unlikely
-from kcodec.wire.decimal cimport decimal_limit
+from kcodec.wire.cursor cimport has_pext, likely, read_branch, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_longs
 
@@ -259,7 +259,7 @@ cdef bint read_all(
             at = column.end
             continue
         at += 1
-    set_nulls(columns, 0, absent, absent_count, block.rows, tag)
+    set_nulls(columns, 0, absent, absent_count, block.rows, offset_t is int64_t)
     return True
 
 
@@ -346,25 +346,8 @@ cdef int64_t run_lanes(
                 ats, ends, lanes, count, index, <int64_t *>data, op.factor, block.pext, block.odd,
                 block.order + block.rejected
             )
-        elif op.code == DO_DOUBLE:
-            for at in range(count):
-                lane = lanes[at]
-                p = ats[lane]
-                prefetch(p + ahead)
-                if unlikely(ends[lane] - p < 8):
-                    reject(block, lane)
-                    continue
-                (<uint64_t *>data)[index[lane]] = load_le64(p)
-                ats[lane] = p + 8
-        elif op.code == DO_FLOAT:
-            for at in range(count):
-                lane = lanes[at]
-                p = ats[lane]
-                if unlikely(ends[lane] - p < 4):
-                    reject(block, lane)
-                    continue
-                (<uint32_t *>data)[index[lane]] = load_le32(p)
-                ats[lane] = p + 4
+        elif op.code == DO_DOUBLE or op.code == DO_FLOAT:
+            read_reals(block, column, op, lanes, count, index)
         elif op.code == DO_BOOLEAN:
             for at in range(count):
                 lane = lanes[at]
@@ -375,17 +358,7 @@ cdef int64_t run_lanes(
                 data[index[lane]] = p[0]
                 ats[lane] = p + 1
         elif op.code == DO_NULLABLE_DOUBLE:
-            null_branch = op.size
-            for at in range(count):
-                lane = lanes[at]
-                p = ats[lane]
-                present = (p[0] >> 1) ^ null_branch
-                if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
-                    reject(block, lane)
-                    continue
-                (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
-                valid[index[lane]] = <uint8_t>present
-                ats[lane] = p + 1 + (present << 3)
+            read_nullable_doubles(block, column, op, lanes, count, index)
         elif op.code == DO_NULLABLE_LONG:
             block.rejected += read_nullable_longs(
                 ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd,
@@ -411,7 +384,7 @@ cdef int64_t run_lanes(
                 absent_count += 1 - present
                 if valid != NULL:
                     valid[index[lane]] = <uint8_t>present
-            set_nulls(columns, op.column, absent_lanes, absent_count, index, tag)
+            set_nulls(columns, op.column, absent_lanes, absent_count, index, offset_t is int64_t)
             if run_lanes(
                 block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows,
                 all_rows and chosen_count == count, tag
@@ -471,7 +444,7 @@ cdef int64_t run_lanes(
         elif op.code == DO_ABSENT or op.code == DO_ABSENT_TEXT:
             if op.code == DO_ABSENT_TEXT and of_rows:
                 note(block, op.column)
-            set_nulls(columns, op.column, lanes, count, index, tag)
+            set_nulls(columns, op.column, lanes, count, index, offset_t is int64_t)
         else:
             for at in range(count):
                 lane = lanes[at]
@@ -501,69 +474,6 @@ cdef void keep_place(Block *block, const Op *op, const Op *ops, int64_t since) n
         lane = block.order[turn]
         block.failed[lane] = <int32_t>(op - ops)
         block.failed_at[lane] = block.before[lane] if stepped else block.at[lane]
-
-
-cdef void read_decimals(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
-) noexcept nogil:
-    """Read decimals, mostly of a few bytes, to 128 bits."""
-    cdef Context *context = block.context
-    cdef uint64_t limit = decimal_limit(op.precision)
-    cdef int64_t *slot
-    cdef int64_t at
-    cdef int64_t lane
-    cdef int64_t size = op.size
-    cdef int64_t value
-    cdef int64_t sign
-    cdef const uint8_t *p
-    for at in range(count):
-        lane = lanes[at]
-        p = block.at[lane]
-        if op.size == 0:
-            size = p[0] >> 1
-        if likely((op.size or (p[0] & 1) == 0) and <uint64_t>(size - 1) < 8):
-            p += op.size == 0
-            value = <int64_t>load_be64(p) >> (64 - 8 * size)
-            p += size
-            sign = value >> 63
-            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
-                reject(block, lane)
-                continue
-            slot = <int64_t *>column.data + 2 * index[lane]
-            slot[0] = value
-            slot[1] = sign
-        else:
-            context.end = block.end[lane]
-            context.limit = block.end[lane] + SLACK
-            p = read_leaf(context, op, column, index[lane], p, False)
-            if unlikely(p == NULL):
-                reject(block, lane)
-                continue
-        block.at[lane] = p
-
-
-cdef void set_nulls(
-    Column *columns, int32_t first, const int64_t *lanes, int64_t count, const int64_t *index, offset_t *tag
-) noexcept nogil:
-    """Make values of a column null, with all below it."""
-    cdef Column *column = &columns[first]
-    cdef int64_t at
-    if column.valid == NULL or column.kind != FIXED and column.kind != BITS:
-        for at in range(count):
-            set_null(columns, first, index[lanes[at]], offset_t is int64_t)
-        return
-    # A loop for each of the common widths: a null of them is two stores.
-    if column.kind == BITS:
-        for at in range(count):
-            column.data[index[lanes[at]]] = 0
-    elif column.width == 4:
-        for at in range(count):
-            (<int32_t *>column.data)[index[lanes[at]]] = 0
-    else:
-        for at in range(count):
-            set_zero(column, index[lanes[at]])
-    for at in range(count):
-        column.valid[index[lanes[at]]] = 0
 
 
 cdef bint read_lists(

@@ -1,0 +1,24 @@
+"""Values of fixed width of a block of rows, and nulls."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from kcodec.columns._column cimport Column
+from kcodec.formats.avro._program cimport Op
+from kcodec.formats.avro.block._lanes cimport Block
+
+
+cdef void read_reals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil
+
+cdef void read_nullable_doubles(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil
+
+cdef void read_decimals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil
+
+cdef void set_nulls(
+    Column *columns, int32_t first, const int64_t *lanes, int64_t count, const int64_t *index, bint wide
+) noexcept nogil

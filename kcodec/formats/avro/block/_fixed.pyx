@@ -1,0 +1,127 @@
+"""Values of fixed width of a block of rows, and nulls; see _decode.pyx."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from kcodec.columns._column cimport BITS, FIXED, Column, set_null, set_zero
+from kcodec.formats.avro._context cimport Context
+from kcodec.formats.avro._leaf cimport read_leaf
+from kcodec.formats.avro._program cimport DO_FLOAT, Op
+from kcodec.formats.avro.block._lanes cimport SLACK, Block, reject
+from kcodec.wire.cursor cimport likely, load_be64, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.decimal cimport decimal_limit
+
+
+cdef void read_reals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil:
+    """Read floats or doubles."""
+    cdef uint8_t *data = column.data
+    cdef int64_t ahead = block.ahead
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t lane
+    if op.code == DO_FLOAT:
+        for at in range(count):
+            lane = lanes[at]
+            p = block.at[lane]
+            if unlikely(block.end[lane] - p < 4):
+                reject(block, lane)
+                continue
+            (<uint32_t *>data)[index[lane]] = load_le32(p)
+            block.at[lane] = p + 4
+        return
+    for at in range(count):
+        lane = lanes[at]
+        p = block.at[lane]
+        prefetch(p + ahead)
+        if unlikely(block.end[lane] - p < 8):
+            reject(block, lane)
+            continue
+        (<uint64_t *>data)[index[lane]] = load_le64(p)
+        block.at[lane] = p + 8
+
+
+cdef void read_nullable_doubles(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil:
+    """Read doubles of a union with null, without a branch on what is random: whether there is a value."""
+    cdef uint8_t *data = column.data
+    cdef uint8_t *valid = column.valid
+    cdef int64_t null_branch = op.size
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t present
+    for at in range(count):
+        lane = lanes[at]
+        p = block.at[lane]
+        present = (p[0] >> 1) ^ null_branch
+        if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > block.end[lane] - p):
+            reject(block, lane)
+            continue
+        (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
+        valid[index[lane]] = <uint8_t>present
+        block.at[lane] = p + 1 + (present << 3)
+
+
+cdef void read_decimals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil:
+    """Read decimals, mostly of a few bytes, to 128 bits."""
+    cdef Context *context = block.context
+    cdef uint64_t limit = decimal_limit(op.precision)
+    cdef int64_t *slot
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t size = op.size
+    cdef int64_t value
+    cdef int64_t sign
+    cdef const uint8_t *p
+    for at in range(count):
+        lane = lanes[at]
+        p = block.at[lane]
+        if op.size == 0:
+            size = p[0] >> 1
+        if likely((op.size or (p[0] & 1) == 0) and <uint64_t>(size - 1) < 8):
+            p += op.size == 0
+            value = <int64_t>load_be64(p) >> (64 - 8 * size)
+            p += size
+            sign = value >> 63
+            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
+                reject(block, lane)
+                continue
+            slot = <int64_t *>column.data + 2 * index[lane]
+            slot[0] = value
+            slot[1] = sign
+        else:
+            context.end = block.end[lane]
+            context.limit = block.end[lane] + SLACK
+            p = read_leaf(context, op, column, index[lane], p, False)
+            if unlikely(p == NULL):
+                reject(block, lane)
+                continue
+        block.at[lane] = p
+
+
+cdef void set_nulls(
+    Column *columns, int32_t first, const int64_t *lanes, int64_t count, const int64_t *index, bint wide
+) noexcept nogil:
+    """Make values of a column null, with all below it."""
+    cdef Column *column = &columns[first]
+    cdef int64_t at
+    if column.valid == NULL or column.kind != FIXED and column.kind != BITS:
+        for at in range(count):
+            set_null(columns, first, index[lanes[at]], wide)
+        return
+    # A loop for each of the common widths: a null of them is two stores.
+    if column.kind == BITS:
+        for at in range(count):
+            column.data[index[lanes[at]]] = 0
+    elif column.width == 4:
+        for at in range(count):
+            (<int32_t *>column.data)[index[lanes[at]]] = 0
+    else:
+        for at in range(count):
+            set_zero(column, index[lanes[at]])
+    for at in range(count):
+        column.valid[index[lanes[at]]] = 0
