@@ -8,7 +8,8 @@ A frame is a value: `kcodec.Serde` and everything that makes one takes it as ``f
 - `APICURIO`: ``00`` and an id of 8 bytes; `APICURIO_LEGACY`: of 4 (``Legacy4ByteIdHandler``);
   `APICURIO_GLOBAL_ID` and `APICURIO_CONTENT_ID`: an id of 8 bytes in a header.
 - `SINGLE_OBJECT`: Avro's own, ``C3 01`` and the CRC-64-AVRO of the schema.
-- `AZURE`: ``avro/binary+`` and 32 hexadecimal digits in the header ``content-type``.
+- `AZURE`: ``avro/binary+`` and 32 hexadecimal digits in the header ``content-type``; `AZURE_JSON`:
+  ``application/json;serialization=Json+`` and these; `AZURE_SCHEMA_ID`: these alone in the header ``schemaId``.
 - `NONE`: nothing; the schema is given.
 
 Examples
@@ -31,6 +32,8 @@ __all__ = [
     "APICURIO_GLOBAL_ID",
     "APICURIO_LEGACY",
     "AZURE",
+    "AZURE_JSON",
+    "AZURE_SCHEMA_ID",
     "CONFLUENT",
     "CONFLUENT_HEADER",
     "FRAMES",
@@ -45,6 +48,8 @@ __all__ = [
 
 #: Bytes of a prefix that kernels have room for.
 _MAX_PREFIX = 8
+#: Bytes of one that stands in front of text, which no kernel sees.
+_MAX_TEXT = 64
 #: Glue's bytes of compression, by what `Frame.compression` calls them.
 _PACKED = {"none": 0, "zlib": 5}
 
@@ -67,7 +72,7 @@ class Frame:
     Parameters
     ----------
     prefix : bytes
-        What every frame begins with, at most 8 bytes.
+        What every frame begins with, at most 8 bytes (64 in front of ``"hex"``).
     id_size : {4, 8, 16, 0}
         Bytes of the id that follows; 0 where there is none, so that the schema has to be given.
     id_type : {"int", "bytes", "hex", "fingerprint", "confluent"}
@@ -118,7 +123,7 @@ class Frame:
         check_choice("id_type", self.id_type, ("int", "bytes", "hex", "fingerprint", "confluent"))
         check_choice("compression", self.compression, ("", *_PACKED))
         check_choice("message", self.message, ("indexes", "number", "name", ""))
-        room = 32 if self.id_type == "hex" else _MAX_PREFIX
+        room = _MAX_TEXT if self.id_type == "hex" else _MAX_PREFIX
         if len(self.prefix) > room:
             raise ConfigError(f"prefix={self.prefix!r} has more than {room} bytes")
         if self.id_size == 16 and self.id_type == "int":
@@ -300,6 +305,10 @@ APICURIO_CONTENT_ID = Frame(
 )
 SINGLE_OBJECT = Frame(b"\xc3\x01", 8, "fingerprint", message="", name="SINGLE_OBJECT")
 AZURE = Frame(b"avro/binary+", 16, "hex", header="content-type", message="", name="AZURE")
+AZURE_JSON = Frame(
+    b"application/json;serialization=Json+", 16, "hex", header="content-type", message="", name="AZURE_JSON"
+)
+AZURE_SCHEMA_ID = Frame(b"", 16, "hex", header="schemaId", message="", name="AZURE_SCHEMA_ID")
 NONE = Frame(b"", 0, message="", name="NONE")
 
 #: The frames of this module by their names.
@@ -316,6 +325,8 @@ FRAMES: dict[str, Frame] = {
         APICURIO_CONTENT_ID,
         SINGLE_OBJECT,
         AZURE,
+        AZURE_JSON,
+        AZURE_SCHEMA_ID,
         NONE,
     )
 }

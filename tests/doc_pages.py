@@ -69,10 +69,10 @@ def needs_spark(block: str) -> bool:
     return "kcodec_spark" in block or re.search(r"\bspark\b", block) is not None
 
 
-def page_needs_glue(page: Path) -> bool:
-    """Return whether tests/test_docs_glue.py runs a page."""
-    return any('"glue://' in block for block in blocks(page)) and "broker:9092" in page.read_text(
-        encoding="utf-8"
+def page_needs_cloud(page: Path) -> bool:
+    """Return whether tests/test_docs_glue.py or tests/test_docs_azure.py runs a page."""
+    return "broker:9092" in page.read_text(encoding="utf-8") and any(
+        f'"{scheme}://' in block for block in blocks(page) for scheme in ("azure", "glue")
     )
 
 

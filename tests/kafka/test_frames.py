@@ -47,7 +47,17 @@ def value(frame):
 
 
 @pytest.mark.parametrize(
-    "frame", ["GLUE", "GLUE_ZLIB", "APICURIO", "APICURIO_GLOBAL_ID", "SINGLE_OBJECT", "AZURE", "NONE"]
+    "frame",
+    [
+        "GLUE",
+        "GLUE_ZLIB",
+        "APICURIO",
+        "APICURIO_GLOBAL_ID",
+        "SINGLE_OBJECT",
+        "AZURE",
+        "AZURE_SCHEMA_ID",
+        "NONE",
+    ],
 )
 def test_written_and_read(cluster, frame):
     place = {"servers": cluster.address, "config": FAST}

@@ -40,6 +40,12 @@ CELLS = {
     "APICURIO_CONTENT_ID": (10, "000000000000000a", {}),
     "SINGLE_OBJECT": (None, "c301" + FINGERPRINT, {}),
     "AZURE": (str(GUID), (b"avro/binary+" + GUID.hex.encode()).hex(), {}),
+    "AZURE_JSON": (
+        str(GUID),
+        (b"application/json;serialization=Json+" + GUID.hex.encode()).hex(),
+        {},
+    ),
+    "AZURE_SCHEMA_ID": (str(GUID), GUID.hex.encode().hex(), {}),
     "NONE": (None, "", {}),
     OWN: (str(GUID), "cafe" + GUID.hex, {"PROTOBUF": "0202"}),
     OWN_PACKED: (3, "5a050000000000000003", {}),
@@ -206,6 +212,7 @@ def test_codecs_name_the_frames_that_rows_seem_to_have():
             [None, b"avro/binary", b"avro/binary+xy", b"avro/binary+" + b" " * 32, b"text/plain"],
             "frame_magic",
         ),
+        ("AZURE_SCHEMA_ID", [None, b"", b"x" * 32, b"0" * 31, b"0" * 33], "frame_magic"),
         ("APICURIO_GLOBAL_ID", [None, b"", b"7", bytes(7)], "frame_truncated"),
     ],
 )
