@@ -11,7 +11,7 @@ from kcodec.contracts.rules import Contract, contract_of
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.language import NamedText
 from kcodec.formats.schema_format import SchemaFormat
-from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
+from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_of, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
@@ -132,6 +132,23 @@ class TopicSchemas:
         if self.frame.message == "number":
             return (self.format.message_number(schema, indexes),)
         return tuple(self.format.message_name(schema, indexes)) if self.frame.message else ()
+
+    def name_of(self, registered: RegisteredSchema) -> int | bytes | None:
+        """Return what frames have as id of a schema that the registry has; None if that has none for them."""
+        frame = self.frame
+        try:
+            if frame.id_type == "fingerprint":
+                return self.fingerprint(self.texts(registered.schema))
+            if frame.has_text_ids:
+                return key_of(registered.guid, frame.id_size)
+            # What is put into headers are GUIDs.
+            return (
+                key_of(registered.guid)
+                if self.config.framing == "header" and frame.layout is None
+                else registered.id
+            )
+        except (ConfigError, SchemaError):
+            return None
 
     def told_id(self, name: int | bytes) -> int | str | None:
         """Return an id as error reports have it; Confluent's GUIDs are not told."""

@@ -193,6 +193,27 @@ def test_errors_name_the_frame_that_rows_seem_to_have(frame, value, hint):
     assert "looks like" not in report["reason"][1].as_py()
 
 
+@pytest.mark.parametrize(
+    ("frame", "format"), [each for each in CASES if CELLS[each[0]][0] is not None], ids=str
+)
+def test_what_was_fetched_is_not_asked_for(frame, format):
+    """As on the executors of Spark, which have the schemas of the driver."""
+    source = Source(CELLS[frame][0])
+    serde = made(format, frame, source)
+    headers = None
+    if serde.frame.header:
+        values, headers = serde.serialize_with_headers(ROWS)
+    else:
+        values = serde.serialize(ROWS)
+    reader = made(format, frame, source, reader_schema="latest")
+    reader.fetch([reader.registry.get_version("t-value")])
+    shipped = pickle.loads(pickle.dumps(reader))
+    asked = shipped.registry._source.asked
+    asked.clear()
+    assert shipped.deserialize(values, headers=headers).to_pylist() == ROWS.to_pylist()
+    assert asked == []
+
+
 @pytest.mark.usefixtures("impl")
 def test_codecs_name_the_frames_that_rows_seem_to_have():
     values = [b"\x03\x00" + b"\xff" * 16 + b"\x80", b"\xc3\x01" + b"\xff" * 9]
