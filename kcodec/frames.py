@@ -84,10 +84,11 @@ class Frame:
         are read; this is how payloads are written.
     header : str
         Not empty: the frame stands in the Kafka header of this name, in which ``{side}`` is ``key`` or ``value``.
-    message : {"indexes", "number", "name", ""}
+    message : {"indexes", "number", "name", "header", ""}
         What names the message of a Protobuf payload, behind the frame: Confluent's message indexes; its number
         among the sorted full names of all messages, as Glue has it; a message ``Ref`` with its name, as Apicurio
-        has it; or nothing, then it is the message that is wanted.
+        has it; that and the header ``apicurio.protobuf.type``, as Apicurio has it beside ids in headers; or nothing,
+        then it is the message that is wanted.
     name : str
         What texts call it.
 
@@ -122,7 +123,7 @@ class Frame:
             raise ConfigError(f"id_size={self.id_size!r} is not one of 0, 4, 8, 16")
         check_choice("id_type", self.id_type, ("int", "bytes", "hex", "fingerprint", "confluent"))
         check_choice("compression", self.compression, ("", *_PACKED))
-        check_choice("message", self.message, ("indexes", "number", "name", ""))
+        check_choice("message", self.message, ("indexes", "number", "name", "header", ""))
         room = _MAX_TEXT if self.id_type == "hex" else _MAX_PREFIX
         if len(self.prefix) > room:
             raise ConfigError(f"prefix={self.prefix!r} has more than {room} bytes")
@@ -134,6 +135,8 @@ class Frame:
             raise ConfigError("a fingerprint has 8 bytes: id_size=8")
         if self.id_type == "hex" and not self.header:
             raise ConfigError("id_type='hex' is one of headers")
+        if self.message == "header" and not self.header:
+            raise ConfigError("message='header' is for ids in headers")
         if self.compression and (self.header or not self.id_size):
             raise ConfigError("a byte of compression stands before an id, in front of the payload")
 
@@ -299,9 +302,11 @@ GLUE = Frame(b"\x03", 16, "bytes", "none", message="number", name="GLUE")
 GLUE_ZLIB = Frame(b"\x03", 16, "bytes", "zlib", message="number", name="GLUE_ZLIB")
 APICURIO = Frame(b"\x00", 8, message="name", name="APICURIO")
 APICURIO_LEGACY = Frame(b"\x00", 4, message="name", name="APICURIO_LEGACY")
-APICURIO_GLOBAL_ID = Frame(b"", 8, header="apicurio.{side}.globalId", message="", name="APICURIO_GLOBAL_ID")
+APICURIO_GLOBAL_ID = Frame(
+    b"", 8, header="apicurio.{side}.globalId", message="header", name="APICURIO_GLOBAL_ID"
+)
 APICURIO_CONTENT_ID = Frame(
-    b"", 8, header="apicurio.{side}.contentId", message="", name="APICURIO_CONTENT_ID"
+    b"", 8, header="apicurio.{side}.contentId", message="header", name="APICURIO_CONTENT_ID"
 )
 SINGLE_OBJECT = Frame(b"\xc3\x01", 8, "fingerprint", message="", name="SINGLE_OBJECT")
 AZURE = Frame(b"avro/binary+", 16, "hex", header="content-type", message="", name="AZURE")
