@@ -61,11 +61,13 @@ def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
         if key not in SETTINGS:
             hint = near(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
             raise ConfigError(f"unknown setting of azure:// {key!r}{hint}")
-    for key in ("max.retries", "timeout"):
+    for key, kind in (("max.retries", int), ("timeout", float)):
         try:
-            float(config.get(key, 1))
+            kind(config.get(key, 1))
         except (TypeError, ValueError):
-            raise ConfigError(f"{key}={config[key]!r} is not a number") from None
+            raise ConfigError(
+                f"{key}={config[key]!r} is not {'a whole' if kind is int else 'a'} number"
+            ) from None
     credential = config.get("credential")
     if credential is not None and not callable(getattr(credential, "get_token", None)):
         # What it is may be a secret.
