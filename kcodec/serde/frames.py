@@ -206,7 +206,6 @@ def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
     do not. Where no header names a message, nothing stands there, and it is the one that is wanted.
     """
     ids = _column(framed.selector, len(framed))
-    # Each length that there is costs a pass over the rows.
     sizes = pc.binary_length(messages)
     is_name = pc.and_(pc.greater(sizes, 0), pc.less(sizes, _MAX_NAME))
     messages = pc.if_else(is_name, messages, pa.scalar(None, messages.type))
@@ -229,12 +228,16 @@ def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
 
 def _starts(values: pa.Array, heads: pa.Array) -> pa.Array:
     """Return for each value the length of its head, if it begins with that, else 0."""
+    import numpy as np
+
     values, sizes = cast_bytes(values, pa.large_binary()), pc.binary_length(heads)
-    starts = pa.repeat(pa.scalar(0, pa.int32()), len(values))
+    starts = np.zeros(len(values), np.int32)
     for size in pc.unique(sizes.drop_null()).to_pylist():
-        begins = pc.equal(pc.binary_slice(values, 0, size), heads.cast(pa.large_binary()))
-        starts = pc.if_else(pc.fill_null(begins, False), pa.scalar(size, pa.int32()), starts)
-    return starts
+        # Only the rows whose heads have this length: each row is looked at once, however many lengths there are.
+        rows = pc.indices_nonzero(pc.equal(sizes, size))
+        begins = pc.equal(pc.binary_slice(values.take(rows), 0, size), heads.take(rows).cast(values.type))
+        starts[rows.filter(begins).to_numpy()] = size
+    return pa.array(starts)
 
 
 def ref_of(name: bytes) -> bytes:
