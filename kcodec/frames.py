@@ -9,7 +9,8 @@ A frame is a value: `kcodec.Serde` and everything that makes one takes it as ``f
   `APICURIO_GLOBAL_ID` and `APICURIO_CONTENT_ID`: an id of 8 bytes in a header.
 - `SINGLE_OBJECT`: Avro's own, ``C3 01`` and the CRC-64-AVRO of the schema.
 - `AZURE`: ``avro/binary+`` and 32 hexadecimal digits in the header ``content-type``; `AZURE_JSON`:
-  ``application/json;serialization=Json+`` and these; `AZURE_SCHEMA_ID`: these alone in the header ``schemaId``.
+  ``application/json+`` and these; `AZURE_JSON_PYTHON`: ``application/json;serialization=Json+`` and these;
+  `AZURE_SCHEMA_ID`: these alone in the header ``schemaId``.
 - `NONE`: nothing; the schema is given.
 
 Examples
@@ -33,6 +34,7 @@ __all__ = [
     "APICURIO_LEGACY",
     "AZURE",
     "AZURE_JSON",
+    "AZURE_JSON_PYTHON",
     "AZURE_SCHEMA_ID",
     "CONFLUENT",
     "CONFLUENT_HEADER",
@@ -310,8 +312,14 @@ APICURIO_CONTENT_ID = Frame(
 )
 SINGLE_OBJECT = Frame(b"\xc3\x01", 8, "fingerprint", message="", name="SINGLE_OBJECT")
 AZURE = Frame(b"avro/binary+", 16, "hex", header="content-type", message="", name="AZURE")
-AZURE_JSON = Frame(
-    b"application/json;serialization=Json+", 16, "hex", header="content-type", message="", name="AZURE_JSON"
+AZURE_JSON = Frame(b"application/json+", 16, "hex", header="content-type", message="", name="AZURE_JSON")
+AZURE_JSON_PYTHON = Frame(
+    b"application/json;serialization=Json+",
+    16,
+    "hex",
+    header="content-type",
+    message="",
+    name="AZURE_JSON_PYTHON",
 )
 AZURE_SCHEMA_ID = Frame(b"", 16, "hex", header="schemaId", message="", name="AZURE_SCHEMA_ID")
 NONE = Frame(b"", 0, message="", name="NONE")
@@ -331,6 +339,7 @@ FRAMES: dict[str, Frame] = {
         SINGLE_OBJECT,
         AZURE,
         AZURE_JSON,
+        AZURE_JSON_PYTHON,
         AZURE_SCHEMA_ID,
         NONE,
     )

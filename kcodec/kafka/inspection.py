@@ -39,7 +39,13 @@ _MOST_BYTES = 32 << 20
 #: Schemas that a registry is asked for.
 _MOST_SCHEMAS = 50
 #: Formats that are known from the frame alone.
-_OF_FRAMES = {"SINGLE_OBJECT": "AVRO", "AZURE": "AVRO", "AZURE_JSON": "JSON_SR", "AZURE_SCHEMA_ID": "JSON_SR"}
+_OF_FRAMES = {
+    "SINGLE_OBJECT": "AVRO",
+    "AZURE": "AVRO",
+    "AZURE_JSON": "JSON_SR",
+    "AZURE_JSON_PYTHON": "JSON_SR",
+    "AZURE_SCHEMA_ID": "JSON_SR",
+}
 _MOST_FIELDS = 200
 _EXAMPLES = 3
 _MOST_PARTITIONS = 12

@@ -24,7 +24,7 @@ V2 = (
 )
 JSON = '{"title": "R", "type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}'
 ROWS = pa.array([{"id": 7}, None, {"id": 8}], pa.struct([pa.field("id", pa.int64(), False)]))
-FRAMES = [("AVRO", "AZURE"), ("JSON_SR", "AZURE_JSON")]
+FRAMES = [("AVRO", "AZURE"), ("JSON_SR", "AZURE_JSON_PYTHON")]
 
 
 @pytest.fixture(scope="module")
@@ -225,11 +225,19 @@ def test_what_is_written_azures_encoder_reads(azure, registry, format, frame):
 
 
 @pytest.mark.usefixtures("impl")
-def test_the_header_of_the_serializer_for_kafka(azure, registry):
-    """``com.microsoft.azure.schemaregistry.kafka.json.KafkaJsonSerializer``."""
+@pytest.mark.parametrize(
+    ("frame", "header"),
+    [
+        # ``com.azure.data.schemaregistry.jsonschema.SchemaRegistryJsonSchemaSerializer``, and .NET's.
+        ("AZURE_JSON", ("content-type", b"application/json+b9160695e5974ae2b0ed2e360daef005")),
+        # ``com.microsoft.azure.schemaregistry.kafka.json.KafkaJsonSerializer``.
+        ("AZURE_SCHEMA_ID", ("schemaId", b"b9160695e5974ae2b0ed2e360daef005")),
+    ],
+)
+def test_headers_of_other_serializers(azure, registry, frame, header):
     azure.schemas["R"] = [("b9160695e5974ae2b0ed2e360daef005", "Json", JSON.encode())]
-    serde = Serde("JSON_SR", registry, topic="orders", frame="AZURE_SCHEMA_ID")
-    headers = [[("schemaId", b"b9160695e5974ae2b0ed2e360daef005")]]
+    serde = Serde("JSON_SR", registry, topic="orders", frame=frame)
+    headers = [[header]]
     assert serde.deserialize([b'{"id":1}'], headers=headers).to_pylist() == [{"id": 1}]
 
 

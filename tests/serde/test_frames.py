@@ -42,7 +42,8 @@ CELLS = {
     "APICURIO_CONTENT_ID": (10, "000000000000000a", {}),
     "SINGLE_OBJECT": (None, "c301" + FINGERPRINT, {}),
     "AZURE": (str(GUID), (b"avro/binary+" + GUID.hex.encode()).hex(), {}),
-    "AZURE_JSON": (
+    "AZURE_JSON": (str(GUID), (b"application/json+" + GUID.hex.encode()).hex(), {}),
+    "AZURE_JSON_PYTHON": (
         str(GUID),
         (b"application/json;serialization=Json+" + GUID.hex.encode()).hex(),
         {},
