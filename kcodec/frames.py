@@ -8,7 +8,9 @@ A frame is a value: `kcodec.Serde` and everything that makes one takes it as ``f
 - `APICURIO`: ``00`` and an id of 8 bytes; `APICURIO_LEGACY`: of 4 (``Legacy4ByteIdHandler``);
   `APICURIO_GLOBAL_ID` and `APICURIO_CONTENT_ID`: an id of 8 bytes in a header.
 - `SINGLE_OBJECT`: Avro's own, ``C3 01`` and the CRC-64-AVRO of the schema.
-- `AZURE`: ``avro/binary+`` and 32 hexadecimal digits in the header ``content-type``.
+- `AZURE`: ``avro/binary+`` and 32 hexadecimal digits in the header ``content-type``; `AZURE_JSON`:
+  ``application/json+`` and these; `AZURE_JSON_PYTHON`: ``application/json;serialization=Json+`` and these;
+  `AZURE_SCHEMA_ID`: these alone in the header ``schemaId``.
 - `NONE`: nothing; the schema is given.
 
 Examples
@@ -31,6 +33,9 @@ __all__ = [
     "APICURIO_GLOBAL_ID",
     "APICURIO_LEGACY",
     "AZURE",
+    "AZURE_JSON",
+    "AZURE_JSON_PYTHON",
+    "AZURE_SCHEMA_ID",
     "CONFLUENT",
     "CONFLUENT_HEADER",
     "FRAMES",
@@ -45,6 +50,8 @@ __all__ = [
 
 #: Bytes of a prefix that kernels have room for.
 _MAX_PREFIX = 8
+#: Bytes of one that stands in front of text, which no kernel sees.
+_MAX_TEXT = 64
 #: Glue's bytes of compression, by what `Frame.compression` calls them.
 _PACKED = {"none": 0, "zlib": 5}
 
@@ -67,7 +74,7 @@ class Frame:
     Parameters
     ----------
     prefix : bytes
-        What every frame begins with, at most 8 bytes.
+        What every frame begins with, at most 8 bytes (64 in front of ``"hex"``).
     id_size : {4, 8, 16, 0}
         Bytes of the id that follows; 0 where there is none, so that the schema has to be given.
     id_type : {"int", "bytes", "hex", "fingerprint", "confluent"}
@@ -79,10 +86,11 @@ class Frame:
         are read; this is how payloads are written.
     header : str
         Not empty: the frame stands in the Kafka header of this name, in which ``{side}`` is ``key`` or ``value``.
-    message : {"indexes", "number", "name", ""}
+    message : {"indexes", "number", "name", "header", ""}
         What names the message of a Protobuf payload, behind the frame: Confluent's message indexes; its number
         among the sorted full names of all messages, as Glue has it; a message ``Ref`` with its name, as Apicurio
-        has it; or nothing, then it is the message that is wanted.
+        has it; that and the header ``apicurio.protobuf.type``, as Apicurio has it beside ids in headers; or nothing,
+        then it is the message that is wanted.
     name : str
         What texts call it.
 
@@ -117,8 +125,8 @@ class Frame:
             raise ConfigError(f"id_size={self.id_size!r} is not one of 0, 4, 8, 16")
         check_choice("id_type", self.id_type, ("int", "bytes", "hex", "fingerprint", "confluent"))
         check_choice("compression", self.compression, ("", *_PACKED))
-        check_choice("message", self.message, ("indexes", "number", "name", ""))
-        room = 32 if self.id_type == "hex" else _MAX_PREFIX
+        check_choice("message", self.message, ("indexes", "number", "name", "header", ""))
+        room = _MAX_TEXT if self.id_type == "hex" else _MAX_PREFIX
         if len(self.prefix) > room:
             raise ConfigError(f"prefix={self.prefix!r} has more than {room} bytes")
         if self.id_size == 16 and self.id_type == "int":
@@ -129,6 +137,8 @@ class Frame:
             raise ConfigError("a fingerprint has 8 bytes: id_size=8")
         if self.id_type == "hex" and not self.header:
             raise ConfigError("id_type='hex' is one of headers")
+        if self.message == "header" and not self.header:
+            raise ConfigError("message='header' is for ids in headers")
         if self.compression and (self.header or not self.id_size):
             raise ConfigError("a byte of compression stands before an id, in front of the payload")
 
@@ -294,12 +304,24 @@ GLUE = Frame(b"\x03", 16, "bytes", "none", message="number", name="GLUE")
 GLUE_ZLIB = Frame(b"\x03", 16, "bytes", "zlib", message="number", name="GLUE_ZLIB")
 APICURIO = Frame(b"\x00", 8, message="name", name="APICURIO")
 APICURIO_LEGACY = Frame(b"\x00", 4, message="name", name="APICURIO_LEGACY")
-APICURIO_GLOBAL_ID = Frame(b"", 8, header="apicurio.{side}.globalId", message="", name="APICURIO_GLOBAL_ID")
+APICURIO_GLOBAL_ID = Frame(
+    b"", 8, header="apicurio.{side}.globalId", message="header", name="APICURIO_GLOBAL_ID"
+)
 APICURIO_CONTENT_ID = Frame(
-    b"", 8, header="apicurio.{side}.contentId", message="", name="APICURIO_CONTENT_ID"
+    b"", 8, header="apicurio.{side}.contentId", message="header", name="APICURIO_CONTENT_ID"
 )
 SINGLE_OBJECT = Frame(b"\xc3\x01", 8, "fingerprint", message="", name="SINGLE_OBJECT")
 AZURE = Frame(b"avro/binary+", 16, "hex", header="content-type", message="", name="AZURE")
+AZURE_JSON = Frame(b"application/json+", 16, "hex", header="content-type", message="", name="AZURE_JSON")
+AZURE_JSON_PYTHON = Frame(
+    b"application/json;serialization=Json+",
+    16,
+    "hex",
+    header="content-type",
+    message="",
+    name="AZURE_JSON_PYTHON",
+)
+AZURE_SCHEMA_ID = Frame(b"", 16, "hex", header="schemaId", message="", name="AZURE_SCHEMA_ID")
 NONE = Frame(b"", 0, message="", name="NONE")
 
 #: The frames of this module by their names.
@@ -316,6 +338,9 @@ FRAMES: dict[str, Frame] = {
         APICURIO_CONTENT_ID,
         SINGLE_OBJECT,
         AZURE,
+        AZURE_JSON,
+        AZURE_JSON_PYTHON,
+        AZURE_SCHEMA_ID,
         NONE,
     )
 }

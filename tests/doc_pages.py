@@ -69,10 +69,10 @@ def needs_spark(block: str) -> bool:
     return "kcodec_spark" in block or re.search(r"\bspark\b", block) is not None
 
 
-def page_needs_glue(page: Path) -> bool:
-    """Return whether tests/test_docs_glue.py runs a page."""
-    return any('"glue://' in block for block in blocks(page)) and "broker:9092" in page.read_text(
-        encoding="utf-8"
+def page_needs_cloud(page: Path) -> bool:
+    """Return whether tests/test_docs_glue.py or tests/test_docs_azure.py runs a page, without what needs Spark."""
+    return "broker:9092" in page.read_text(encoding="utf-8") and any(
+        f'"{scheme}://' in block for block in blocks(page) for scheme in ("azure", "glue")
     )
 
 
@@ -81,4 +81,5 @@ def page_needs_services(page: Path) -> bool:
 
 
 def page_needs_spark(page: Path) -> bool:
-    return any(map(needs_spark, blocks(page)))
+    """Return whether tests of Spark run a page; of Glue's, tests/spark/test_glue.py runs what needs Spark."""
+    return any(map(needs_spark, blocks(page))) and not page_needs_cloud(page)

@@ -1,7 +1,7 @@
 """The examples of docs/*.md run; those that need Spark or services in tests/spark and tests/services."""
 
 import pytest
-from doc_pages import PAGES, blocks, page_needs_glue, page_needs_services, page_needs_spark
+from doc_pages import PAGES, blocks, page_needs_cloud, page_needs_services, page_needs_spark
 
 
 @pytest.mark.parametrize(
@@ -9,7 +9,7 @@ from doc_pages import PAGES, blocks, page_needs_glue, page_needs_services, page_
     [
         page
         for page in PAGES
-        if not page_needs_spark(page) and not page_needs_services(page) and not page_needs_glue(page)
+        if not page_needs_spark(page) and not page_needs_services(page) and not page_needs_cloud(page)
     ],
     ids=lambda page: page.name,
 )

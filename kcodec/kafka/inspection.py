@@ -38,6 +38,14 @@ __all__ = ["Inspection", "Payloads", "inspect"]
 _MOST_BYTES = 32 << 20
 #: Schemas that a registry is asked for.
 _MOST_SCHEMAS = 50
+#: Formats that are known from the frame alone.
+_OF_FRAMES = {
+    "SINGLE_OBJECT": "AVRO",
+    "AZURE": "AVRO",
+    "AZURE_JSON": "JSON_SR",
+    "AZURE_JSON_PYTHON": "JSON_SR",
+    "AZURE_SCHEMA_ID": "JSON_SR",
+}
 _MOST_FIELDS = 200
 _EXAMPLES = 3
 _MOST_PARTITIONS = 12
@@ -448,7 +456,7 @@ def _framed(place: _Place, looks: list[Look], column: pa.Array, headers: pa.Arra
     keys = list(dict.fromkeys(each.key for each in looks))
     guess = _Guess(
         None,
-        "AVRO" if frame in ("SINGLE_OBJECT", "AZURE") else None,
+        _OF_FRAMES.get(frame),
         frame=frame,
         schema_ids=[_id_text(key) for key in keys],
         problem="without a registry it is not known what these schemas are",

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kcodec.frames import FRAMES
+from kcodec.frames import FRAMES, Frame
 
 __all__ = ["Look", "look", "looks_of"]
 
@@ -106,18 +106,21 @@ def looks_of(
     >>> [each.text for each in looks_of([b"\x02", b"{}"], headers, is_key=False)]
     ['frame CONFLUENT_HEADER, schema id 7', 'JSON']
     """
-    frames = {each.header_of(is_key=is_key): each for each in FRAMES.values() if each.header}
+    frames: dict[str, list[Frame]] = {}
+    for frame in FRAMES.values():
+        if frame.header:
+            frames.setdefault(frame.header_of(is_key=is_key), []).append(frame)
     return [
         (None if payload is None else _in_header(each or (), frames)) or look(payload)
         for payload, each in zip(payloads, headers, strict=True)
     ]
 
 
-def _in_header(headers: Iterable[dict[str, Any]], frames: Mapping[str, Any]) -> Look | None:
+def _in_header(headers: Iterable[dict[str, Any]], frames: Mapping[str, list[Frame]]) -> Look | None:
     for header in headers:
-        frame = frames.get(header["key"])
-        key = None if frame is None else frame.read(header["value"] or b"")
-        if frame is not None and key is not None:
-            name = f"schema id {key}" if isinstance(key, int) else f"schema {key.hex()}"
-            return Look(f"frame {frame.name}, {name}", "frame", frame.name, key)
+        for frame in frames.get(header["key"], ()):
+            key = frame.read(header["value"] or b"")
+            if key is not None:
+                name = f"schema id {key}" if isinstance(key, int) else f"schema {key.hex()}"
+                return Look(f"frame {frame.name}, {name}", "frame", frame.name, key)
     return None

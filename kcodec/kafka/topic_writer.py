@@ -489,12 +489,13 @@ def _milliseconds(timestamps: pa.Array) -> pa.Array:
 
 
 def _with_header(headers: pa.Array | None, name: str, contents: pa.Array, rows: int) -> pa.Array:
-    """Add the header that names a schema to the headers of records."""
+    """Add what names a schema to the headers of records: the content of a header, or a list of several."""
     given = [None] * rows if headers is None else headers.to_pylist()
     lists = []
     for each, content in zip(given, contents.to_pylist(), strict=True):
         pairs = [
             pair if isinstance(pair, dict) else {"key": pair[0], "value": pair[1]} for pair in each or []
         ]
-        lists.append(pairs if content is None else [*pairs, {"key": name, "value": content}])
+        added = content if isinstance(content, list) else [{"key": name, "value": content}]
+        lists.append(pairs if content is None else [*pairs, *added])
     return pa.array(lists, HEADERS)

@@ -64,6 +64,8 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         - ``http://host:8081``, ``https://host``, or several of these separated by commas: a Schema Registry
           server. Credentials may stand in the address: ``https://user:password@host``; they go there alone;
         - ``glue://region/registry``: AWS Glue, by boto3 (``pip install kcodec[glue]``);
+        - ``azure://namespace.servicebus.windows.net/group``: the Schema Registry of Azure Event Hubs, by Azure's client
+          (``pip install kcodec[azure]``);
         - ``apicurio://host:8080``, ``apicurio+https://host``: Apicurio Registry by its own API, for its global ids;
           what Confluent's clients write there is found at ``http://host:8080/apis/ccompat/v7``;
         - a scheme of a plugin: entry points of the group ``kcodec.registries`` are named after their schemes, and are
@@ -123,17 +125,21 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     # What follows the scheme may hold credentials.
     what = f"{scheme}://" if separator else "a URL without a scheme"
     raise ConfigError(
-        f"{what} is not memory://scope, sqlite:///file, http(s)://host, glue://region/registry, apicurio://host or a "
-        "plugin's"
+        f"{what} is not memory://scope, sqlite:///file, http(s)://host, glue://region/registry, "
+        "azure://namespace/group, apicurio://host or a plugin's"
     )
 
 
 def _opener(scheme: str) -> Any:
-    """Return what opens registries of a scheme that is Glue's, Apicurio's or a plugin's; None for others."""
+    """Return what opens registries of a scheme that is Glue's, Azure's, Apicurio's or a plugin's; None for others."""
     if scheme == "glue":
         from kcodec.registry.glue import open_glue
 
         return open_glue
+    if scheme == "azure":
+        from kcodec.registry.azure import open_azure
+
+        return open_azure
     if scheme in ("apicurio", "apicurio+https"):
         from kcodec.registry.apicurio import open_apicurio
 

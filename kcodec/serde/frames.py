@@ -15,9 +15,24 @@ from kcodec.columns.types import is_list
 from kcodec.errors import ConfigError, Fault
 from kcodec.frames import Frame
 from kcodec.serde.topic import GIVEN, TopicSchemas
+from kcodec.wire.single import read, write
 
-__all__ = ["Framed", "Key", "framed_chunks", "last_header", "prefixed", "schema_key"]
+__all__ = [
+    "Framed",
+    "Headers",
+    "Key",
+    "delimited",
+    "framed_chunks",
+    "last_header",
+    "name_in",
+    "prefixed",
+    "schema_key",
+]
 
+#: Bytes of a message's name in a header are fewer; others name none.
+_MAX_NAME = 512
+#: Headers of a record: their names and contents.
+Headers = tuple[tuple[str, bytes], ...]
 #: What a frame names: a schema by its id or GUID, and with message indexes which of its messages.
 Key = int | bytes | tuple[int | bytes, tuple[int, ...]]
 
@@ -112,12 +127,14 @@ def framed_chunks(
         needs = "HeaderSchemaIdDeserializer" if frame.layout is None else f"{frame!r}"
         raise ConfigError(f"{needs} needs headers=")
     column = schema_headers(headers, topic.header)
+    messages = message_headers(headers, topic.message_header) if topic.message_header else None
     rows = sum(map(len, chunks))
     if len(column) != rows:
         raise ConfigError(f"{len(column)} headers for {rows} values")
     framed, row = [], 0
     for chunk in chunks:
-        framed.append(from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", topic))
+        found = from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", topic)
+        framed.append(found if messages is None else _of_messages(found, messages.slice(row, len(chunk))))
         row += len(chunk)
     return framed
 
@@ -182,6 +199,68 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, topic: Topi
     )
 
 
+def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
+    """Add to the keys of an array, which stood in headers, the messages that other headers name.
+
+    Apicurio's serializers of version 3 also write a ``Ref`` with that name in front of the payload, those of version 2
+    do not. Where no header names a message, nothing stands there, and it is the one that is wanted.
+    """
+    ids = _column(framed.selector, len(framed))
+    sizes = pc.binary_length(messages)
+    is_name = pc.and_(pc.greater(sizes, 0), pc.less(sizes, _MAX_NAME))
+    messages = pc.if_else(is_name, messages, pa.scalar(None, messages.type))
+    named = messages.dictionary_encode()
+    refs = [ref_of(name) for name in named.dictionary.to_pylist()]
+    kinds = len(refs) + 1
+    pairs = pc.add(
+        pc.multiply(ids.cast(pa.int64()), kinds), pc.fill_null(named.indices.cast(pa.int64()), len(refs))
+    )
+    pairs = pc.if_else(pc.less(ids, 0), pa.scalar(None, pa.int64()), pairs)
+    known = pc.unique(pairs.drop_null())
+    selector = pc.coalesce(pc.index_in(pairs, value_set=known, skip_nulls=True), ids)
+    keys: list[Key] = []
+    for pair in known.to_pylist():
+        key, ref = framed.keys[pair // kinds], [*refs, b""][pair % kinds]
+        keys.append((schema_key(key), tuple(ref)) if ref else key)
+    starts = _starts(framed.values, pa.array(map(delimited, refs), pa.binary()).take(named.indices))
+    return Framed(framed.values, keys, selector.buffers()[1], starts.buffers()[1], framed.faults, 0)
+
+
+def _starts(values: pa.Array, heads: pa.Array) -> pa.Array:
+    """Return for each value the length of its head, if it begins with that, else 0."""
+    import numpy as np
+
+    values, sizes = cast_bytes(values, pa.large_binary()), pc.binary_length(heads)
+    starts = np.zeros(len(values), np.int32)
+    for size in pc.unique(sizes.drop_null()).to_pylist():
+        # Only the rows whose heads have this length: each row is looked at once, however many lengths there are.
+        rows = pc.indices_nonzero(pc.equal(sizes, size))
+        begins = pc.equal(pc.binary_slice(values.take(rows), 0, size), heads.take(rows).cast(values.type))
+        starts[rows.filter(begins).to_numpy()] = size
+    return pa.array(starts)
+
+
+def ref_of(name: bytes) -> bytes:
+    r"""Return the message that names a message in front of a payload: its only field, of the number 1, is the name.
+
+    Examples
+    --------
+    >>> ref_of(b"Order")
+    b'\n\x05Order'
+    """
+    return b"\n" + write(len(name)) + name
+
+
+def name_in(ref: bytes) -> bytes:
+    """Return the name in what `ref_of` returns."""
+    return ref[read(ref, 1, 32)[1] :]
+
+
+def delimited(ref: bytes) -> bytes:
+    """Return a ``Ref`` as it stands in front of a payload."""
+    return write(len(ref)) + ref
+
+
 def _of_header(fault: Fault, frame: Frame) -> Fault:
     if frame.id_type == "hex":
         wanted = f"{frame.prefix.decode(errors='replace')} and {2 * frame.id_size} hexadecimal digits"
@@ -203,6 +282,18 @@ def schema_headers(headers: Any, name: str) -> pa.Array:
     chunks, _ = arrays(headers)
     found = [_extract(chunk, name) for chunk in chunks]
     return pa.concat_arrays(found) if len(found) != 1 else found[0]
+
+
+def message_headers(headers: Any, name: str) -> pa.Array:
+    """Return the header of a name as binary; null where there is none, or only the content of another was given."""
+    if isinstance(headers, (list, tuple)):
+        found = [None if isinstance(row, bytes) else last_header(row, name) for row in headers]
+        return pa.array(found, pa.binary())
+    chunks, _ = arrays(headers)
+    parts = [
+        _extract(each, name) if is_list(each.type) else pa.nulls(len(each), pa.binary()) for each in chunks
+    ]
+    return pa.concat_arrays(parts) if len(parts) != 1 else parts[0]
 
 
 def last_header(row: Any, name: str) -> bytes | None:

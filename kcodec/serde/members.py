@@ -13,6 +13,7 @@ from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
+from kcodec.serde.frames import Headers
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
 
@@ -33,8 +34,8 @@ class MembersWriter:
             for name, language in topic.format.members().items()
         }
 
-    def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
-        """Write a column; there is no header that names the schemas of all its rows."""
+    def write(self, array: Any, run: Run) -> tuple[Any, Headers]:
+        """Write a column; there are no headers that name the schemas of all its rows."""
         if self._topic.config.header_out:
             raise ConfigError(
                 "HeaderSchemaIdSerializer names one message, as any frame in a header; columns of several need prefixes"
@@ -54,7 +55,7 @@ class MembersWriter:
             return _encode(chunk, steps, kind, stop)
 
         text_ids = self._topic.frame.has_text_ids
-        return run.result(step, parts, chunked, kind, EncodeError, text_ids=text_ids), None
+        return run.result(step, parts, chunked, kind, EncodeError, text_ids=text_ids), ()
 
     def object_writer(self, form: ObjectForm, columns: Writer) -> None:
         """Return None: only columns are written."""

@@ -135,6 +135,9 @@ class ObjectsReader:
             return (schema, config.use_indexes) if schema is not None and self._indexes else schema
         if config.framing == "none":
             return GIVEN
+        if topic.message_header:
+            # Two headers, and perhaps a name in front of the payload.
+            return None
         if not named or self._indexes is Indexes.NONE:
             return topic.frame.read(named) if named else None
         if topic.frame.id_type == "hex":

@@ -11,6 +11,7 @@ from kcodec.codec import Run, Step
 from kcodec.columns.faults import Faults, integers, joined, schema_ids
 from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_other_frames
+from kcodec.columns.frames import Indexes
 from kcodec.columns.given import payloads
 from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
 from kcodec.contracts.row_rules import RowRules
@@ -201,8 +202,15 @@ class ColumnReader:
             for each in schemas:
                 if isinstance(each, int):
                     self._source(each)
-                elif each.id is not None:
-                    self._source(each.id, each)
+                    continue
+                name = self._topic.name_of(each)
+                if name is None:
+                    continue
+                if self._topic.index_kind is Indexes.NONE:
+                    self._source(name, each)
+                else:
+                    # Which of its messages, values say.
+                    self._fetched[name] = each
 
     def read(self, values: Any, run: Run, headers: Any) -> Any:
         """Read a column; see `kcodec.Serde.deserialize`."""

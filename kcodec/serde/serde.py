@@ -13,6 +13,7 @@ from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.frames import CONFLUENT, Frame
 from kcodec.plan import Limits
+from kcodec.protocol.batch.schema import HEADERS
 from kcodec.registry.base import RegisteredSchema, RegistryLike, Schema, SchemaRegistry
 from kcodec.registry.subjects import record_subject
 from kcodec.serde.config import SerdeConfig
@@ -443,7 +444,9 @@ class Serde:
         -------
         tuple
             What `serialize` returns, and a binary `pyarrow.Array` with one row per value: the content of the
-            header `header`, null where the value is null. It is what `deserialize` takes as ``headers``.
+            header `header`, null where the value is null. It is what `deserialize` takes as ``headers``. Where another
+            header names the message of Protobuf payloads, as Apicurio's do, it is a column of lists of both, with their
+            names.
 
         Raises
         ------
@@ -464,13 +467,18 @@ class Serde:
         """
         if not self._topic.config.header_out:
             raise ConfigError("serialize_with_headers needs HeaderSchemaIdSerializer, or a frame in a header")
-        encoded, header = self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))
+        encoded, named = self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))
         values = encoded[0] if errors == "report" else encoded
+        # More than one is told with names.
+        several = bool(self._topic.message_header)
+        header: Any = None
+        if named:
+            header = [{"key": name, "value": content} for name, content in named] if several else named[0][1]
         if as_list:
             return encoded, [None if value is None else header for value in values]
         flat = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        headers = pc.if_else(flat.is_valid(), pa.scalar(header, pa.binary()), pa.scalar(None, pa.binary()))
-        return encoded, headers
+        one = pa.array([header, None], HEADERS if several else pa.binary())
+        return encoded, one.take(pc.if_else(flat.is_valid(), 0, 1))
 
 
 def _given(language: SchemaFormat, schema: object) -> Given:

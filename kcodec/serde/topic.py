@@ -11,7 +11,7 @@ from kcodec.contracts.rules import Contract, contract_of
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.language import NamedText
 from kcodec.formats.schema_format import SchemaFormat
-from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_text
+from kcodec.frames import CONFLUENT, CONFLUENT_HEADER, Frame, key_of, key_text
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
@@ -31,7 +31,13 @@ __all__ = ["GIVEN", "Given", "SchemaTexts", "TopicSchemas", "latest_versions", "
 #: What stands for an id where no frame has one: that of the schema that is given.
 GIVEN = b""
 #: What names the message of a payload, by `Frame.message`.
-_NAMED_BY = {"indexes": Indexes.ZIGZAG, "number": Indexes.NUMBER, "name": Indexes.BYTES, "": Indexes.NONE}
+_NAMED_BY = {
+    "indexes": Indexes.ZIGZAG,
+    "number": Indexes.NUMBER,
+    "name": Indexes.BYTES,
+    "header": Indexes.NONE,
+    "": Indexes.NONE,
+}
 #: How many of a subject's versions, the latest ones, are fetched in advance.
 _LATEST = 64
 
@@ -100,6 +106,14 @@ class TopicSchemas:
         return (self.frame if self.frame.header else CONFLUENT_HEADER).header_of(is_key=self.is_key)
 
     @property
+    def message_header(self) -> str:
+        """Name of the Kafka header that names the message of a payload; empty if none does."""
+        if self.frame.message != "header" or not self.format.message_indexes:
+            return ""
+        # (``ProtobufSerdeHeaders`` of Apicurio's serializers.)
+        return "apicurio.protobuf.type.key" if self.is_key else "apicurio.protobuf.type"
+
+    @property
     def index_kind(self) -> Indexes:
         """Which message indexes frames have."""
         if not self.format.message_indexes:
@@ -131,7 +145,28 @@ class TopicSchemas:
             return indexes
         if self.frame.message == "number":
             return (self.format.message_number(schema, indexes),)
-        return tuple(self.format.message_name(schema, indexes)) if self.frame.message else ()
+        return tuple(self.ref(schema, indexes)) if self.frame.message == "name" else ()
+
+    def ref(self, schema: Any, indexes: tuple[int, ...]) -> bytes:
+        """Return Apicurio's ``Ref`` of a message."""
+        return self.format.message_name(schema, indexes)
+
+    def name_of(self, registered: RegisteredSchema) -> int | bytes | None:
+        """Return what frames have as id of a schema that the registry has; None if that has none for them."""
+        frame = self.frame
+        try:
+            if frame.id_type == "fingerprint":
+                return self.fingerprint(self.texts(registered.schema))
+            if frame.has_text_ids:
+                return key_of(registered.guid, frame.id_size)
+            # What is put into headers are GUIDs.
+            return (
+                key_of(registered.guid)
+                if self.config.framing == "header" and frame.layout is None
+                else registered.id
+            )
+        except (ConfigError, SchemaError):
+            return None
 
     def told_id(self, name: int | bytes) -> int | str | None:
         """Return an id as error reports have it; Confluent's GUIDs are not told."""

@@ -23,6 +23,7 @@ from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Chosen, choose
+from kcodec.serde.frames import Headers, delimited, name_in
 from kcodec.serde.payloads import closed
 from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
@@ -63,16 +64,16 @@ class ColumnWriter:
         self.__dict__.update(state)
         self._start()
 
-    def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
-        """Write a column; also return the header that names its schema, unless a prefix does or all rows are null."""
+    def write(self, array: Any, run: Run) -> tuple[Any, Headers]:
+        """Write a column; also return the headers that name its schema, unless a prefix does or all rows are null."""
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
         step: Step = self._nulls
-        header = None
+        headers: Headers = ()
         if not all(map(self._topic.format.writes_nulls, parts)):
-            step, header = self.step(parts[0].type)
+            step, headers = self.step(parts[0].type)
         text_ids = self._topic.frame.has_text_ids
-        return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), header
+        return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), headers
 
     @property
     def encoded_type(self) -> pa.DataType:
@@ -85,16 +86,20 @@ class ColumnWriter:
             schema = self._schema or self._derive(kind)
             return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
-    def step(self, kind: pa.DataType) -> tuple[Step, bytes | None]:
-        """Return what writes arrays of a type, registered if need be, and the header of its values if they have one."""
+    def step(self, kind: pa.DataType) -> tuple[Step, Headers]:
+        """Return what writes arrays of a type, registered if need be, and the headers of its values."""
         target = self.choose(kind)
         with self._lock:
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
-        frame, header = self._topic.frame, None
+        topic, frame = self._topic, self._topic.frame
         prefix = self._framed(target, encoder)
-        if self._topic.config.header_out:
-            prefix, header = b"", prefix
+        headers: Headers = ()
+        if topic.config.header_out:
+            prefix, headers = b"", ((topic.header, prefix),)
+        if topic.message_header:
+            ref = topic.ref(topic.parsed(target.schema), encoder.indexes)
+            prefix, headers = delimited(ref), (*headers, (topic.message_header, name_in(ref)))
         schema_id = self._told_id(target)
         ruled = self._ruled(target, kind, encoder.indexes)
 
@@ -109,7 +114,7 @@ class ColumnWriter:
             named = name_rounding(faults, chunk.type)
             return encoded, [fault._replace(schema_id=schema_id) for fault in named]
 
-        return step, header
+        return step, headers
 
     def object_writer(
         self, form: ObjectForm, columns: Writer

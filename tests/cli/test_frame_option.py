@@ -5,6 +5,7 @@ import uuid
 
 import pyarrow as pa
 import pytest
+from azure_registry import azure_server
 from fake_broker import FAST
 from glue import CREDENTIALS, glue_server
 from kafka_orders import ORDER, ROWS
@@ -32,6 +33,21 @@ def test_produce_and_consume_with_glue(run, glue):
     status, out, _ = run("consume", "orders", *options[:-1], "GLUE")
     found = [json.loads(line)["value"] for line in out.splitlines()]
     assert (status, sorted(map(str, found))) == (0, sorted(str(row) for row in ROWS if row is not None))
+
+
+def test_produce_and_consume_with_azure(run, monkeypatch, tmp_path):
+    with azure_server(tmp_path, monkeypatch) as server:
+        kcodec.registry.open(server.url).register("orders-value", kcodec.registry.Schema(json.dumps(ORDER)))
+        options = ("--value", "avro", "--registry", server.url, "--frame", "azure")
+        lines = "".join(json.dumps(row) + "\n" for row in ROWS if row is not None)
+        assert run("produce", "orders", *options, stdin=lines.encode())[::2] == (0, "")
+        status, out, _ = run("consume", "orders", *options)
+        found = [json.loads(line)["value"] for line in out.splitlines()]
+        assert (status, sorted(map(str, found))) == (0, sorted(str(row) for row in ROWS if row is not None))
+        name = f"frame AZURE, schema {server.schemas['orders-value'][0][0]}"
+        assert [json.loads(line)["values"] for line in run("topics", "--sample")[1].splitlines()] == [name]
+        status, out, _ = run("topics", "orders", "--sample", "--registry", server.url)
+        assert (status, "frame AZURE" in out) == (0, True)
 
 
 def test_frames_that_headers_hold(run, cluster, registry):

@@ -47,7 +47,17 @@ def value(frame):
 
 
 @pytest.mark.parametrize(
-    "frame", ["GLUE", "GLUE_ZLIB", "APICURIO", "APICURIO_GLOBAL_ID", "SINGLE_OBJECT", "AZURE", "NONE"]
+    "frame",
+    [
+        "GLUE",
+        "GLUE_ZLIB",
+        "APICURIO",
+        "APICURIO_GLOBAL_ID",
+        "SINGLE_OBJECT",
+        "AZURE",
+        "AZURE_SCHEMA_ID",
+        "NONE",
+    ],
 )
 def test_written_and_read(cluster, frame):
     place = {"servers": cluster.address, "config": FAST}
@@ -60,6 +70,24 @@ def test_written_and_read(cluster, frame):
     )
     with follow("orders", start="earliest", value=value(frame), **place) as batches:
         assert batches.poll(timeout=5)["value"].to_pylist() == ROWS
+
+
+def test_a_header_names_the_message(cluster):
+    text = 'syntax = "proto3"; package shop; message Other { } message R { int64 id = 1; }'
+    handle = registry.open("memory://kafka-message-header")
+    made = {"format": "PROTOBUF", "registry": handle, "frame": "APICURIO_CONTENT_ID", "schema": text}
+    place = {"servers": cluster.address, "config": FAST}
+    given = pa.array([[("own", b"1")], None, None], pa.map_("string", "binary"))
+    write(TABLE.append_column("headers", given), "orders", value={**made, "message": "shop.R"}, **place)
+    columns = ["value", "headers"]
+    records = read("orders", value={**made, "message": "R"}, columns=columns, **place).read_all()
+    assert records["value"].to_pylist() == ROWS
+    named = [("apicurio.value.contentId", bytes(7) + b"\x01"), ("apicurio.protobuf.type", b"R")]
+    headers = [[tuple(header.values()) for header in row] for row in records["headers"].to_pylist()]
+    assert headers == [[("own", b"1"), *named], [], named]
+    # Both messages, of which each value says which one it is.
+    both = read("orders", value={**made, "message": ["R", "Other"]}, columns=["value"], **place).read_all()
+    assert [row and row["shop.R"] for row in both["value"].to_pylist()] == ROWS
 
 
 def test_reports_have_ids_as_text(cluster):

@@ -176,7 +176,17 @@ def test_a_frame_in_a_header():
         [{"key": "apicurio.value.globalId", "value": bytes(7) + b"\x05"}],
         None,
         [{"key": "x", "value": None}],
+        [{"key": "content-type", "value": b"avro/binary+" + b"0a" * 16}],
+        [{"key": "content-type", "value": b"application/json+" + b"0a" * 16}],
+        [{"key": "content-type", "value": b"application/json;serialization=Json+" + b"0a" * 16}],
+        [{"key": "schemaId", "value": b"0a" * 16}],
     ]
-    found = looks_of([b"\x02", b"\x02\xff", None], headers, is_key=False)
+    found = looks_of([b"\x02", b"\x02\xff", None, *[b"{}"] * 4], headers, is_key=False)
+    assert [each.frame for each in found[3:]] == [
+        "AZURE",
+        "AZURE_JSON",
+        "AZURE_JSON_PYTHON",
+        "AZURE_SCHEMA_ID",
+    ]
     assert (found[0].frame, found[0].key) == ("APICURIO_GLOBAL_ID", 5)
-    assert [each.text for each in found][1:] == ["binary", "null"]
+    assert [each.text for each in found][1:3] == ["binary", "null"]

@@ -26,6 +26,8 @@ SCHEMAS = {"AVRO": AVRO, "JSON_SR": JSON, "PROTOBUF": PROTOBUF}
 KIND = pa.struct([pa.field("id", pa.int64(), False), pa.field("s", pa.string(), False)])
 ROWS = pa.array([{"id": 7, "s": "a"}, None, {"id": 8, "s": "b" * 300}], KIND)
 GUID = uuid.UUID("01234567-89ab-cdef-fedc-ba9876543210")
+#: What Apicurio puts in front of an order.
+REF = b"\x07\x0a\x05Order"
 OWN = Frame(b"\xca\xfe", 16, "bytes", name="OWN")
 OWN_PACKED = Frame(b"Z", 8, compression="zlib")
 #: Frames, what their registry has as id, and what stands before a payload, or in the header, by the format.
@@ -40,6 +42,13 @@ CELLS = {
     "APICURIO_CONTENT_ID": (10, "000000000000000a", {}),
     "SINGLE_OBJECT": (None, "c301" + FINGERPRINT, {}),
     "AZURE": (str(GUID), (b"avro/binary+" + GUID.hex.encode()).hex(), {}),
+    "AZURE_JSON": (str(GUID), (b"application/json+" + GUID.hex.encode()).hex(), {}),
+    "AZURE_JSON_PYTHON": (
+        str(GUID),
+        (b"application/json;serialization=Json+" + GUID.hex.encode()).hex(),
+        {},
+    ),
+    "AZURE_SCHEMA_ID": (str(GUID), GUID.hex.encode().hex(), {}),
     "NONE": (None, "", {}),
     OWN: (str(GUID), "cafe" + GUID.hex, {"PROTOBUF": "0202"}),
     OWN_PACKED: (3, "5a050000000000000003", {}),
@@ -104,7 +113,15 @@ def test_written_and_read(frame, format, impl):
     _, head, named = CELLS[frame]
     head, message = bytes.fromhex(head), bytes.fromhex(named.get(format, ""))
     kind = serde.frame
-    if kind.header:
+    if kind.message == "header" and format == "PROTOBUF":
+        values, headers = serde.serialize_with_headers(ROWS)
+        both = [{"key": serde.header, "value": head}, {"key": "apicurio.protobuf.type", "value": b"Order"}]
+        assert headers.to_pylist() == [both, None, both]
+        assert values.to_pylist() == [each and REF + each for each in payloads(format)]
+        others = [
+            each and [("x", b""), *(tuple(pair.values()) for pair in each)] for each in headers.to_pylist()
+        ]
+    elif kind.header:
         values, headers = serde.serialize_with_headers(ROWS)
         # Where message indexes are, they follow the frame in the header.
         assert headers.to_pylist() == [head + message, None, head + message]
@@ -187,6 +204,84 @@ def test_errors_name_the_frame_that_rows_seem_to_have(frame, value, hint):
     assert "looks like" not in report["reason"][1].as_py()
 
 
+@pytest.mark.parametrize(
+    ("frame", "format"), [each for each in CASES if CELLS[each[0]][0] is not None], ids=str
+)
+def test_what_was_fetched_is_not_asked_for(frame, format):
+    """As on the executors of Spark, which have the schemas of the driver."""
+    source = Source(CELLS[frame][0])
+    serde = made(format, frame, source)
+    headers = None
+    if serde.frame.header:
+        values, headers = serde.serialize_with_headers(ROWS)
+    else:
+        values = serde.serialize(ROWS)
+    reader = made(format, frame, source, reader_schema="latest")
+    reader.fetch([reader.registry.get_version("t-value")])
+    shipped = pickle.loads(pickle.dumps(reader))
+    asked = shipped.registry._source.asked
+    asked.clear()
+    assert shipped.deserialize(values, headers=headers).to_pylist() == ROWS.to_pylist()
+    assert asked == []
+
+
+@pytest.mark.usefixtures("impl")
+@pytest.mark.parametrize("is_key", [False, True])
+@pytest.mark.parametrize("frame", ["APICURIO_GLOBAL_ID", "APICURIO_CONTENT_ID"])
+def test_a_header_names_the_message(frame, is_key):
+    source = Source(9)
+    serde = made("PROTOBUF", frame, source, is_key=is_key, message=["Order", "Zero"])
+    source.register("", Schema(PROTOBUF, "PROTOBUF"))
+    order, zero = payloads("PROTOBUF")[0], b"\x0a\x05\x0a\x01k\x10\x03"
+    name = "apicurio.protobuf.type.key" if is_key else "apicurio.protobuf.type"
+    own = (serde.header, (9).to_bytes(8, "big"))
+    cases = [
+        # As versions 3 and 2 of Apicurio's serializers write it.
+        ([own, (name, b"Order")], REF + order, {"id": 7, "s": "a"}),
+        ([own, (name, b"Order")], order, {"id": 7, "s": "a"}),
+        ([own, (name, b"Zero")], b"\x06\x0a\x04Zero" + zero, {"counts": [("k", 3)]}),
+        ([own, (name, b"Zero")], zero, {"counts": [("k", 3)]}),
+        (None, None, None),
+        # The last one counts; an empty payload is one.
+        ([(name, b"Zero"), own, (name, b"Order")], b"", {"id": 0, "s": ""}),
+    ]
+    values = [value for _, value, _ in cases]
+    headers = [given for given, _, _ in cases]
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    pairs = [
+        None if each is None else [dict(zip(("key", "value"), pair, strict=True)) for pair in each]
+        for each in headers
+    ]
+    for form in (headers, pa.array(pairs, kind), pa.chunked_array([pa.array(pairs, kind)])):
+        given = pa.chunked_array([pa.array(values)]) if isinstance(form, pa.ChunkedArray) else values
+        found = serde.deserialize(given, headers=form).to_pylist()
+        assert [row and next(filter(None, row.values())) for row in found] == [row for *_, row in cases]
+    for given, value, row in cases[:2]:
+        assert serde.deserialize_one(value, headers=given) == {"shop.Order": row, "shop.Zero": None}
+
+
+@pytest.mark.usefixtures("impl")
+def test_headers_that_name_no_message():
+    serde = made("PROTOBUF", "APICURIO_GLOBAL_ID")
+    _, headers = serde.serialize_with_headers(ROWS)
+    (own, _), order = headers[0].as_py(), payloads("PROTOBUF")[0]
+    own = tuple(own.values())
+    names = [b"Missing", b"\xff", b"", b"x" * 10_000, None]
+    rows = [[own, ("apicurio.protobuf.type", each)] for each in names]
+    array, report = serde.deserialize([order] * 7, headers=[*rows, [own], own[1]], errors="report")
+    assert report.select(["row", "code"]).to_pylist() == [
+        {"row": 0, "code": "schema_error"},
+        {"row": 1, "code": "schema_error"},
+    ]
+    # Without a name it is the message that is wanted.
+    assert array.to_pylist() == [None] * 2 + [{"id": 7, "s": "a"}] * 5
+    many = [[own, ("apicurio.protobuf.type", b"x%d" % number)] for number in range(2000)]
+    array, report = serde.deserialize([order] * 2000, headers=many, errors="report")
+    assert (array.null_count, {*report["code"].to_pylist()}) == (2000, {"schema_error"})
+    with pytest.raises(ConfigError, match="message='header' is for ids in headers"):
+        Frame(message="header")
+
+
 @pytest.mark.usefixtures("impl")
 def test_codecs_name_the_frames_that_rows_seem_to_have():
     values = [b"\x03\x00" + b"\xff" * 16 + b"\x80", b"\xc3\x01" + b"\xff" * 9]
@@ -206,6 +301,7 @@ def test_codecs_name_the_frames_that_rows_seem_to_have():
             [None, b"avro/binary", b"avro/binary+xy", b"avro/binary+" + b" " * 32, b"text/plain"],
             "frame_magic",
         ),
+        ("AZURE_SCHEMA_ID", [None, b"", b"x" * 32, b"0" * 31, b"0" * 33], "frame_magic"),
         ("APICURIO_GLOBAL_ID", [None, b"", b"7", bytes(7)], "frame_truncated"),
     ],
 )

@@ -14,6 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from topics import BY_TOPIC, Message, of_spark
 
 import kcodec
+from kcodec import kafka as topics
 from kcodec import registry
 from kcodec_spark import from_protobuf
 
@@ -201,12 +202,23 @@ def test_confluent_reads_what_it_registered(kafka, events, topic):
     assert events.deserialized(values, client) == [events.message(row) for row in ORDERS]
 
 
+#: Confluent's frame: message indexes rather than a name.
+INDEXED = {"send-indexes": "true", "send-type-ref": "false", "read-indexes": "true", "read-type-ref": "false"}
+
+
 def run_java(kafka, events, command, lines=()):
     """Run Apicurio's serializers on messages in JSON."""
+    place = (kafka.address, events.url.replace("/ccompat/v7", "/registry/v3"), events.topic)
+    settings = {f"serde.{name}": value for name, value in INDEXED.items()}
+    return java(command, lines, *place, ORDER, events.descriptor_set, settings)
+
+
+def java(command, lines, address, url, topic, message, files, settings):
+    named = [f"apicurio.registry.{name}={value}" for name, value in settings.items()]
     source = HERE / "protobuf" / "ProtobufTopic.java"
     oracle = had(lambda: program(source, jars("protobuf"), SPARK_JAVA, HERE / "Topic.java"))
-    place = (kafka.address, events.url.replace("/ccompat/v7", "/registry/v3"), events.topic)
-    return run([*oracle, command, *place, ORDER, base64.b64encode(events.descriptor_set).decode()], lines)
+    files = base64.b64encode(files).decode()
+    return run([*oracle, command, address, url, topic, message, files, *named], lines)
 
 
 @both_servers
@@ -227,6 +239,43 @@ def test_java_reads(kafka, events, topic):
     kafka.produce(topic, [Message(b"%06d" % row, value) for row, value in enumerate(values)])
     found = [json_format.Parse(line, events.classes[ORDER]()) for line in run_java(kafka, events, "read")]
     assert found == [events.message(row) for row in ORDERS]
+
+
+@pytest.mark.parametrize(
+    ("frame", "use_id", "send_ref"),
+    [("APICURIO_GLOBAL_ID", "globalId", "false"), ("APICURIO_CONTENT_ID", "contentId", "true")],
+)
+def test_messages_that_headers_name(kafka, registry_server, topic, frame, use_id, send_ref):
+    """Apicurio's frame in headers: Java writes a name in front of payloads too, unless it is told not to."""
+    url = registry_server.address.replace("/ccompat/v7", "/registry/v3")
+    text = 'syntax = "proto3"; package shop; message Other { } message Order { int64 id = 1; string by = 2; }'
+    codec = kcodec.ProtobufCodec(text, "shop.Order")
+    settings = {"headers.enabled": "true", "use-id": use_id, "serde.send-type-ref": send_ref}
+    rows = [{"id": number, "by": "ü" * number} for number in range(9)]
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(codec.descriptor_set).file:
+        pool.Add(file)
+    order_type = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+    lines = [json_format.MessageToJson(order_type(**row), indent=None) for row in rows]
+    java("write", lines, kafka.address, url, topic, "shop.Order", codec.descriptor_set, settings)
+
+    root = registry_server.address.replace("/apis/ccompat/v7", "").replace("http://", "apicurio://")
+    value = {"format": "PROTOBUF", "registry": registry.open(root, {"use.id": use_id}), "frame": frame}
+    where = {"servers": kafka.address, "columns": ["key", "value", "headers"]}
+    found = topics.read(topic, value={**value, "message": "Order"}, **where).read_all().sort_by("key")
+    assert found["value"].to_pylist() == rows
+    headers = {header["key"]: header["value"] for header in found["headers"][0].as_py()}
+    assert headers["apicurio.protobuf.type"] == b"Order"
+    bare = topics.read(topic, **where).read_all().sort_by("key")["value"][1].as_py()
+    assert bare.startswith(b"\x07\x0a\x05Order") == (send_ref == "true")
+
+    other = kafka.create(f"{topic}-ours")
+    ours = {**value, "schema": text, "message": "shop.Order"}
+    keys = [b"%06d" % row["id"] for row in rows]
+    written = pa.table({"key": keys, "value": pa.array(rows, codec.arrow_type)})
+    topics.write(written, other, servers=kafka.address, value=ours)
+    read = java("read", (), kafka.address, url, other, "shop.Order", codec.descriptor_set, settings)
+    assert [json_format.Parse(line, order_type()) for line in read] == [order_type(**row) for row in rows]
 
 
 @both_servers

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from glue import CREDENTIALS
 from ports import free_port as unused_port
 from processes import SPARK, worker_path
 
@@ -50,7 +51,9 @@ def jvm(tmp_path_factory):
         pytest.skip(LACKING)
     from pyspark.sql import SparkSession
 
-    saved = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYTHONPATH", REMOTE)}
+    saved = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYTHONPATH", REMOTE, *CREDENTIALS)}
+    # Workers find them as those of a cluster find the credentials of its role.
+    os.environ.update(CREDENTIALS)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     path = [str(ROOT), saved["PYTHONPATH"], worker_path(tmp_path_factory.mktemp("path"))]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))

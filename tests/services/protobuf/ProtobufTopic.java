@@ -14,7 +14,10 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Writes messages to a topic, or prints those of a topic, as JSON a line, with Apicurio's serializers. */
+/**
+ * Writes messages to a topic, or prints those of a topic, as JSON a line, with Apicurio's serializers.
+ * Arguments: write or read, broker, registry, topic, message, its files (Base64), settings (name=value).
+ */
 public class ProtobufTopic {
     /** Finds a message in a FileDescriptorSet whose files stand behind those that they import. */
     static Descriptor find(byte[] set, String name) throws Exception {
@@ -76,11 +79,9 @@ public class ProtobufTopic {
         settings.put("bootstrap.servers", args[1]);
         settings.put("apicurio.registry.url", args[2]);
         settings.put("apicurio.registry.auto-register", "true");
-        // Confluent's frame: message indexes rather than a name.
-        settings.put("apicurio.registry.serde.send-indexes", "true");
-        settings.put("apicurio.registry.serde.send-type-ref", "false");
-        settings.put("apicurio.registry.serde.read-indexes", "true");
-        settings.put("apicurio.registry.serde.read-type-ref", "false");
+        for (int each = 6; each < args.length; each++) {
+            settings.put(args[each].substring(0, args[each].indexOf('=')), args[each].substring(args[each].indexOf('=') + 1));
+        }
         // It looks for the message among those that are not nested.
         settings.put("apicurio.registry.serde.validation-enabled", "false");
         Descriptor type = find(Base64.getDecoder().decode(args[5]), args[4]);

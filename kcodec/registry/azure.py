@@ -1,0 +1,287 @@
+"""The Schema Registry of Azure Event Hubs, asked by Azure's client: ``azure://namespace.servicebus.windows.net/group``."""
+
+import base64
+import pickle
+import uuid
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Literal
+
+from kcodec._fork import fork_safe_lock
+from kcodec.errors import ConfigError, RegistryError, near, one_line
+from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.registry.source import SchemaId, SourceRegistry
+
+__all__ = ["SETTINGS", "AzureRegistry", "AzureSource", "open_azure"]
+
+#: Every setting, and what it does.
+SETTINGS: dict[str, str] = {
+    "credential": "an object of azure.identity, or another with get_token (default: DefaultAzureCredential())",
+    "max.retries": "how often what failed is tried again (default 3)",
+    "timeout": "seconds without a connection, or without an answer (default 60)",
+}
+_FORMATS = {"AVRO": "Avro", "JSON": "Json"}
+#: What the service calls the formats: by its documents, and (JSON Schema) as it also answers.
+_TYPES = {
+    "avro": "AVRO",
+    "json": "JSON",
+    "application/schema+json": "JSON",
+}
+#: Versions of a schema that are listed at all.
+_MOST = 100_000
+
+
+def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
+    """Open a registry of Azure; no request is made.
+
+    Parameters
+    ----------
+    url : str
+        ``azure://namespace.servicebus.windows.net/group``; without a group, schemas are only found by their ids.
+    config : mapping
+        Keys of `SETTINGS`. Unless ``credential`` is given, credentials are found as by any client of Azure:
+        environment, workload and managed identities, the login of ``az``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no namespace, or a setting is unknown or wrong.
+
+    Examples
+    --------
+    >>> open_azure("azure://shop.servicebus.windows.net/orders", {})
+    AzureRegistry('azure://shop.servicebus.windows.net/orders')
+    """
+    namespace, _, group = url.partition("://")[2].partition("/")
+    if not namespace or "/" in group or "@" in namespace:
+        raise ConfigError(
+            "a registry of Azure is azure://namespace.servicebus.windows.net/group; credentials are not part of it"
+        )
+    for key in config:
+        if key not in SETTINGS:
+            hint = near(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            raise ConfigError(f"unknown setting of azure:// {key!r}{hint}")
+    for key, kind in (("max.retries", int), ("timeout", float)):
+        try:
+            kind(config.get(key, 1))
+        except (TypeError, ValueError):
+            raise ConfigError(
+                f"{key}={config[key]!r} is not {'a whole' if kind is int else 'a'} number"
+            ) from None
+    credential = config.get("credential")
+    if credential is not None and not callable(getattr(credential, "get_token", None)):
+        # What it is may be a secret.
+        raise ConfigError(f"credential is an object with get_token, not {type(credential).__name__}")
+    return AzureRegistry(AzureSource(namespace, group, config))
+
+
+class AzureSource:
+    """The calls of Azure that a registry is made of; it pickles without its client."""
+
+    def __init__(self, namespace: str, group: str, config: Mapping[str, Any]) -> None:
+        self.namespace = namespace
+        self.group = group
+        self._config = dict(config)
+        self._client: Any = None
+        self._lock = fork_safe_lock()
+
+    def __reduce__(self) -> tuple[Callable[[bytes], "AzureSource"], tuple[bytes]]:
+        # A credential is not legible in the bytes.
+        given = (self.namespace, self.group, self._config)
+        return _unpickled, (base64.b85encode(pickle.dumps(given)),)
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def call(self, ask: Callable[[Any], Any]) -> Any:
+        """Ask Azure's client.
+
+        Raises
+        ------
+        LookupError
+            If there is no such schema.
+        RegistryError
+            If Azure refuses it, or cannot be asked.
+        """
+        client = self._connected()
+        from azure.core.exceptions import AzureError, ResourceNotFoundError
+
+        try:
+            return ask(client)
+        except ResourceNotFoundError as error:
+            raise LookupError(one_line(error)) from error
+        except AzureError as error:
+            status = getattr(error, "status_code", None) or 500
+            raise RegistryError(f"Azure: {one_line(error)}", status, 50001) from error
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> Any:
+        try:
+            from azure.schemaregistry import SchemaRegistryClient
+        except ImportError:
+            raise ConfigError("azure:// needs azure-schemaregistry: pip install kcodec[azure]") from None
+        seconds = float(self._config.get("timeout", 60))
+        return SchemaRegistryClient(
+            self.namespace,
+            self._config.get("credential") or _default_credential(),
+            retry_total=int(self._config.get("max.retries", 3)),
+            connection_timeout=seconds,
+            read_timeout=seconds,
+        )
+
+    # What makes a registry
+
+    def schema(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id."""
+        if not isinstance(schema_id, str):
+            raise LookupError(f"Azure has no ids that are numbers, such as {schema_id}")
+        # In paths, and in headers, Azure has them without hyphens.
+        name = schema_id.replace("-", "")
+        return _schema(self.call(lambda client: client.get_schema(name)))
+
+    def register(self, subject: str, schema: Schema) -> str:
+        """Return the id of a schema; it becomes a version, or the first of a schema of the subject's name."""
+        return self.registered(subject, schema).guid
+
+    def registered(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Register a schema under a subject, or find it there."""
+        return self._by_text("register_schema", subject, schema)
+
+    def found(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Find a version by its text."""
+        return self._by_text("get_schema_properties", subject, schema)
+
+    def _by_text(self, name: str, subject: str, schema: Schema) -> RegisteredSchema:
+        if schema.references:
+            raise RegistryError("Azure keeps no references between schemas", 422, 42201)
+        if schema.type not in _FORMATS:
+            raise RegistryError(
+                f"Azure: its client registers {' and '.join(_FORMATS)}, not {schema.type}", 422, 42201
+            )
+        given = (self._group(), subject, schema.text, _FORMATS[schema.type])
+        found = self.call(lambda client: getattr(client, name)(*given))
+        return RegisteredSchema(None, _guid(found), schema, subject, found.version)
+
+    def latest(self, subject: str) -> tuple[str, Schema]:
+        """Return the id and the text of a schema's latest version."""
+        found = self.version(subject, -1)
+        return found.guid, found.schema
+
+    def version(self, subject: str, number: int) -> RegisteredSchema:
+        """Return a version of a schema (-1: the latest)."""
+        group = self._group()
+        if number == -1:
+            numbers = self.versions(subject)
+            if not numbers:
+                raise LookupError(f"{subject} has no versions")
+            number = numbers[-1]
+        found = self.call(lambda client: client.get_schema(group_name=group, name=subject, version=number))
+        return RegisteredSchema(
+            None, _guid(found.properties), _schema(found), subject, found.properties.version
+        )
+
+    def versions(self, subject: str) -> list[int]:
+        """Return the numbers of a schema's versions."""
+        group = self._group()
+        # Azure's client leaves this call out; the one within it, made from the description of the API, has it.
+        return sorted(
+            self.call(
+                lambda client: list(
+                    islice(client._generated_client.list_schema_versions(group, subject), _MOST)
+                )
+            )
+        )
+
+    def _group(self) -> str:
+        if not self.group:
+            raise RegistryError(
+                f"azure://{self.namespace} names no group: schemas are only found by their ids", 422, 42201
+            )
+        return self.group
+
+
+class AzureRegistry(SourceRegistry):
+    """A registry of Azure: its subjects are the names of a group's schemas, and a version's id is its GUID."""
+
+    def __init__(self, source: AzureSource) -> None:
+        super().__init__(source, f"azure://{source.namespace}/{source.group}".rstrip("/"))
+        self._azure = source
+
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
+        """Register a schema under a subject, or find it there."""
+        made: RegisteredSchema = self._asked(subject, self._azure.registered, subject, schema)
+        return made
+
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version by its text."""
+        found: RegisteredSchema = self._asked(subject, self._azure.found, subject, schema)
+        return found
+
+    def get_version(
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
+    ) -> RegisteredSchema:
+        """Find a version of a schema (-1: the latest)."""
+        number = -1 if version == "latest" else int(version)
+        found: RegisteredSchema = self._asked(subject, self._azure.version, subject, number)
+        return found
+
+    def _numbers(self, subject: str) -> list[int]:
+        """Return the numbers of a schema's versions."""
+        numbers: list[int] = self._asked(subject, self._azure.versions, subject)
+        return numbers
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._azure.close()
+
+
+def _schema(found: Any) -> Schema:
+    """Return what Azure's client tells of a schema."""
+    # A text where Azure's client does not know it.
+    name = str(getattr(found.properties.format, "value", found.properties.format))
+    kind = _TYPES.get(name.replace(" ", "").lower())
+    if kind is None:
+        raise RegistryError(f"Azure: the schema {found.properties.id} is of the format {name!r}", 422, 42201)
+    return Schema(found.definition, kind)
+
+
+def _guid(properties: Any) -> str:
+    return str(uuid.UUID(properties.id))
+
+
+def _default_credential() -> Any:
+    try:
+        from azure.identity import DefaultAzureCredential
+    except ImportError:
+        raise ConfigError(
+            "azure:// needs azure-identity, or a credential: pip install kcodec[azure]"
+        ) from None
+    return DefaultAzureCredential()
+
+
+def _unpickled(given: bytes) -> AzureSource:
+    return AzureSource(*pickle.loads(base64.b85decode(given)))
