@@ -10,7 +10,7 @@ from collections.abc import Callable
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.exchange import Receive, Scope, Send
-from kcodec.server.page import browse, changes, decode, guard, session
+from kcodec.server.page import browse, changes, decode, guard, history, session
 from kcodec.server.page.request import Fields, Refused, Request, Response, read_request
 from kcodec.server.page.visit import Allows, Visit, static_file
 from kcodec.server.threads import Threads
@@ -36,6 +36,7 @@ _VIEWS = {
     ("POST", "delete"): changes.delete,
     ("GET", "decode"): decode.form,
     ("POST", "decode"): decode.decode,
+    ("GET", "changes"): history.changes,
     ("GET", "login"): session.login,
     ("GET", "logout"): session.logout,
 }

@@ -32,6 +32,7 @@ PAGES = {
     "settings": "settings?subject=orders-value",
     "delete": "delete?subject=shop%2Faddress.proto",
     "decode": "decode",
+    "changes": "changes",
     "not found": "subject?name=nothing",
 }
 
