@@ -268,7 +268,7 @@ class EmbeddedRegistry:
                     40407,
                 )
             self._versions.delete(subject, version, permanent=permanent)
-            self._log.add("delete_version", subject, version, {"permanent": permanent})
+            self._log.add("delete_version", subject, version, permanent=permanent)
         return version
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
@@ -297,7 +297,7 @@ class EmbeddedRegistry:
                     )
             for version in gone:
                 self._versions.delete(subject, version, permanent=permanent)
-            self._log.add("delete_subject", subject, None, {"permanent": permanent, "versions": gone})
+            self._log.add("delete_subject", subject, permanent=permanent, versions=gone)
         return gone
 
     # Schemas
@@ -571,7 +571,7 @@ class EmbeddedRegistry:
             self._settings.check_mode(place)
             cleared = tuple(cleared)
             self._settings.set_config(place, config.over(self._settings.config(place).without(cleared)))
-            self._log.add("set_config", place or None, None, _config_detail(config, cleared))
+            self._log.add("set_config", place or None, **_config_detail(config, cleared))
         return config
 
     def delete_config(self, subject: str | None = None) -> Config:
@@ -620,7 +620,7 @@ class EmbeddedRegistry:
             if mode == "IMPORT" and not force and self._settings.effective_mode(place) != "IMPORT":
                 self._versions.clear(place)
             self._settings.set_mode(place, mode)
-            self._log.add("set_mode", place or None, None, {"mode": mode, "force": force})
+            self._log.add("set_mode", place or None, mode=mode, force=force)
         return mode
 
     def delete_mode(self, subject: str | None = None) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ ACTIONS = (
     "undelete_dek",
 )
 
-_COLUMNS = "number, ts, author, action, subject, version, detail"
+_COLUMNS = "number, ts, author, action, subject, version, schema_id, detail"
 
 
 class Change(NamedTuple):
@@ -87,8 +86,8 @@ class ChangeLog:
     >>> database = Database(":memory:", "memory://")
     >>> log = ChangeLog(database)
     >>> with database.transaction(write=True):
-    ...     log.add("register", "orders-value", 1, {"id": 7})
-    ...     log.add("set_mode", None, None, {"mode": "READONLY"})
+    ...     log.add_version("orders-value", 1, 7)
+    ...     log.add("set_mode", None, mode="READONLY")
     ...     [(each.number, each.action, each.detail) for each in log.newest()]
     [(2, 'set_mode', {'mode': 'READONLY'}), (1, 'register', {'id': 7})]
     """
@@ -96,13 +95,19 @@ class ChangeLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(
-        self, action: str, subject: str | None, version: int | None = None, detail: Mapping[str, Any] = {}
-    ) -> None:
+    def add(self, action: str, subject: str | None, version: int | None = None, **detail: Any) -> None:
         """Log a change that the `author` makes now."""
         self._database.execute(
             "INSERT INTO changes (ts, author, action, subject, version, detail) VALUES (?, ?, ?, ?, ?, ?)",
-            (now(), author.get(), action, subject, version, json.dumps(detail)),
+            (now(), author.get(), action, subject, version, json.dumps(detail) if detail else None),
+        )
+
+    def add_version(self, subject: str, version: int, schema_id: int) -> None:
+        """Log a registration: a statement of its own, as these are many, and JSON takes as long as a row."""
+        self._database.execute(
+            "INSERT INTO changes (ts, author, action, subject, version, schema_id) "
+            "VALUES (?, ?, 'register', ?, ?, ?)",
+            (now(), author.get(), subject, version, schema_id),
         )
 
     def newest(
@@ -123,7 +128,7 @@ class ChangeLog:
             f"SELECT {_COLUMNS} FROM changes WHERE {condition} ORDER BY number DESC LIMIT ? OFFSET ?",
             (*values, limit, offset),
         )
-        return [Change(*row, json.loads(detail)) for *row, detail in rows]
+        return [Change(*row, _detail(schema_id, text)) for *row, schema_id, text in rows]
 
     def count(self, *, subject: str | None = None, user: str | None = None, action: str | None = None) -> int:
         """Return how many changes there are: all, or those of a subject, a user, an action."""
@@ -132,6 +137,11 @@ class ChangeLog:
             f"SELECT count(*) FROM changes WHERE {condition}", values
         ).fetchone()
         return int(found)
+
+
+def _detail(schema_id: int | None, text: str | None) -> dict[str, Any]:
+    found: dict[str, Any] = {} if schema_id is None else {"id": schema_id}
+    return found if text is None else {**found, **json.loads(text)}
 
 
 def _condition(subject: str | None, user: str | None, action: str | None) -> tuple[str, list[Any]]:

@@ -90,7 +90,8 @@ CREATE TABLE changes (
     action TEXT NOT NULL,
     subject TEXT,
     version INTEGER,
-    detail TEXT NOT NULL
+    schema_id INTEGER,
+    detail TEXT
 );
 """
 

@@ -82,7 +82,7 @@ class Keys:
                 already_exists(kek.name)
             made = self._put_kek(kek)
             place = {"kms_type": kek.kms_type, "kms_key_id": kek.kms_key_id, "shared": kek.shared}
-            self._log.add("register_kek", None, None, {"kek": kek.name, **place})
+            self._log.add("register_kek", None, kek=kek.name, **place)
         return made
 
     def update_kek(self, name: str, changes: Mapping[str, Any]) -> Kek:
@@ -96,7 +96,7 @@ class Keys:
                 return old
             made = self._put_kek(new)
             changed = [key for key, value in new.json.items() if old.json.get(key) != value]
-            self._log.add("update_kek", None, None, {"kek": name, "changed": changed})
+            self._log.add("update_kek", None, kek=name, changed=changed)
         return made
 
     def check_kek(self, name: str) -> None:
@@ -119,7 +119,7 @@ class Keys:
             elif not kek.deleted:
                 self._put_kek(replace(kek, deleted=True))
             if permanent or not kek.deleted:
-                self._log.add("delete_kek", None, None, {"kek": name, "permanent": permanent})
+                self._log.add("delete_kek", None, kek=name, permanent=permanent)
 
     def undelete_kek(self, name: str) -> None:
         """Have a softly deleted key again."""
@@ -127,7 +127,7 @@ class Keys:
             kek = self.kek(name, deleted=True)
             if kek.deleted:
                 self._put_kek(replace(kek, deleted=False))
-                self._log.add("undelete_kek", None, None, {"kek": name})
+                self._log.add("undelete_kek", None, kek=name)
 
     # Keys that encrypt data
 
@@ -240,9 +240,7 @@ class Keys:
                     self._log_dek("undelete_dek", dek)
 
     def _log_dek(self, action: str, dek: Dek, **how: bool) -> None:
-        self._log.add(
-            action, dek.subject, dek.version, {"kek": dek.kek_name, "algorithm": dek.algorithm, **how}
-        )
+        self._log.add(action, dek.subject, dek.version, kek=dek.kek_name, algorithm=dek.algorithm, **how)
 
     # Rows
 

@@ -176,7 +176,7 @@ class Versions:
             "INSERT INTO versions (subject, version, schema_key, ts, author) VALUES (?, ?, ?, ?, ?)",
             (subject, version, key, now(), author.get()),
         )
-        self._log.add("register", subject, version, {"id": number})
+        self._log.add_version(subject, version, number)
         # The softly deleted versions of the same schema go, as in Confluent's server.
         self._database.execute(
             "DELETE FROM versions WHERE subject = ? AND schema_key = ? AND version < ? AND deleted AND NOT EXISTS "
@@ -199,7 +199,7 @@ class Versions:
             if known_key == key and (known == version or (version is None and not deleted)):
                 if deleted:
                     self._mark(subject, known, deleted=False)
-                    self._log.add("register", subject, known, {"id": number})
+                    self._log.add_version(subject, known, number)
                 return RegisteredSchema(number, guid(kept), kept, subject, known)
             if known == version:
                 raise RegistryError(
@@ -229,7 +229,7 @@ class Versions:
             self.check_unused(subject, version, deleted=True)
         for subject, version, _ in found:
             self._remove(subject, version)
-            self._log.add("delete_version", subject, version, {"permanent": True})
+            self._log.add("delete_version", subject, version, permanent=True)
 
     def check_unused(self, subject: str, version: int, *, deleted: bool, besides: str | None = None) -> None:
         """Refuse (42206) to delete a version that others refer to, not counting those of one subject.
