@@ -113,10 +113,17 @@ def looks_of(
     ]
 
 
+def _read(frame: Any, data: bytes) -> int | bytes | None:
+    """Return the id in a header, behind which Confluent's serializers have message indexes of Protobuf."""
+    end = {0: 5, 1: 17}.get(data[0]) if frame.id_type == "confluent" and data else None
+    found: int | bytes | None = frame.read(data[:end])
+    return found
+
+
 def _in_header(headers: Iterable[dict[str, Any]], frames: Mapping[str, Any]) -> Look | None:
     for header in headers:
         frame = frames.get(header["key"])
-        key = None if frame is None else frame.read(header["value"] or b"")
+        key = None if frame is None else _read(frame, header["value"] or b"")
         if frame is not None and key is not None:
             name = f"schema id {key}" if isinstance(key, int) else f"schema {key.hex()}"
             return Look(f"frame {frame.name}, {name}", "frame", frame.name, key)

@@ -3,7 +3,7 @@
 import json
 import time
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from kcodec.registry.store.database import Database
@@ -128,7 +128,10 @@ class ChangeLog:
             f"SELECT {_COLUMNS} FROM changes WHERE {condition} ORDER BY number DESC LIMIT ? OFFSET ?",
             (*values, limit, offset),
         )
-        return [Change(*row, _detail(schema_id, text)) for *row, schema_id, text in rows]
+        return [
+            Change(number, ts, who, what, place, version, _detail(schema_id, text))
+            for number, ts, who, what, place, version, schema_id, text in rows
+        ]
 
     def count(self, *, subject: str | None = None, user: str | None = None, action: str | None = None) -> int:
         """Return how many changes there are: all, or those of a subject, a user, an action."""
@@ -163,5 +166,5 @@ def time_text(ts: int) -> str:
     >>> time_text(1_700_000_000_123)
     '2023-11-14T22:13:20.123Z'
     """
-    whole = datetime.fromtimestamp(ts // 1000, UTC).replace(tzinfo=None)
+    whole = datetime.fromtimestamp(ts // 1000, timezone.utc).replace(tzinfo=None)
     return f"{whole.isoformat()}.{ts % 1000:03}Z"

@@ -81,8 +81,14 @@ class Keys:
             if old is not None and (old.deleted == kek.deleted or old != kek):
                 already_exists(kek.name)
             made = self._put_kek(kek)
-            place = {"kms_type": kek.kms_type, "kms_key_id": kek.kms_key_id, "shared": kek.shared}
-            self._log.add("register_kek", None, kek=kek.name, **place)
+            self._log.add(
+                "register_kek",
+                None,
+                kek=kek.name,
+                kms_type=kek.kms_type,
+                kms_key_id=kek.kms_key_id,
+                shared=kek.shared,
+            )
         return made
 
     def update_kek(self, name: str, changes: Mapping[str, Any]) -> Kek:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -111,11 +111,13 @@ class Visit:
         allows: Allows | None,
         max_schema: int,
         user: str | None = None,
+        broker: Mapping[str, Any] | None = None,
     ) -> None:
         self.request = request
         self.registry = registry
         self.max_schema = max_schema
         self.user = user
+        self.broker = broker
         self._allows = allows
         self._token, self._is_new = guard.token_of(request)
 
