@@ -173,19 +173,13 @@ class Run:
     ) -> Any:
         """Return what a step makes of the parts of a column, with a report if there is to be one; see `report`."""
         stop = self.errors == "raise"
+        if stop and len(parts) == 1 and not chunked and not self._as_list:
+            # A call of few rows takes as long as what it goes through.
+            return self._made(step, parts[0], 0, error)[0]
         starts = list(itertools.accumulate(map(len, parts), initial=0))
 
         def one(at: int) -> tuple[pa.Array, Sequence[Fault]]:
-            part = parts[at]
-            try:
-                made, found = step(part, stop)
-            except MemoryError as lack:
-                # Arrow's own is one too.
-                told = one_line(lack) or "out of memory"
-                raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
-            if found and stop:
-                raise error(*_placed(found[:1], starts[at])[0])
-            return made, _placed(found, starts[at]) if self.errors == "report" else []
+            return self._made(step, parts[at], starts[at], error)
 
         if self._shares(starts[-1]):
             made = map_in_threads(one, range(len(parts)), self._threads)
@@ -196,6 +190,22 @@ class Run:
         if self.errors != "report":
             return column
         return column, _joint_report((faults for _, faults in made), text_ids)
+
+
+    def _made(
+        self, step: Step, part: Any, start: int, error: type[DecodeError] | type[EncodeError]
+    ) -> tuple[pa.Array, Sequence[Fault]]:
+        """Return what a step makes of a part that begins with a row, and the faults that go into a report."""
+        stop = self.errors == "raise"
+        try:
+            made, found = step(part, stop)
+        except MemoryError as lack:
+            # Arrow's own is one too.
+            told = one_line(lack) or "out of memory"
+            raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
+        if found and stop:
+            raise error(*_placed(found[:1], start)[0])
+        return made, _placed(found, start) if self.errors == "report" else []
 
 
 class Numbered:

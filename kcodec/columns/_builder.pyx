@@ -38,7 +38,7 @@ cdef enum:
     BEHIND = 8         # bytes behind the last one of texts, so that eight can be loaded wherever one is
     SMALL = 1 << 16        # bytes of a column that are copied in less time than it takes to hand them over
     MOST_COPIED = 4 << 20  # of all columns
-    MOST_ROOM = 24 << 20   # bytes that kept builders have
+    MOST_ROOM = 40 << 20   # bytes that kept builders have
     MOST_SPARE = 64        # builders that are kept
 
 #: Builders that no call has, the oldest first.

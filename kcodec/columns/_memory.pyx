@@ -18,7 +18,7 @@ __all__ = ["release_unused"]
 
 cdef enum:
     LEAST = 16 << 10   # bytes that are worth keeping
-    MOST = 40 << 20    # bytes that are kept
+    MOST = 64 << 20    # bytes that are kept
 
 #: What is kept, the oldest first.
 cdef list spare = []

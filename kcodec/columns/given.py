@@ -18,6 +18,15 @@ from kcodec.errors import ArrayError, near, one_line
 __all__ = ["BYTES", "arrays", "column_of", "payloads", "sound", "valid", "without_view"]
 
 BYTES = pa.binary()
+#: Types of payloads, but for binary of a fixed size; most columns are of the first.
+_PAYLOADS = (
+    BYTES,
+    pa.string(),
+    pa.large_binary(),
+    pa.large_string(),
+    pa.binary_view(),
+    pa.string_view(),
+)
 #: What pyarrow raises for Python values that are not of a type.
 _UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 
@@ -271,6 +280,8 @@ def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:
 
 def _payload(array: pa.Array) -> pa.Array:
     kind = array.type
+    if kind in _PAYLOADS:
+        return array
     if isinstance(kind, pa.BaseExtensionType):
         return _payload(array.storage)
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
@@ -285,15 +296,7 @@ def _payload(array: pa.Array) -> pa.Array:
         return pc.run_end_decode(runs.slice(array.offset, len(array)))
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.binary())
-    allowed = (
-        pa.string(),
-        pa.large_string(),
-        pa.string_view(),
-        pa.binary(),
-        pa.large_binary(),
-        pa.binary_view(),
-    )
-    if kind in allowed or pa.types.is_fixed_size_binary(kind):
+    if pa.types.is_fixed_size_binary(kind):
         return array
     raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")
 

@@ -10,6 +10,7 @@ from libc.stdint cimport (
 from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy
 
+from kcodec.columns._column cimport offset_t
 from kcodec.columns._inputs cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._names cimport number_at
 from kcodec.formats.protobuf._program cimport (
@@ -18,7 +19,9 @@ from kcodec.formats.protobuf._program cimport (
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
 from kcodec.formats.protobuf._row cimport check_fields
-from kcodec.wire.cursor cimport copy32, likely, load_be64, store_le32, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.cursor cimport (
+    copy32, copy_within, likely, load_be64, store_le32, store_le64, unlikely, write_varint, zigzag64,
+)
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
 )
@@ -266,6 +269,59 @@ cdef uint8_t *put_value(
     return out + 8
 
 
+cdef uint8_t *put_plain(
+    const Op *op, const Input *items, int64_t first, int64_t last, uint8_t *out
+) noexcept nogil:
+    """Write items that can neither fail nor be null, in a loop of their own; return NULL for all others."""
+    cdef int64_t item
+    if op.flags & PACKED:
+        if op.code == PUT_BITS64 or op.code == PUT_BITS32 or items.width == 8 and op.code == PUT_DOUBLE \
+                or items.width == 4 and op.code == PUT_FLOAT:
+            memcpy(out, items.data + first * items.width, (last - first) * items.width)
+            return out + (last - first) * items.width
+        if op.code == PUT_VARINT64:
+            for item in range(first, last):
+                out = write_varint(out, (<const uint64_t *>items.data)[item])
+            return out
+        if op.code == PUT_VARINT32:
+            for item in range(first, last):
+                out = write_varint(out, <uint64_t><int64_t>(<const int32_t *>items.data)[item])
+            return out
+    elif op.code == PUT_TEXT and not op.flags & CHECKED:
+        if items.wide:
+            return put_texts(op, items, <const int64_t *>items.offsets + first, last - first, out)
+        return put_texts(op, items, <const int32_t *>items.offsets + first, last - first, out)
+    return NULL
+
+
+cdef uint8_t *put_texts(
+    const Op *op, const Input *items, const offset_t *offsets, int64_t count, uint8_t *out
+) noexcept nogil:
+    """Write texts behind tags and lengths; what does not change is kept in registers, as stores might change it."""
+    cdef const uint8_t *data = items.data
+    cdef const uint8_t *limit = items.limit
+    cdef const uint8_t *source
+    cdef uint64_t tag = op.tag
+    cdef int64_t tag_size = op.tag_size
+    cdef int64_t end = offsets[0]
+    cdef int64_t size
+    cdef int64_t at
+    for at in range(count):
+        source = data + end
+        size = offsets[at + 1] - end
+        end += size
+        store_le64(out, tag)
+        out += tag_size
+        if likely(size < 0x80):
+            out[0] = <uint8_t>size
+            out += 1
+        else:
+            out = write_varint(out, <uint64_t>size)
+        copy_within(out, source, size, limit)
+        out += size
+    return out
+
+
 cdef uint8_t *put_items(
     Writing *writing, const Op *op, const Input *list, int64_t index, uint8_t *out
 ) noexcept nogil:
@@ -281,13 +337,14 @@ cdef uint8_t *put_items(
         out = put_tag(op, out)
         start = out + 1
         out = start
+    if items.validity == NULL and not items.all_null:
+        end = put_plain(op, items, first, last, out)
+        if end != NULL:
+            return end if start == NULL else put_length(start, end)
     for item in range(first, last):
         if unlikely(not is_valid(items, item)):
             fail(writing, NULL_VALUE, op)
             return leave(writing, item - first)
-        if op.code == PUT_TEXT and not op.flags & CHECKED:
-            out = put_text(op, items, item, out)
-            continue
         if op.code == PUT_MESSAGE:
             out = put_tag(op, out) + 1
             end = put_message(writing, &writing.messages[op.message], item, out)
