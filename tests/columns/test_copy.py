@@ -1,10 +1,13 @@
-"""Columns of few rows, which are written into shared memory: as those of many, whatever they hold."""
+"""Small columns, which are copied out of what the next call is read into: as large ones, whatever they hold."""
 
 import datetime
 import decimal
+from random import Random
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kcodec
 from kcodec import AvroCodec, JsonCodec, ProtobufCodec
@@ -117,3 +120,56 @@ def test_bad_rows(codec):
     assert found.equals(pa.array([first, None, second, None], codec.arrow_type))
     assert report["row"].to_pylist() == [1, 3]
     found.validate(full=True)
+
+
+LISTS = [
+    ("list", pa.list_(pa.int64())),
+    ("names", pa.list_(pa.string())),
+    ("map", pa.map_(pa.string(), pa.int64())),
+]
+MIXED = pa.struct(
+    [("flag", pa.bool_()), ("id", pa.int64()), ("text", pa.string()), ("real", pa.float64()), *LISTS]
+)
+
+
+def drawn_row(random):
+    def text(most):
+        return "".join(random.choices("abcé€", k=random.randint(0, most)))
+
+    row = {
+        "flag": random.random() < 0.5,
+        "id": random.getrandbits(random.choice([5, 30, 63])) - 9,
+        "text": text(random.choice([3, 90])),
+        "real": random.random(),
+        "list": [random.getrandbits(random.choice([4, 12, 63])) for _ in range(random.choice([0, 1, 30]))],
+        "names": [text(9) for _ in range(random.randint(0, 9))],
+        "map": [(f"{text(9)}{number}", number) for number in range(random.choice([0, 2, 20]))],
+    }
+    absent = {name: None for name in ("flag", "id", "text", "real") if random.random() < 0.3}
+    return {**row, **absent}
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "PROTOBUF", "JSON"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 1 << 32))
+def test_no_call_leaves_anything_to_the_next(kind, seed):
+    """Columns are kept between calls: whatever one has held or failed at, the next reads as if it were the first."""
+    random = Random(seed)
+    if kind == "JSON":
+        codec = JsonCodec(MIXED)
+    elif kind == "AVRO":
+        codec = AvroCodec(kcodec.schema_of(pa.schema(list(MIXED)), name="Row"))
+    else:
+        codec = ProtobufCodec(kcodec.schema_of(pa.schema(list(MIXED)), "PROTOBUF", name="Row"), "Row")
+    for _ in range(4):
+        rows = [drawn_row(random) for _ in range(random.choice([0, 1, 9, 200]))]
+        values = codec.encode(pa.array(rows, codec.arrow_type)).to_pylist()
+        for at in range(len(values)):
+            if random.random() < 0.1:
+                values[at] = random.choice([None, b"", b"\xff", values[at][:-1], values[at] + b"x"])
+        found, report = codec.decode(values, errors="report")
+        found.validate(full=True)
+        kcodec.release_unused()
+        alone, told = codec.decode(values, errors="report")
+        assert found.equals(alone)
+        assert report.equals(told)
