@@ -191,7 +191,6 @@ class Run:
             return column
         return column, _joint_report((faults for _, faults in made), text_ids)
 
-
     def _made(
         self, step: Step, part: Any, start: int, error: type[DecodeError] | type[EncodeError]
     ) -> tuple[pa.Array, Sequence[Fault]]:

@@ -16,7 +16,6 @@ from typing import Any
 import uvicorn
 
 from kcodec.errors import ConfigError
-from kcodec.kafka.settings import Settings as KafkaSettings
 from kcodec.registry import open as open_registry
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server import access_log
@@ -82,7 +81,9 @@ def serve(settings: ServerSettings) -> None:
     if settings.access is not None:
         Access(settings.access)
     if settings.broker is not None:
-        KafkaSettings.of(settings.broker)
+        from kcodec.kafka.settings import Settings
+
+        Settings.of(settings.broker)
     _make_file(settings.url)
     _opened(settings).close()
     _check_tls(settings)

@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from kcodec.errors import KafkaError
 from kcodec.frames import CONFLUENT, CONFLUENT_HEADER
-from kcodec.kafka.group_list import topic_groups
-from kcodec.kafka.inspection import last_records
 from kcodec.kafka.looks import Look, looks_of
-from kcodec.kafka.topic_list import list_topics
 from kcodec.registry.base import DEFAULT_CONTEXT
 from kcodec.server.page.message import read_message
 from kcodec.server.page.part import Part
@@ -76,6 +71,9 @@ class Record(NamedTuple):
 
 def topics(visit: Visit) -> Response:
     """List the topics of the broker: all, or those whose names hold a text."""
+    # What reads topics takes as long to load as the whole server, which most run without a broker.
+    from kcodec.kafka.topic_list import list_topics
+
     config = _config(visit)
     query = visit.request.query
     wanted = query.text("q").strip()
@@ -104,6 +102,10 @@ def topics(visit: Visit) -> Response:
 
 def topic(visit: Visit) -> Response:
     """Show a topic: its partitions, the groups that read it, and its last records with their schemas."""
+    from kcodec.kafka.group_list import topic_groups
+    from kcodec.kafka.inspection import last_records
+    from kcodec.kafka.topic_list import list_topics
+
     config = _config(visit)
     name = visit.request.query.text("name")
     if not name or name.startswith("^"):
@@ -113,7 +115,7 @@ def topic(visit: Visit) -> Response:
         groups = topic_groups(name, config=config).to_pylist()
         led = [row for row in partitions if row["start"] is not None]
         found, damaged = last_records(led, _SAMPLE, None, config)
-    times = found["timestamp"].cast(pa.int64())
+    times = found["timestamp"].cast("int64")
     found = found.set_column(found.schema.get_field_index("timestamp"), "timestamp", times)
     alive = {side: bool(visit.alive(f"{name}-{side}")) for side in ("key", "value")}
     return visit.page(
