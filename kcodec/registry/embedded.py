@@ -485,8 +485,9 @@ class EmbeddedRegistry:
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))
-        >>> registry.origins("orders-value", [1, 2])
-        {1: Origin(ts=..., user='')}
+        >>> found = registry.origins("orders-value", [1, 2])
+        >>> list(found), found[1].user, found[1].ts > 1_700_000_000_000
+        ([1], '', True)
         """
         with self.database.transaction():
             return self._versions.origins(self._settings.subject(subject), versions)

@@ -1,5 +1,6 @@
 """Who changed what, and when: in the database of an embedded registry."""
 
+import itertools
 import pickle
 import time
 
@@ -163,6 +164,14 @@ def test_what_is_taken_back_is_not_logged(registry):
     made, failed = registry.database.together([lambda: registry.register("a", INT), fails])
     assert (made.subject, str(failed)) == ("a", "no")
     assert seen(registry) == [("register", "a", 1, {"id": 1})]
+
+
+def test_a_version_and_its_change_have_one_time(registry, monkeypatch):
+    clock = itertools.count(1_700_000_000)
+    monkeypatch.setattr("kcodec.registry.store.change_log.time.time", lambda: next(clock))
+    registry.register("a", INT)
+    [change] = registry.changes()
+    assert registry.origins("a", [1])[1].ts == change.ts
 
 
 def test_who_and_when(registry, anna):

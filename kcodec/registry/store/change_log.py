@@ -86,7 +86,7 @@ class ChangeLog:
     >>> database = Database(":memory:", "memory://")
     >>> log = ChangeLog(database)
     >>> with database.transaction(write=True):
-    ...     log.add_version("orders-value", 1, 7)
+    ...     log.add_version("orders-value", 1, 7, now())
     ...     log.add("set_mode", None, mode="READONLY")
     ...     [(each.number, each.action, each.detail) for each in log.newest()]
     [(2, 'set_mode', {'mode': 'READONLY'}), (1, 'register', {'id': 7})]
@@ -102,12 +102,12 @@ class ChangeLog:
             (now(), author.get(), action, subject, version, json.dumps(detail) if detail else None),
         )
 
-    def add_version(self, subject: str, version: int, schema_id: int) -> None:
+    def add_version(self, subject: str, version: int, schema_id: int, ts: int) -> None:
         """Log a registration: a statement of its own, as these are many, and JSON takes as long as a row."""
         self._database.execute(
             "INSERT INTO changes (ts, author, action, subject, version, schema_id) "
             "VALUES (?, ?, 'register', ?, ?, ?)",
-            (now(), author.get(), subject, version, schema_id),
+            (ts, author.get(), subject, version, schema_id),
         )
 
     def newest(

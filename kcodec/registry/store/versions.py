@@ -172,11 +172,12 @@ class Versions:
 
     def add(self, subject: str, kept: Schema, key: int, number: int, version: int) -> RegisteredSchema:
         """Add a version of a subject: a schema by its key and id."""
+        ts = now()
         self._database.execute(
             "INSERT INTO versions (subject, version, schema_key, ts, author) VALUES (?, ?, ?, ?, ?)",
-            (subject, version, key, now(), author.get()),
+            (subject, version, key, ts, author.get()),
         )
-        self._log.add_version(subject, version, number)
+        self._log.add_version(subject, version, number, ts)
         # The softly deleted versions of the same schema go, as in Confluent's server.
         self._database.execute(
             "DELETE FROM versions WHERE subject = ? AND schema_key = ? AND version < ? AND deleted AND NOT EXISTS "
@@ -199,7 +200,7 @@ class Versions:
             if known_key == key and (known == version or (version is None and not deleted)):
                 if deleted:
                     self._mark(subject, known, deleted=False)
-                    self._log.add_version(subject, known, number)
+                    self._log.add_version(subject, known, number, now())
                 return RegisteredSchema(number, guid(kept), kept, subject, known)
             if known == version:
                 raise RegistryError(
