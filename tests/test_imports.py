@@ -76,6 +76,12 @@ def run(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
+def test_a_server_without_a_broker_loads_nothing_of_columns():
+    loaded = run("import kcodec.server.process, sys; print(*sorted(sys.modules))").split()
+    assert "kcodec.server.page.topics" in loaded
+    assert "pyarrow" not in loaded
+
+
 @pytest.mark.parametrize(
     "module",
     ["kcodec", "kcodec.cli.main", "kcodec.errors", "kcodec.wire", "kcodec_spark", "kcodec_spark.worker"],

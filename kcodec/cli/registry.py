@@ -7,7 +7,8 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from kcodec.cli.kafka_options import name_and_value
+from kcodec.cli.kafka_options import name_and_value, read_text
+from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 
 __all__ = ["add"]
@@ -99,6 +100,15 @@ def _add_serve(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     serve.add_argument(
         "--access", metavar="FILE", help="users, tokens and roles; without it everybody may do all"
     )
+    serve.add_argument(
+        "--broker", metavar="HOST:PORT,...", help="show the topics of this Kafka on pages, to administrators"
+    )
+    serve.add_argument(
+        "--broker-config",
+        type=Path,
+        metavar="FILE",
+        help="with --broker: a client's settings, name=value in each line",
+    )
     serve.add_argument("--certificate", metavar="PEM", help="TLS: the server's certificate")
     serve.add_argument("--key", metavar="PEM", help="its key, if it is in another file")
     serve.add_argument(
@@ -150,6 +160,15 @@ def _serve(given: argparse.Namespace) -> int:
         if given.key_password not in os.environ:
             raise ConfigError(f"--key-password: the environment has no variable {given.key_password}")
         found["key_password"] = os.environ[given.key_password]
+    if given.broker_config is not None and given.broker is None:
+        raise ConfigError("--broker-config is for --broker")
+    if given.broker is not None:
+        settings = (
+            {}
+            if given.broker_config is None
+            else properties(read_text(given.broker_config), str(given.broker_config))
+        )
+        found["broker"] = {**settings, "bootstrap.servers": given.broker}
     serve(ServerSettings(**found))
     return 0
 

@@ -9,7 +9,7 @@ from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
-    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
+    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets, topic_groups
     from kcodec.kafka.inspection import Inspection, inspect
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.one_by_one import records
@@ -45,6 +45,7 @@ __all__ = [
     "reset_offsets",
     "set_topic_settings",
     "split_ranges",
+    "topic_groups",
     "topic_settings",
     "write",
 ]
@@ -76,6 +77,7 @@ __getattr__, __dir__ = lazy_names(
         "reset_offsets": ".group_list",
         "set_topic_settings": ".topic_admin",
         "split_ranges": ".offsets",
+        "topic_groups": ".group_list",
         "topic_settings": ".topic_admin",
         "write": ".topic_writer",
     },

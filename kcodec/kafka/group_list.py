@@ -13,7 +13,7 @@ from kcodec.kafka.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
 from kcodec.kafka.settings import Settings
 
-__all__ = ["group_lag", "group_members", "list_groups", "reset_offsets"]
+__all__ = ["group_lag", "group_members", "list_groups", "reset_offsets", "topic_groups"]
 
 #: States of a group whose offsets nobody else commits.
 _AT_REST = ("Empty", "Dead")
@@ -21,6 +21,7 @@ _LISTED = pa.schema([("group", pa.string()), ("state", pa.string()), ("members",
 _MEMBERS = pa.schema([("member", pa.string()), ("client", pa.string()), ("host", pa.string())])
 _PLACE = [("topic", pa.string()), ("partition", pa.int32())]
 _LAG = pa.schema([*_PLACE, *((name, pa.int64()) for name in ("committed", "start", "end", "lag"))])
+_GROUPS = pa.schema([("group", pa.string()), ("partition", pa.int32()), *list(_LAG)[2:]])
 _RESET = pa.schema([*_PLACE, ("committed", pa.int64()), ("offset", pa.int64())])
 
 
@@ -147,6 +148,63 @@ def group_lag(
             for place, offset in sorted(committed.items())
         ]
     return pa.Table.from_pylist(rows, _LAG)
+
+
+def topic_groups(
+    topic: str, *, servers: "Servers | None" = None, config: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """Tell how far each group is that has committed offsets of a topic.
+
+    Parameters
+    ----------
+    topic : str
+        Its name.
+    servers, config
+        As for `read`.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each group and partition: ``group``, ``partition``, ``committed``, ``start``, ``end`` and ``lag``, as
+        of `group_lag`. Groups whose offsets may not be read are left out.
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.topic_groups("orders", servers="broker:9092").to_pylist()                         # doctest: +SKIP
+    [{'group': 'totals', 'partition': 0, 'committed': 90, 'start': 0, 'end': 100, 'lag': 10}]
+    """
+    check_names(topic=topic)
+    with Cluster(Settings.of(config, servers)) as cluster:
+        places = topics_of(cluster.partitions, [topic])
+        led = [place for place in places if cluster.leader(place).broker >= 0]
+        starts, ends = bounds(cluster, led, "read_uncommitted")
+        rows = []
+        for group in _names(cluster):
+            try:
+                committed = fetch_offsets(cluster, group)
+            except KafkaError as error:
+                if error.code is None:
+                    raise
+                continue
+            rows += [
+                {
+                    "group": group,
+                    "partition": place.partition,
+                    "committed": committed[place],
+                    "start": starts.get(place),
+                    "end": ends.get(place),
+                    "lag": max(ends[place] - committed[place], 0) if place in ends else None,
+                }
+                for place in places
+                if place in committed
+            ]
+    return pa.Table.from_pylist(rows, _GROUPS)
 
 
 def reset_offsets(

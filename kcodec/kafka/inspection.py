@@ -32,7 +32,7 @@ from kcodec.protocol.batch.schema import HEADERS
 from kcodec.registry.base import RegisteredSchema, SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["Inspection", "Payloads", "inspect"]
+__all__ = ["Inspection", "Payloads", "inspect", "last_records"]
 
 #: Of the records that are looked at.
 _MOST_BYTES = 32 << 20
@@ -301,7 +301,7 @@ def inspect(
         raise ConfigError(f"sample={sample!r} is not a number of at least 1")
     partitions = list_topics([topic], servers=servers, config=config)
     rows = [row for row in partitions.to_pylist() if row["leader"] is not None]
-    records, damaged = _last(rows, sample, servers, config)
+    records, damaged = last_records(rows, sample, servers, config)
     settings = Settings.of(config, servers)
     headers = records["headers"].to_pylist()
     handle = registry if registry is not None else settings.registry
@@ -329,10 +329,11 @@ def inspect(
     )
 
 
-def _last(rows: list[dict[str, Any]], sample: int, servers: Any, config: Any) -> tuple[pa.Table, int]:
-    """Return the last records of partitions, and how many batches could not be read.
+def last_records(rows: list[dict[str, Any]], sample: int, servers: Any, config: Any) -> tuple[pa.Table, int]:
+    """Return about so many of the last records of partitions, and how many batches could not be read.
 
-    Where compaction or transactions have left gaps, the last offsets may hold none: then it goes further back.
+    ``rows`` are those of `list_topics`, of partitions that have a leader. Keys and values are bytes. Where compaction
+    or transactions have left gaps, the last offsets may hold none: then it goes further back.
     """
     # What is deleted meanwhile is not looked at.
     config = {**(config or {}), "auto.offset.reset": "earliest"}

@@ -116,10 +116,16 @@ def looks_of(
     ]
 
 
+def _read(frame: Frame, data: bytes) -> int | bytes | None:
+    """Return the id in a header, behind which Confluent's serializers have message indexes of Protobuf."""
+    end = {0: 5, 1: 17}.get(data[0]) if frame.id_type == "confluent" and data else None
+    return frame.read(data[:end])
+
+
 def _in_header(headers: Iterable[dict[str, Any]], frames: Mapping[str, list[Frame]]) -> Look | None:
     for header in headers:
         for frame in frames.get(header["key"], ()):
-            key = frame.read(header["value"] or b"")
+            key = _read(frame, header["value"] or b"")
             if key is not None:
                 name = f"schema id {key}" if isinstance(key, int) else f"schema {key.hex()}"
                 return Look(f"frame {frame.name}, {name}", "frame", frame.name, key)

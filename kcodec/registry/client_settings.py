@@ -168,11 +168,15 @@ def _number(name: str, value: Any, kind: type) -> Any:
 class Redaction:
     """What takes credentials out of texts, in each form that a server or a library may repeat them in.
 
+    The name of a user is none: a server that refuses something says to whom.
+
     Examples
     --------
     >>> redaction = Redaction({"basic.auth.user.info": "me:sesame"}, [])
     >>> redaction("no sesame for Authorization: Basic bWU6c2VzYW1l")
     'no *** for Authorization: ***'
+    >>> redaction("User me is denied operation write")
+    'User me is denied operation write'
     """
 
     def __init__(self, config: Mapping[str, Any], users: Iterable[str | None]) -> None:
@@ -183,9 +187,8 @@ class Redaction:
                     unquote(value.rpartition("@")[0].rpartition("/")[2]) if name == "proxy" else value
                 )
         secrets = {each for each in secrets if each.strip("=")}
-        whole = set(secrets)
-        # A user's name or password of a letter or two stands in any text.
-        secrets |= {part for each in whole for part in each.split(":", 1) if len(part) > 3}
+        # The password of a user; one of a letter or two stands in any text.
+        secrets |= {each.partition(":")[2] for each in secrets if len(each.partition(":")[2]) > 3}
         forms = set(secrets)
         for secret in secrets:
             if len(secret) > 3:

@@ -1,6 +1,6 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -18,11 +18,12 @@ from kcodec.registry.base import (
 from kcodec.registry.compatibility.levels import Compatibility, check_level
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_config, check_mode
 from kcodec.registry.store.admission import Admission, populated
+from kcodec.registry.store.change_log import Change, ChangeLog
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.keys import Keys
 from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
-from kcodec.registry.store.versions import MAX_VERSION, Counts, Versions, check_version
+from kcodec.registry.store.versions import MAX_VERSION, Counts, Origin, Summary, Versions, check_version
 
 __all__ = ["EmbeddedRegistry", "Registration"]
 
@@ -55,6 +56,7 @@ class EmbeddedRegistry:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._log = ChangeLog(database)
         self._settings = Settings(database)
         self._ids = Ids(database, self._settings)
         self._versions = Versions(database, self._settings)
@@ -236,6 +238,7 @@ class EmbeddedRegistry:
         with self.database.transaction(write=True):
             self._ids.delete_context(name)
             self._settings.drop(f":{name}:")
+            self._log.add("delete_context", f":{name}:")
 
     def delete_version(
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
@@ -265,6 +268,7 @@ class EmbeddedRegistry:
                     40407,
                 )
             self._versions.delete(subject, version, permanent=permanent)
+            self._log.add("delete_version", subject, version, permanent=permanent)
         return version
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
@@ -293,6 +297,7 @@ class EmbeddedRegistry:
                     )
             for version in gone:
                 self._versions.delete(subject, version, permanent=permanent)
+            self._log.add("delete_subject", subject, permanent=permanent, versions=gone)
         return gone
 
     # Schemas
@@ -445,6 +450,11 @@ class EmbeddedRegistry:
         with self.database.transaction():
             return self._versions.subjects_of(type, deleted=deleted)
 
+    def summaries(self, *, deleted: bool = False) -> dict[str, Summary]:
+        """Return type and date of the latest version of each subject; softly deleted subjects count if `deleted`."""
+        with self.database.transaction():
+            return self._versions.summaries(deleted=deleted)
+
     def newest(self, limit: int) -> list[RegisteredSchema]:
         """Return the schemas that were registered last, each where it was registered first."""
         with self.database.transaction():
@@ -464,6 +474,70 @@ class EmbeddedRegistry:
         """
         with self.database.transaction():
             return self._settings.subject(subject)
+
+    def origins(self, subject: str, versions: Sequence[int]) -> dict[int, Origin]:
+        """Return when versions of a subject were registered, and by whom.
+
+        Softly deleted ones have it too; it is not known of those that a file had before kcodec kept it (its format 3).
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> found = registry.origins("orders-value", [1, 2])
+        >>> list(found), found[1].user, found[1].ts > 1_700_000_000_000
+        ([1], '', True)
+        """
+        with self.database.transaction():
+            return self._versions.origins(self._settings.subject(subject), versions)
+
+    def changes(
+        self,
+        subject: str | None = None,
+        *,
+        user: str | None = None,
+        action: str | None = None,
+        before: int | None = None,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[Change]:
+        """Return what was changed, the newest first.
+
+        Parameters
+        ----------
+        subject : str, optional
+            The subject or context whose changes are wanted, by its own name: what was written to an alias was
+            changed at the subject that this means.
+        user : str, optional
+            Who made them; empty for who has shown no name.
+        action : str, optional
+            What was done, see `kcodec.registry.store.change_log.ACTIONS`.
+        before : int, optional
+            The number of a change: only earlier ones are wanted.
+        offset, limit : int
+            How many are left out, and how many there are at most; -1 is no limit.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> mode = registry.set_mode("READONLY")
+        >>> [(each.number, each.action, each.subject, each.version) for each in registry.changes()]
+        [(2, 'set_mode', None, None), (1, 'register', 'orders-value', 1)]
+        """
+        with self.database.transaction():
+            return self._log.newest(
+                subject=subject, user=user, action=action, before=before, offset=offset, limit=limit
+            )
+
+    def count_changes(
+        self, subject: str | None = None, *, user: str | None = None, action: str | None = None
+    ) -> int:
+        """Return how many changes `changes` would have without a limit."""
+        with self.database.transaction():
+            return self._log.count(subject=subject, user=user, action=action)
 
     # Settings
 
@@ -496,7 +570,9 @@ class EmbeddedRegistry:
         place = place_of(subject)
         with self.database.transaction(write=True):
             self._settings.check_mode(place)
+            cleared = tuple(cleared)
             self._settings.set_config(place, config.over(self._settings.config(place).without(cleared)))
+            self._log.add("set_config", place or None, **_config_detail(config, cleared))
         return config
 
     def delete_config(self, subject: str | None = None) -> Config:
@@ -510,6 +586,7 @@ class EmbeddedRegistry:
                 raise _nothing_set(subject)
             self._settings.check_mode(place)
             self._settings.set_config(place, None)
+            self._log.add("delete_config", place or None)
         return found
 
     def places(self) -> list[str]:
@@ -544,6 +621,7 @@ class EmbeddedRegistry:
             if mode == "IMPORT" and not force and self._settings.effective_mode(place) != "IMPORT":
                 self._versions.clear(place)
             self._settings.set_mode(place, mode)
+            self._log.add("set_mode", place or None, mode=mode, force=force)
         return mode
 
     def delete_mode(self, subject: str | None = None) -> str:
@@ -554,6 +632,7 @@ class EmbeddedRegistry:
             if found is None:
                 raise _nothing_set(subject)
             self._settings.set_mode(place, None)
+            self._log.add("delete_mode", place or None)
         return found
 
     def delete_modes(self, subject: str | None = None) -> str | None:
@@ -566,7 +645,17 @@ class EmbeddedRegistry:
             modes = self._settings.modes(place)
             for each in modes:
                 self._settings.set_mode(each, None)
+                self._log.add("delete_mode", each or None)
         return modes.get(place, "READWRITE" if subject is None else None)
+
+
+def _config_detail(config: Config, cleared: Sequence[str]) -> dict[str, Any]:
+    """Return what is logged of a configuration: plain values, and the names of what may be large."""
+    given = config.json
+    plain = {key: value for key, value in given.items() if isinstance(value, str | bool)}
+    replaced = sorted(given.keys() - plain.keys())
+    detail = {"set": plain, "replaced": replaced, "cleared": sorted(set(cleared) - given.keys())}
+    return {name: value for name, value in detail.items() if value}
 
 
 def _nothing_set(subject: str | None) -> RegistryError:

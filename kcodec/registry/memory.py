@@ -11,7 +11,7 @@ from kcodec.registry.store.database import Database
 
 __all__ = ["MemoryRegistry"]
 
-_TABLE_NAMES = ("contexts", "schemas", "versions", "schema_references", "settings", "keks", "deks")
+_TABLE_NAMES = ("contexts", "schemas", "versions", "schema_references", "settings", "keks", "deks", "changes")
 
 _scopes: dict[str, "MemoryRegistry"] = {}
 _lock = fork_safe_lock()

@@ -6,7 +6,7 @@ import time
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
-from kcodec.server.access.guard import current_user
+from kcodec.server.access.guard import set_current_user
 from kcodec.server.access.origin import check_host
 from kcodec.server.access.roles import ANONYMOUS
 from kcodec.server.access_log import log_exchange
@@ -65,7 +65,7 @@ class RegistryApplication:
         elif scope["type"] == "http":
             exchange = Exchange(scope, time.perf_counter())
             # A request that waited behind another on its connection runs in the context of that one.
-            current_user.set(ANONYMOUS)
+            set_current_user(ANONYMOUS)
             body = self._bodies.body(receive)
             try:
                 answer = self._answer(exchange, body, send)

@@ -80,6 +80,10 @@ def serve(settings: ServerSettings) -> None:
     # What is wrong is told here once, rather than by each worker.
     if settings.access is not None:
         Access(settings.access)
+    if settings.broker is not None:
+        from kcodec.kafka.settings import Settings
+
+        Settings.of(settings.broker)
     _make_file(settings.url)
     _opened(settings).close()
     _check_tls(settings)

@@ -57,6 +57,9 @@ class ServerSettings:
         Seconds in which a request has come in, is answered, and its answer is taken.
     idle_timeout : float
         Seconds that a connection stays open between requests.
+    broker : dict of str to str, optional
+        Settings of a client of Kafka, under their names in librdkafka or Java's clients: pages then show the topics of
+        its ``bootstrap.servers``.
     access_log : bool
         Whether each request is written to the standard output, as a line of JSON.
     """
@@ -78,6 +81,7 @@ class ServerSettings:
     max_connections: int = 1000
     timeout: float = 60.0
     idle_timeout: float = 75.0
+    broker: dict[str, str] | None = field(default=None, repr=False)
     access_log: bool = True
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ FAST = {
 PATIENT = {"fetch.max.wait.ms": 20}
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC, UNKNOWN_ID, TOO_LARGE = 1, 6, 45, 3, 100, 10
-FENCED_EPOCH, UNKNOWN_EPOCH = 74, 75
+FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_MEMBER = 74, 75, 25
 #: The first partition of the topic of `filled`.
 PLACE = ("t", 0)
 
@@ -439,13 +439,16 @@ class FakeBroker:
 
     def _OffsetCommit(self, body):
         topics = []
+        # A group with members takes offsets of these alone.
+        error = UNKNOWN_MEMBER if self.cluster.members.get(body["groupId"]) else 0
         for topic in body["topics"]:
             for each in topic["partitions"]:
                 key = body["groupId"], topic["name"], each["partitionIndex"]
-                self.cluster.committed[key] = each["committedOffset"]
-                self.cluster.committed_epochs[key] = each.get("committedLeaderEpoch", -1)
+                if not error:
+                    self.cluster.committed[key] = each["committedOffset"]
+                    self.cluster.committed_epochs[key] = each.get("committedLeaderEpoch", -1)
             partitions = [
-                {"partitionIndex": each["partitionIndex"], "errorCode": 0} for each in topic["partitions"]
+                {"partitionIndex": each["partitionIndex"], "errorCode": error} for each in topic["partitions"]
             ]
             topics.append({"name": topic["name"], "partitions": partitions})
         return {"throttleTimeMs": 0, "topics": topics}

@@ -317,6 +317,19 @@ def test_a_topic_of_a_pattern_that_is_made_anew_is_read_from_its_beginning(fast)
             assert found == {8: [list(range(8))] * 2}
 
 
+def test_a_group_with_members_is_said_to_have_some(fast):
+    with filled() as cluster:
+        cluster.members["totals"] = ["a"]
+        with follow("t", start="earliest", group="totals", servers=cluster.address, config=fast) as follower:
+            follower.poll(10)
+            with pytest.raises(KafkaError) as caught:
+                follower.commit()
+        assert (caught.value.code, caught.value.name) == (25, "UNKNOWN_MEMBER_ID")
+        assert "group 'totals', t-0: " in str(caught.value)
+        assert "the group has members, and only they commit its offsets" in str(caught.value)
+        assert cluster.committed == {}
+
+
 def test_positions_of_a_topic_that_was_made_anew_are_not_committed(fast):
     with filled(counts=(5,)) as cluster:
         with follow("t", start="earliest", group="g", servers=cluster.address, config=fast) as follower:

@@ -26,7 +26,7 @@ def place(cluster, fast):
 
 
 @pytest.mark.parametrize("format", ["AVRO", "PROTOBUF", "JSON_SR"])
-@pytest.mark.parametrize("frame", [None, "APICURIO"])
+@pytest.mark.parametrize("frame", [None, "APICURIO", "CONFLUENT_HEADER"])
 def test_values_with_a_schema(place, format, frame):
     registry = kcodec.registry.open(f"memory://inspect-{format}-{frame}")
     serde = kcodec.Serde(format, registry, topic="t", frame=frame)
@@ -37,7 +37,8 @@ def test_values_with_a_schema(place, format, frame):
     assert found.size == sum(found.partitions["size"].to_pylist()) > 61
     assert (found.key.format, found.key.distinct, found.key.sizes) == ("TEXT", 2, (1, 1, 1))
     value = found.value
-    assert (value.format, value.frame, value.schema_ids) == (format, frame or "CONFLUENT", [1])
+    ids = [registry.get(1).guid] if frame == "CONFLUENT_HEADER" else [1]
+    assert (value.format, value.frame, value.schema_ids) == (format, frame or "CONFLUENT", ids)
     assert (value.nulls, value.problem) == (1, "")
     assert value.schema == registry.get(1).schema.text
     fields = {row["field"]: row for row in value.fields.to_pylist()}
@@ -46,7 +47,7 @@ def test_values_with_a_schema(place, format, frame):
     assert read("t", value=value.codec, **place).read_all()["value"].null_count == 1
     # Without a registry, what the bytes say is left.
     unknown = inspect("t", **place).value
-    assert (unknown.format, unknown.schema_ids, unknown.codec) == (None, [1], None)
+    assert (unknown.format, unknown.schema_ids, unknown.codec) == (None, ids, None)
     with pytest.raises(SchemaError, match="without a registry it is not known what these schemas are"):
         unknown.schema_as()
 

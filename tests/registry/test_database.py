@@ -184,6 +184,80 @@ def test_a_file_of_the_first_release_is_taken_over(tmp_path):
     again.close()
 
 
+#: The tables of the third format, which knew nothing of who had changed them.
+FORMAT_3 = """
+CREATE TABLE contexts (name TEXT PRIMARY KEY, last_id INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE schemas (
+    key INTEGER PRIMARY KEY,
+    context TEXT NOT NULL REFERENCES contexts (name),
+    id INTEGER NOT NULL,
+    guid TEXT NOT NULL,
+    content TEXT NOT NULL,
+    UNIQUE (context, id)
+);
+CREATE INDEX schemas_guid ON schemas (guid, context);
+CREATE TABLE versions (
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    schema_key INTEGER NOT NULL REFERENCES schemas (key),
+    deleted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (subject, version)
+) WITHOUT ROWID;
+CREATE INDEX versions_schema ON versions (schema_key);
+CREATE TABLE schema_references (
+    schema_key INTEGER NOT NULL REFERENCES schemas (key),
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL
+);
+CREATE INDEX schema_references_target ON schema_references (subject, version);
+CREATE INDEX schema_references_schema ON schema_references (schema_key);
+CREATE TABLE settings (subject TEXT PRIMARY KEY, config TEXT, mode TEXT) WITHOUT ROWID;
+CREATE TABLE keks (
+    name TEXT PRIMARY KEY,
+    kms_type TEXT NOT NULL,
+    kms_key_id TEXT NOT NULL,
+    kms_props TEXT NOT NULL,
+    doc TEXT,
+    shared INTEGER NOT NULL,
+    ts INTEGER NOT NULL,
+    deleted INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE deks (
+    kek_name TEXT NOT NULL REFERENCES keks (name),
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    algorithm TEXT NOT NULL,
+    encrypted TEXT NOT NULL,
+    ts INTEGER NOT NULL,
+    deleted INTEGER NOT NULL,
+    PRIMARY KEY (kek_name, subject, algorithm, version)
+) WITHOUT ROWID;
+INSERT INTO contexts VALUES ('.', 2);
+INSERT INTO schemas VALUES (1, '.', 1, 'ef524ea1-b91e-7317-3d93-8ade36c1db32', '["AVRO", "\\"int\\"", [], null]');
+INSERT INTO versions VALUES ('a', 1, 1, 0);
+INSERT INTO settings VALUES ('', '{"compatibility": "NONE"}', NULL);
+INSERT INTO keks VALUES ('pii', 'local-kms', 'mykey', '{}', NULL, 0, 1700000000000, 0);
+PRAGMA user_version = 3;
+"""
+
+
+def test_a_file_that_kept_no_changes_is_taken_over(tmp_path):
+    path = tmp_path / "old.db"
+    raw = sqlite3.connect(path)
+    raw.executescript(FORMAT_3)
+    raw.close()
+    handle = registries.open(f"sqlite:///{path}")
+    assert handle.get_version("a").schema.text == '"int"'
+    assert (handle.config().compatibility, handle.keys.kek_names()) == ("NONE", ["pii"])
+    assert (handle.changes(), handle.origins("a", [1])) == ([], {})
+    assert handle.register("a", Schema('"string"')).id == 3
+    handle.close()
+    again = registries.open(f"sqlite:///{path}")
+    assert again.origins("a", [1, 2]).keys() == {2}
+    assert [(each.action, each.subject, each.version) for each in again.changes()] == [("register", "a", 2)]
+    again.close()
+
+
 def test_several_processes_open_a_new_file_at_once(tmp_path):
     script = "import sys; from kcodec import registry; registry.open(sys.argv[1]).close()"
     processes = [

@@ -156,6 +156,17 @@ class TestCredentials:
         assert "nter" not in text
         assert sent[0] not in text
 
+    @pytest.mark.parametrize("place", ["settings", "address"])
+    def test_a_refusal_names_the_user(self, place):
+        told = b'{"error_code": 40301, "message": "User reader is denied operation write on Subject: s"}'
+        with answering(whole(403, told)) as server:
+            if place == "settings":
+                error = failure(server.url, {"basic.auth.user.info": "reader:hunter2"})
+            else:
+                error = failure(server.url.replace("//", "//reader:hunter2@"))
+        assert "User reader is denied operation write on Subject: s (" in str(error)
+        assert "hunter2" not in repr(error)
+
     def test_headers_of_bearer_tokens(self):
         config = {
             "bearer.auth.credentials.source": "STATIC_TOKEN",

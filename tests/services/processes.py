@@ -225,10 +225,19 @@ def registry(folder: Path) -> tuple[Service, str]:
     return Service("registry", folder, command, ready, place), url
 
 
-def own_registry(folder: Path) -> tuple[Service, str]:
-    """Make kcodec's own registry server over a file; gives it and its URL."""
+def own_registry(folder: Path, *options: str) -> tuple[Service, str]:
+    """Make kcodec's own registry server over a file, with further options; gives it and its URL."""
     port = free_port()
-    command = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", f"--port={port}", "--workers=2"]
+    command = [
+        sys.executable,
+        "-m",
+        "kcodec.cli.main",
+        "registry",
+        "serve",
+        f"--port={port}",
+        "--workers=2",
+        *options,
+    ]
     place = {"PYTHONPATH": str(Path(__file__).parents[2]), "LOCAL_SECRET": "of the server"}
     return Service("kcodec", folder, command, lambda: listens(port), place), f"http://{HOST}:{port}"
 

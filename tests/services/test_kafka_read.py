@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 import kcodec
+from kcodec.cli.main import main
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka import Range, RecordError, find_ranges, positions_json, read, split_ranges
 
@@ -25,6 +26,30 @@ ORDER = {
         },
     ],
 }
+
+
+def test_a_group_with_members_takes_no_offsets_of_others(kafka, topic, monkeypatch, capfd):
+    """What the console says of it, while a consumer of confluent-kafka is a member."""
+    producer = Producer({"bootstrap.servers": kafka.address})
+    producer.produce(topic, b"a")
+    assert producer.flush(30) == 0
+    group = f"{topic}-totals"
+    settings = {"bootstrap.servers": kafka.address, "group.id": group, "auto.offset.reset": "earliest"}
+    member = Consumer({**settings, "enable.auto.commit": False})
+    member.subscribe([topic])
+    while not (messages := member.consume(1, 1)) or messages[0].error() is not None:
+        pass
+    place = ["-b", kafka.address]
+    assert (
+        main(["consume", topic, *place, "--follow", "--group", group, "--from", "earliest", "--max", "1"])
+        == 2
+    )
+    told = capfd.readouterr().err
+    assert f"group '{group}', {topic}-" in told
+    assert "the group has members, and only they commit its offsets" in told
+    assert main(["groups", group, *place, "--reset", "earliest", "--topic", topic]) == 2
+    assert f"group '{group}' has 1 member (it is Stable)" in capfd.readouterr().err
+    member.close()
 
 
 def consumed(address, topic, isolation="read_committed"):

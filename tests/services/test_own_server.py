@@ -1,13 +1,18 @@
 """kcodec's registry server, with the clients of others: confluent-kafka's, its serializers, curl."""
 
+import html
 import json
+import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 import uuid
 from pathlib import Path
 
+import processes
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.schema_registry import (
     ConfigCompatibilityLevel,
     Metadata,
@@ -153,6 +158,38 @@ def test_two_commands(kafka, own_server, topic):
 
     run(PRODUCER)
     assert run(CONSUMER).strip() == str(sum(range(100)))
+
+
+def test_topics_of_a_broker_on_pages(kafka, topic, tmp_path):
+    """Two workers show what confluent-kafka has written, and how far its consumer has come."""
+    (tmp_path / "client.properties").write_text("client.id=pages\n")
+    options = f"--broker={kafka.address}", f"--broker-config={tmp_path}/client.properties"
+    server, address = processes.own_registry(tmp_path, *options)
+    server.start()
+    try:
+        command = [sys.executable, "-c", PRODUCER, kafka.address, address, topic]
+        subprocess.run(command, cwd=ROOT, timeout=120, check=True)
+        consumer = Consumer({"bootstrap.servers": kafka.address, "group.id": f"{topic}-totals"})
+        ends = [consumer.get_watermark_offsets(TopicPartition(topic, each), 30)[1] for each in range(2)]
+        consumer.commit(
+            offsets=[TopicPartition(topic, 0, ends[0]), TopicPartition(topic, 1, 0)], asynchronous=False
+        )
+        consumer.close()
+        page = shown(f"{address}/ui/topic?name={topic}")
+        assert "2 partitions, 100 records" in page
+        assert re.search(r'\{"id":\d+\} schema id 1 ', page)
+        assert f"{topic}-totals 0 {ends[0]} 0 {topic}-totals 1 0 {ends[1]}" in page
+        listed = shown(f"{address}/ui/topics?q={topic}")
+        assert re.search(rf"{topic} 2 100 [\d,]+ ", listed)
+    finally:
+        server.stop()
+
+
+def shown(address):
+    """Return the text of a page."""
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        text = re.sub(r"<[^>]*>", " ", answer.read().decode())
+    return re.sub(r"\s+", " ", html.unescape(text))
 
 
 CURL = """

@@ -79,6 +79,22 @@ CREATE TABLE deks (
 ) WITHOUT ROWID;
 """
 
+#: What format 4 adds: who changed what, and when.
+_CHANGES = """
+ALTER TABLE versions ADD COLUMN ts INTEGER;
+ALTER TABLE versions ADD COLUMN author TEXT;
+CREATE TABLE changes (
+    number INTEGER PRIMARY KEY,
+    ts INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    action TEXT NOT NULL,
+    subject TEXT,
+    version INTEGER,
+    schema_id INTEGER,
+    detail TEXT
+);
+"""
+
 #: Tables whose ids were those of all contexts, and which checked nothing.
 _FROM_1 = f"""
 ALTER TABLE schemas RENAME TO old_schemas;
@@ -110,9 +126,9 @@ DROP TABLE old_schemas;
 """
 
 #: What makes the tables of today's format from those of each before.
-_STEPS = {0: _TABLES + _KEYS, 1: _FROM_1 + _KEYS, 2: _KEYS}
+_STEPS = {0: _TABLES + _KEYS + _CHANGES, 1: _FROM_1 + _KEYS + _CHANGES, 2: _KEYS + _CHANGES, 3: _CHANGES}
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class _Session:

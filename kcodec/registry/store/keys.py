@@ -2,7 +2,6 @@
 
 import base64
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -22,6 +21,7 @@ from kcodec.registry.keys.values import (
     invalid_key,
     no_key,
 )
+from kcodec.registry.store.change_log import ChangeLog, now
 from kcodec.registry.store.database import Database
 
 __all__ = ["Keys"]
@@ -48,6 +48,7 @@ class Keys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._log = ChangeLog(database)
 
     # Keys that encrypt keys
 
@@ -79,7 +80,16 @@ class Keys:
             old = self._kek(kek.name)
             if old is not None and (old.deleted == kek.deleted or old != kek):
                 already_exists(kek.name)
-            return self._put_kek(kek)
+            made = self._put_kek(kek)
+            self._log.add(
+                "register_kek",
+                None,
+                kek=kek.name,
+                kms_type=kek.kms_type,
+                kms_key_id=kek.kms_key_id,
+                shared=kek.shared,
+            )
+        return made
 
     def update_kek(self, name: str, changes: Mapping[str, Any]) -> Kek:
         """Change settings, description or sharing of a key, by the names that they have in JSON."""
@@ -88,7 +98,12 @@ class Keys:
             new = Kek.of(
                 {**old.json, **{key: changes[key] for key in ("kmsProps", "doc", "shared") if key in changes}}
             )
-            return old if new == old else self._put_kek(new)
+            if new == old:
+                return old
+            made = self._put_kek(new)
+            changed = [key for key, value in new.json.items() if old.json.get(key) != value]
+            self._log.add("update_kek", None, kek=name, changed=changed)
+        return made
 
     def check_kek(self, name: str) -> None:
         """Have the service of a shared key encrypt something."""
@@ -103,12 +118,14 @@ class Keys:
             kek = self.kek(name, deleted=True)
             if self._deks("kek_name = ?", (name,), deleted=permanent):
                 raise RegistryError(f"One or more references exist to the key {name}", 422, 42272)
-            if not permanent:
-                self._put_kek(replace(kek, deleted=True)) if not kek.deleted else None
-            elif kek.deleted:
-                self._database.execute("DELETE FROM keks WHERE name = ?", (name,))
-            else:
+            if permanent and not kek.deleted:
                 _not_deleted(name)
+            if permanent:
+                self._database.execute("DELETE FROM keks WHERE name = ?", (name,))
+            elif not kek.deleted:
+                self._put_kek(replace(kek, deleted=True))
+            if permanent or not kek.deleted:
+                self._log.add("delete_kek", None, kek=name, permanent=permanent)
 
     def undelete_kek(self, name: str) -> None:
         """Have a softly deleted key again."""
@@ -116,6 +133,7 @@ class Keys:
             kek = self.kek(name, deleted=True)
             if kek.deleted:
                 self._put_kek(replace(kek, deleted=False))
+                self._log.add("undelete_kek", None, kek=name)
 
     # Keys that encrypt data
 
@@ -187,7 +205,8 @@ class Keys:
                     already_exists(dek.subject)
             self._put_dek(dek)
             made = self._dek(dek)
-        assert made is not None
+            assert made is not None
+            self._log_dek("register_dek", made, rewrap=rewrap)
         return replace(made, key_material=dek.key_material)
 
     def delete_dek(
@@ -202,15 +221,17 @@ class Keys:
         """Delete the keys of a subject, or one version: softly, then permanently."""
         with self._database.transaction(write=True):
             for dek in self._meant(kek_name, subject, version, algorithm):
-                if not permanent:
-                    self._put_dek(replace(dek, deleted=True)) if not dek.deleted else None
-                elif not dek.deleted:
+                if permanent and not dek.deleted:
                     _not_deleted(subject)
-                else:
+                if permanent:
                     self._database.execute(
                         "DELETE FROM deks WHERE kek_name = ? AND subject = ? AND version = ? AND algorithm = ?",
                         (dek.kek_name, dek.subject, dek.version, dek.algorithm),
                     )
+                elif not dek.deleted:
+                    self._put_dek(replace(dek, deleted=True))
+                if permanent or not dek.deleted:
+                    self._log_dek("delete_dek", dek, permanent=permanent)
 
     def undelete_dek(
         self, kek_name: str, subject: str, version: int | None = None, algorithm: str | None = None
@@ -222,6 +243,10 @@ class Keys:
             for dek in self._meant(kek_name, subject, version, algorithm):
                 if dek.deleted:
                     self._put_dek(replace(dek, deleted=False))
+                    self._log_dek("undelete_dek", dek)
+
+    def _log_dek(self, action: str, dek: Dek, **how: bool) -> None:
+        self._log.add(action, dek.subject, dek.version, kek=dek.kek_name, algorithm=dek.algorithm, **how)
 
     # Rows
 
@@ -250,7 +275,7 @@ class Keys:
         )
 
     def _put_kek(self, kek: Kek) -> Kek:
-        new = replace(kek, ts=_now())
+        new = replace(kek, ts=now())
         self._database.execute(
             f"INSERT OR REPLACE INTO keks ({_KEK}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -292,7 +317,7 @@ class Keys:
                 dek.version,
                 dek.algorithm,
                 dek.encrypted_key_material,
-                _now(),
+                now(),
                 dek.deleted,
             ),
         )
@@ -322,7 +347,3 @@ def _not_generated(what: str, subject: str, error: Exception) -> NoReturn:
 
 def _not_deleted(name: str) -> NoReturn:
     raise RegistryError(f"Key '{name}' was not deleted first before being permanently deleted", 404, 40471)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

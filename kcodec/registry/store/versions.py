@@ -1,6 +1,6 @@
 """The versions of subjects, and which schemas refer to which: the tables of versions and of references."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kcodec.errors import RegistryError
@@ -13,11 +13,12 @@ from kcodec.registry.base import (
     invalid_version,
     own_name,
 )
+from kcodec.registry.store.change_log import ChangeLog, author, now
 from kcodec.registry.store.content import dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import Settings
 
-__all__ = ["MAX_VERSION", "Counts", "Versions", "check_version"]
+__all__ = ["MAX_VERSION", "Counts", "Origin", "Summary", "Versions", "check_version"]
 
 MAX_VERSION = 2**31 - 1
 
@@ -46,6 +47,36 @@ class Counts(NamedTuple):
     types: dict[str, int]
 
 
+class Origin(NamedTuple):
+    """Where a version comes from.
+
+    Attributes
+    ----------
+    ts : int
+        When it was registered, in milliseconds since 1970.
+    user : str
+        Who did it; empty where no name was shown.
+    """
+
+    ts: int
+    user: str
+
+
+class Summary(NamedTuple):
+    """What lists are sorted by.
+
+    Attributes
+    ----------
+    type : str
+        The type of a subject's latest version.
+    ts : int or None
+        When that was registered, in milliseconds since 1970; None where it is not known.
+    """
+
+    type: str
+    ts: int | None
+
+
 class Versions:
     """What is registered under which subject; within a transaction of the database.
 
@@ -65,6 +96,7 @@ class Versions:
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._settings = settings
+        self._log = ChangeLog(database)
 
     # Single versions
 
@@ -140,9 +172,12 @@ class Versions:
 
     def add(self, subject: str, kept: Schema, key: int, number: int, version: int) -> RegisteredSchema:
         """Add a version of a subject: a schema by its key and id."""
+        ts = now()
         self._database.execute(
-            "INSERT INTO versions (subject, version, schema_key) VALUES (?, ?, ?)", (subject, version, key)
+            "INSERT INTO versions (subject, version, schema_key, ts, author) VALUES (?, ?, ?, ?, ?)",
+            (subject, version, key, ts, author.get()),
         )
+        self._log.add_version(subject, version, number, ts)
         # The softly deleted versions of the same schema go, as in Confluent's server.
         self._database.execute(
             "DELETE FROM versions WHERE subject = ? AND schema_key = ? AND version < ? AND deleted AND NOT EXISTS "
@@ -165,6 +200,7 @@ class Versions:
             if known_key == key and (known == version or (version is None and not deleted)):
                 if deleted:
                     self._mark(subject, known, deleted=False)
+                    self._log.add_version(subject, known, number, now())
                 return RegisteredSchema(number, guid(kept), kept, subject, known)
             if known == version:
                 raise RegistryError(
@@ -194,6 +230,7 @@ class Versions:
             self.check_unused(subject, version, deleted=True)
         for subject, version, _ in found:
             self._remove(subject, version)
+            self._log.add("delete_version", subject, version, permanent=True)
 
     def check_unused(self, subject: str, version: int, *, deleted: bool, besides: str | None = None) -> None:
         """Refuse (42206) to delete a version that others refer to, not counting those of one subject.
@@ -225,6 +262,14 @@ class Versions:
             self._database.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
     # Lists
+
+    def origins(self, subject: str, numbers: Sequence[int]) -> dict[int, Origin]:
+        """Return where some versions of a subject come from; nothing of those that an older format has kept."""
+        rows = self._database.execute(
+            "SELECT version, ts, author FROM versions WHERE subject = ? AND version BETWEEN ? AND ? AND ts NOT NULL",
+            (subject, min(numbers, default=0), max(numbers, default=0)),
+        )
+        return {version: Origin(*rest) for version, *rest in rows if version in numbers}
 
     def states(self, subject: str) -> dict[int, bool]:
         """Return the versions of a subject, and whether each is softly deleted."""
@@ -307,6 +352,15 @@ class Versions:
             (type, deleted),
         )
         return {row[0] for row in rows}
+
+    def summaries(self, *, deleted: bool) -> dict[str, Summary]:
+        """Return what is known of the latest version of each subject; of one that is deleted if there is no other."""
+        rows = self._database.execute(
+            f"SELECT subject, {_TYPE}, ts FROM versions JOIN schemas ON schema_key = key WHERE deleted <= ? "
+            "GROUP BY subject HAVING max((NOT deleted << 32) + version)",
+            (deleted,),
+        )
+        return {subject: Summary(*rest) for subject, *rest in rows}
 
     def newest(self, limit: int) -> list[RegisteredSchema]:
         """Return the schemas that were registered last, each where it was registered first."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kcodec.errors import RegistryError
 from kcodec.registry.base import check_subject
 from kcodec.registry.embedded import EmbeddedRegistry
-from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, current_user
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, current_user, set_current_user
 from kcodec.server.access.roles import Role, User, deny
 from kcodec.server.access.users import Access
 from kcodec.server.exchange import Exchange, Scope
@@ -62,7 +62,7 @@ class Gate:
             if found is None:
                 loop = asyncio.get_running_loop()
                 found = await loop.run_in_executor(self._threads, self._access.user, authorization)
-            current_user.set(found)
+            set_current_user(found)
 
     def check_some(self, user: User) -> None:
         """Refuse a user who may do nothing."""

@@ -18,13 +18,20 @@ from kcodec.registry.base import (
 from kcodec.registry.embedded import EmbeddedRegistry, Registration
 from kcodec.registry.references import needed_subjects
 from kcodec.registry.settings import Config
+from kcodec.registry.store.change_log import author
 from kcodec.server.access.key_guard import GuardedKeys
 from kcodec.server.access.roles import ANONYMOUS, Role, Roles, User, deny
 
-__all__ = ["GuardedRegistry", "ServedRegistry", "current_user"]
+__all__ = ["GuardedRegistry", "ServedRegistry", "current_user", "set_current_user"]
 
 #: Who asks, in the context of a request.
 current_user: ContextVar[User] = ContextVar("current_user", default=ANONYMOUS)
+
+
+def set_current_user(user: User) -> None:
+    """Have a user ask from now on in this context, and be the author of what is changed in it."""
+    current_user.set(user)
+    author.set(user.name)
 
 
 class GuardedRegistry:
@@ -252,6 +259,10 @@ def _of_config(guard: GuardedRegistry, config: Config, subject: str | None = Non
         guard._check("admin", qualified(config.alias, context))
 
 
+def _of_changes(guard: GuardedRegistry, subject: str | None = None, **named: Any) -> None:
+    guard._check("admin", subject)
+
+
 def _of_context(guard: GuardedRegistry, name: str) -> None:
     guard._check("admin", f":{name.strip(':')}:")
 
@@ -280,6 +291,7 @@ _RIGHTS: dict[str, Callable[..., None]] = {
     "set_mode": _of_mode,
     "delete_mode": _of_administrators,
     "delete_modes": _of_administrators,
+    "changes": _of_changes,
 }
 
 #: What the calls of the server ask.

@@ -11,8 +11,9 @@ from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
 from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
 from kcodec.registry.settings import Config, check_mode
+from kcodec.registry.store.change_log import ACTIONS
 from kcodec.server.access.guard import ServedRegistry
-from kcodec.server.api.request import Request
+from kcodec.server.api.request import Request, refuse
 from kcodec.server.api.router import Route, Write
 
 __all__ = ["ROUTES"]
@@ -335,6 +336,27 @@ def server_version(registry: ServedRegistry, request: Request) -> Any:
     return {"version": metadata.version("kcodec")}
 
 
+#: Changes that an answer has unless another number is asked for, and at most.
+_CHANGES, _MOST_CHANGES = 100, 1000
+
+
+def changes(registry: ServedRegistry, request: Request) -> Any:
+    """List what was changed, the newest first; a call of our own."""
+    action, user = request.text("action") or None, request.values("user")
+    if action not in (None, *ACTIONS):
+        refuse(400, f"The action {action!r} is none of {', '.join(ACTIONS)}")
+    before, limit = request.number("before", 0), request.number("limit", _CHANGES)
+    found = registry.changes(
+        request.placed(request.text("subject")) or None,
+        user=user[0] if user else None,
+        action=action,
+        before=before if before > 0 else None,
+        offset=max(request.number("offset", 0), 0),
+        limit=min(limit, _MOST_CHANGES) if limit > 0 else _CHANGES,
+    )
+    return [each.json for each in found]
+
+
 ROUTES = (
     Route("GET", "/", root),
     Route("POST", "/", root),
@@ -374,5 +396,6 @@ ROUTES = (
     Route("DELETE", "/contexts/{context}", delete_context),
     Route("GET", "/v1/metadata/id", cluster),
     Route("GET", "/v1/metadata/version", server_version),
+    Route("GET", "/kcodec/v1/changes", changes),
     Route("GET", "/associations/resources/{cluster}/{topic}", associations),
 )

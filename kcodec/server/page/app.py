@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.exchange import Receive, Scope, Send
-from kcodec.server.page import browse, changes, decode, guard, session
+from kcodec.server.page import browse, changes, decode, guard, history, session, topics
 from kcodec.server.page.request import Fields, Refused, Request, Response, read_request
 from kcodec.server.page.visit import Allows, Visit, static_file
 from kcodec.server.threads import Threads
@@ -36,6 +37,9 @@ _VIEWS = {
     ("POST", "delete"): changes.delete,
     ("GET", "decode"): decode.form,
     ("POST", "decode"): decode.decode,
+    ("GET", "changes"): history.changes,
+    ("GET", "topics"): topics.topics,
+    ("GET", "topic"): topics.topic,
     ("GET", "login"): session.login,
     ("GET", "logout"): session.logout,
 }
@@ -82,6 +86,9 @@ class RegistryPage:
         Bytes that a form may have.
     max_schema : int
         Characters that a schema may have that is checked or registered.
+    broker : mapping, optional
+        Settings of a client of Kafka, with ``bootstrap.servers``: its topics are then shown to those who may
+        administer all there is.
 
     Examples
     --------
@@ -112,6 +119,7 @@ class RegistryPage:
         user: Callable[[Scope], str] | None = None,
         max_body: int = 4 << 20,
         max_schema: int = 1 << 20,
+        broker: Mapping[str, Any] | None = None,
     ) -> None:
         self._registry = registry
         self._root = root_path.rstrip("/")
@@ -119,6 +127,7 @@ class RegistryPage:
         self._user = user
         self._max_body = max_body
         self._max_schema = max_schema
+        self._broker = broker
         # Threads of its own: whoever compares large schemas here does not keep the server's clients waiting.
         self._threads = Threads(4, "registry-page")
 
@@ -158,7 +167,7 @@ class RegistryPage:
 
     def _visit(self, request: Request) -> Visit:
         user = None if self._user is None else self._user(request.scope)
-        return Visit(request, self._registry, self._allows, self._max_schema, user)
+        return Visit(request, self._registry, self._allows, self._max_schema, user, self._broker)
 
     def _answer(self, request: Request) -> Response:
         folder, _, name = request.path.partition("/")
@@ -202,6 +211,7 @@ _TITLES = {
     413: "Too large",
     415: "Not a form",
     422: "Refused",
+    502: "The broker does not answer",
 }
 
 

@@ -21,6 +21,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Earlier, check
 from kcodec.registry.references import named_texts
+from kcodec.registry.store.versions import Summary
 from kcodec.server.page.code import code_lines
 from kcodec.server.page.document_changes import (
     MAX_CHANGES,
@@ -29,13 +30,11 @@ from kcodec.server.page.document_changes import (
 )
 from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.message import find_guid, inside
+from kcodec.server.page.part import Part
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
 __all__ = ["compare", "find", "overview", "schema", "subject", "subjects", "text", "version"]
-
-#: Rows of a table that is shown in parts.
-_PAGE = 50
 
 #: Versions that are shown with what they need or are needed by, and steps from the one at hand.
 _MAX_NODES = 100
@@ -52,27 +51,25 @@ _FORMS = ("resolved", "ignore_extensions", "serialized")
 _ENDINGS = {"AVRO": "avsc", "PROTOBUF": "proto", "JSON": "json"}
 
 
-class Part(NamedTuple):
-    """A part of a long list: which items these are, of how many."""
-
-    items: list[Any]
-    number: int
-    parts: int
-    total: int
-
-    @classmethod
-    def of(cls, items: list[Any], number: int) -> Part:
-        """Return a part by its number, from 1; the last one if there are not as many."""
-        parts = max(1, -(-len(items) // _PAGE))
-        number = min(max(number, 1), parts)
-        return cls(items[_PAGE * (number - 1) : _PAGE * number], number, parts, len(items))
+#: The orders that a list of subjects may have, and how people call them.
+_ORDERS = {
+    "": "name",
+    "-name": "name, from Z",
+    "-date": "newest version",
+    "date": "oldest version",
+    "type": "type",
+}
 
 
 def overview(visit: Visit) -> Response:
     """Show how much the registry holds, and what was registered last."""
     registry = visit.registry
     counts = registry.counts() if visit.can("read") else None
-    newest = [each for each in registry.newest(8) if visit.can("read", each.subject)]
+    newest = []
+    for each in registry.newest(8):
+        subject, version = each.subject or "", each.version or 0
+        if visit.can("read", subject):
+            newest.append((each, registry.origins(subject, [version]).get(version)))
     return visit.page(
         "overview",
         counts=counts,
@@ -88,7 +85,9 @@ def subjects(visit: Visit) -> Response:
     """List subjects: all, or those whose names hold a text."""
     query, registry = visit.request.query, visit.registry
     wanted, context, deleted = query.text("q").strip(), query.text("context"), bool(query.text("deleted"))
-    kind = query.text("type")
+    kind, order = query.text("type"), query.text("sort")
+    if order not in _ORDERS:
+        raise Refused(400, "There is no such order.")
     alive = set(registry.subjects())
     names = registry.subjects(deleted=True) if deleted else sorted(alive)
     if context:
@@ -99,7 +98,7 @@ def subjects(visit: Visit) -> Response:
     if kind:
         of_type = registry.subjects_of(kind, deleted=deleted)
         names = [each for each in names if each in of_type]
-    names = [each for each in names if visit.can("read", each)]
+    names = _ordered(visit, [each for each in names if visit.can("read", each)], order, deleted=deleted)
     part = Part.of(names, query.number("page", 1))
     rows = [_subject_row(visit, each, each in alive) for each in part.items]
     return visit.page(
@@ -112,8 +111,31 @@ def subjects(visit: Visit) -> Response:
         contexts=visit.contexts(),
         type=kind,
         types=schema_types(),
-        fields={"q": wanted, "context": context, "type": kind, "deleted": "1" if deleted else ""},
+        sort=order,
+        orders=_ORDERS,
+        fields={
+            "q": wanted,
+            "context": context,
+            "type": kind,
+            "sort": order,
+            "deleted": "1" if deleted else "",
+        },
     )
+
+
+def _ordered(visit: Visit, names: list[str], order: str, *, deleted: bool) -> list[str]:
+    """Return names of subjects, which are sorted, in an order; those of the same type or date stay sorted."""
+    if order in ("", "-name"):
+        return names if not order else names[::-1]
+    known = visit.registry.summaries(deleted=deleted)
+    nothing = Summary("", None)
+    if order == "type":
+        return sorted(names, key=lambda name: known.get(name, nothing).type)
+    dates = {name: known.get(name, nothing).ts for name in names}
+    dated = [name for name in names if dates[name] is not None]
+    dated.sort(key=lambda name: dates[name] or 0, reverse=order == "-date")
+    # What has no date comes last in both orders.
+    return dated + [name for name in names if dates[name] is None]
 
 
 def _subject_row(visit: Visit, name: str, is_alive: bool) -> dict[str, Any]:
@@ -128,6 +150,7 @@ def _subject_row(visit: Visit, name: str, is_alive: bool) -> dict[str, Any]:
     try:
         row["latest"] = registry.get_version(name, deleted=not is_alive)
         row["context"] = context_of(row["latest"].subject or name)
+        row["origin"] = registry.origins(name, [row["latest"].version]).get(row["latest"].version)
         row["versions"] = len(registry.versions(name, deleted=not is_alive))
     except RegistryError:
         # An alias of nothing, or deleted since the list was made.
@@ -148,10 +171,12 @@ def subject(visit: Visit) -> Response:
     part = Part.of(listed, query.number("page", 1))
     versions = [registry.get_version(name, each, deleted=True) for each in part.items]
     latest = registry.get_version(name) if alive else versions[0]
+    origins = registry.origins(name, part.items)
     return visit.page(
         "subject",
         name=name,
         versions=versions,
+        origins=origins,
         alive=alive,
         has_deleted=has_deleted,
         deleted=deleted,
@@ -183,6 +208,7 @@ def version(visit: Visit) -> Response:
         "version",
         name=name,
         found=found,
+        origin=registry.origins(name, [here.version]).get(here.version),
         alive=is_alive,
         is_latest=bool(numbers) and found.version == numbers[-1],
         previous=max((each for each in numbers if each < (found.version or 0)), default=None),

@@ -24,7 +24,7 @@ class MountedPage:
     root : str
         Where they are, such as ``"/ui"``.
     settings : ServerSettings
-        The limits of forms.
+        The limits of forms, and the broker whose topics are shown.
     gate : Gate
         Who may do what.
     """
@@ -39,6 +39,7 @@ class MountedPage:
             user=None if gate.is_open else lambda scope: current_user.get().name,
             max_body=settings.max_body,
             max_schema=settings.max_schema,
+            broker=settings.broker,
         )
 
     def has(self, path: bytes) -> bool:

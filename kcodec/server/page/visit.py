@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from kcodec.errors import RegistryError
 from kcodec.registry.base import (
@@ -22,6 +23,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.references import needed_subjects
+from kcodec.registry.store.change_log import time_text
 from kcodec.server.access.roles import Role
 from kcodec.server.exchange import Scope
 from kcodec.server.page import guard
@@ -79,7 +81,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals.update(link=link, style=_style())
-    found.filters.update(number=lambda value: f"{value:,}", plural=_plural)
+    found.filters.update(number=lambda value: f"{value:,}", plural=_plural, moment=_moment)
     return found
 
 
@@ -87,6 +89,12 @@ def _style() -> str:
     """Return the address of the style sheet, which changes with it."""
     content, _ = static_file("page.css") or (b"", "")
     return f"static/page.css?{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def _moment(ts: int) -> Markup:
+    """Return a time in milliseconds since 1970 as an element: to the second, of UTC."""
+    text = time_text(ts)
+    return Markup('<time datetime="{}">{}</time>').format(text, text[:19].replace("T", " "))
 
 
 def _plural(count: int, noun: str, many: str = "") -> str:
@@ -103,11 +111,13 @@ class Visit:
         allows: Allows | None,
         max_schema: int,
         user: str | None = None,
+        broker: Mapping[str, Any] | None = None,
     ) -> None:
         self.request = request
         self.registry = registry
         self.max_schema = max_schema
         self.user = user
+        self.broker = broker
         self._allows = allows
         self._token, self._is_new = guard.token_of(request)
 
@@ -115,6 +125,11 @@ class Visit:
     def signs_in(self) -> bool:
         """Whether a user may show a name here; `user` is empty as long as none is shown."""
         return self.user is not None
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether the user is told who has registered a version: who has shown no name is told none."""
+        return not self.signs_in or bool(self.user)
 
     # What may be done
 

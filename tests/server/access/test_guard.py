@@ -11,7 +11,19 @@ from kcodec.server.access.guard import _RIGHTS, GuardedRegistry
 from kcodec.server.access.roles import Roles
 
 #: What the server's calls do not ask: a registration is prepared and stored, lists of everything are for transfers.
-NOT_SERVED = {"close", "counts", "every_version", "meant", "newest", "places", "register", "subjects_of"}
+NOT_SERVED = {
+    "close",
+    "count_changes",
+    "counts",
+    "every_version",
+    "meant",
+    "newest",
+    "origins",
+    "places",
+    "register",
+    "subjects_of",
+    "summaries",
+}
 
 METHODS = {
     name for name, _ in inspect.getmembers(EmbeddedRegistry, inspect.isfunction) if not name.startswith("_")

@@ -325,8 +325,11 @@ def test_a_file_of_an_older_format_gets_the_tables(tmp_path):
     path = tmp_path / "registry.db"
     SqliteRegistry(str(path)).close()
     with sqlite3.connect(path) as old:
-        for statement in ("DROP TABLE deks", "DROP TABLE keks", "PRAGMA user_version = 2"):
-            old.execute(statement)
+        for table in ("deks", "keks", "changes"):
+            old.execute(f"DROP TABLE {table}")
+        for column in ("ts", "author"):
+            old.execute(f"ALTER TABLE versions DROP COLUMN {column}")
+        old.execute("PRAGMA user_version = 2")
     old.close()
     registry = SqliteRegistry(str(path))
     assert registry.keys.register_kek(Kek("pii", "local-kms", "mykey")).name == "pii"

@@ -15,7 +15,7 @@ ORIGIN = "http://registry:8081"
 VOID = {"meta", "link", "img", "input", "br", "wbr", "rect"}
 TAGS = re.compile(
     "html|head|title|body|a|header|div|nav|form|label|main|section|h[123]|p|span|dl|dt|dd|table|caption|thead|tbody|tr|th|"
-    "td|ul|ol|li|pre|code|strong|small|footer|button|select|option|textarea|details|summary|fieldset|legend|bdi|svg|mark"
+    "td|ul|ol|li|pre|code|strong|small|footer|button|select|option|textarea|details|summary|fieldset|legend|bdi|svg|mark|time"
 )
 
 

@@ -8,9 +8,12 @@ import shutil
 import threading
 import time
 
+import pyarrow as pa
 import pytest
+from fake_broker import FAST, FakeCluster
 from page_browser import filled
 
+from kcodec.kafka import write
 from kcodec.registry import Config, Schema
 from kcodec.server.page.app import RegistryPage
 
@@ -32,6 +35,9 @@ PAGES = {
     "settings": "settings?subject=orders-value",
     "delete": "delete?subject=shop%2Faddress.proto",
     "decode": "decode",
+    "changes": "changes",
+    "topics": "topics",
+    "topic": "topic?name=orders",
     "not found": "subject?name=nothing",
 }
 
@@ -47,9 +53,24 @@ def chromium():
 @pytest.fixture(scope="module")
 def served():
     registry = filled()
+    with FakeCluster({"orders": 2}) as cluster:
+        broker = {**FAST, "bootstrap.servers": cluster.address}
+        values = [b'{"id": 1}', EVIL.encode(), b"\0\0\0\0\1\2", b"x" * 5000, None]
+        write(
+            pa.table({"key": [b"a", b"b", None, b"k" * 500, b"a"], "value": values}), "orders", config=broker
+        )
+        cluster.committed["totals", "orders", 0] = 1
+        yield from serving(registry, broker)
+
+
+def serving(registry, broker):
     registry.register(EVIL, Schema('{"type":"enum","name":"E","symbols":["A"],"doc":"' + EVIL + '"}'))
     config = uvicorn.Config(
-        RegistryPage(registry, root_path="/ui"), port=0, lifespan="off", log_level="warning", ws="none"
+        RegistryPage(registry, root_path="/ui", broker=broker),
+        port=0,
+        lifespan="off",
+        log_level="warning",
+        ws="none",
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

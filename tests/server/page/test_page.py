@@ -31,6 +31,7 @@ def test_every_link_leads_to_a_whole_page(browser):
         "settings",
         "delete",
         "decode",
+        "changes",
     }
     assert len({page.titles[0] for page in pages.values()}) > len(names)
 
