@@ -23,6 +23,8 @@ from kcodec import protocol, registry
 from kcodec.cli.main import main
 from kcodec.errors import CODES, DecodeError
 from kcodec.formats import schema_format
+from kcodec.registry import Config, Schema
+from kcodec.registry.memory import MemoryRegistry
 from kcodec.server.access.passwords import hashed
 from kcodec.server.access.users import Access
 
@@ -157,6 +159,20 @@ def users(text: str, folder) -> None:
     assert access.challenge
 
 
+def changes(text: str) -> None:
+    own = MemoryRegistry()
+    own.register("orders-value", Schema('"string"'))
+    own.set_config(Config(compatibility="FULL"), "orders-value")
+    printed = json.loads(text)
+    for told, made in zip(printed, (each.json for each in own.changes()), strict=True):
+        assert list(told) == list(made)
+        assert [told["action"], told["subject"], list(told["detail"])] == [
+            made["action"],
+            made["subject"],
+            list(made["detail"]),
+        ]
+
+
 def unit(text: str) -> None:
     made = configparser.ConfigParser()
     made.optionxform = str
@@ -228,7 +244,10 @@ OTHER = {
     ],
     ("frames.md", "toml"): [("a part of another project's pyproject.toml", opener)],
     ("registry.md", "toml"): [("a part of another project's pyproject.toml", entry_points)],
-    ("registry_server.md", "json"): [("passwords are left out", users)],
+    ("registry_server.md", "json"): [
+        ("passwords are left out", users),
+        ("an answer of another day", changes),
+    ],
     ("registry_server.md", "ini"): [("needs systemd", unit)],
     ("spark.md", "text"): [("an error's text", error_of_row)],
 }

@@ -29,7 +29,7 @@ cdef class Builder:
     cdef Shape shape
     cdef object layout
     cdef list buffers             # per column the Memory of [bitmap, offsets, data]
-    cdef int64_t room             # bytes of these
+    cdef int64_t room             # bytes of these, and of the byte maps
     cdef int32_t spread           # by how many cache lines buffers are shifted, at most
     # Where columns get their room value by value:
     cdef int64_t row              # the row in hand,

@@ -131,7 +131,7 @@ cdef class Builder:
             if column.kind == BITS:
                 column.data = column.data_map
             column.counted = column.counted_row = 0
-            if column.scope < 0 and (rows > column.items_room or column.items_room == 0):
+            if column.scope < 0 and max(rows, 1) > column.items_room:
                 self.grow_items(at, rows)
         return 0
 
@@ -329,12 +329,14 @@ cdef class Builder:
             memory = <uint8_t *>realloc(column.valid_map if column.scratch_room else NULL, items)
             if memory == NULL:
                 raise MemoryError
+            self.room += items - column.scratch_room
             column.valid_map = memory
             column.valid = memory - column.first
         if column.kind == BITS:
             memory = <uint8_t *>realloc(column.data_map, items)
             if memory == NULL:
                 raise MemoryError
+            self.room += items - column.scratch_room
             column.data_map = memory
             column.data = memory - column.first
         column.scratch_room = items

@@ -168,7 +168,9 @@ def of_registries(shell: Shell, steps: list[Step]) -> Story:
 def of_a_server(shell: Shell, steps: list[Step]) -> Story:
     shell.places += [("/var/lib/schemas.db", f"{shell.folder}/served.db"), ("0.0.0.0", HOST)]
     yield
-    assert json.loads(steps[-1].output)["id"] == 1
+    assert json.loads(steps[2].output)["id"] == 1
+    (change,) = json.loads(steps[3].output)
+    assert (change["action"], change["subject"], change["version"]) == ("register", "orders-value", 1)
     found = [
         registry.open(f"sqlite:///{shell.folder}/{name}").subjects() for name in ("schemas.db", "served.db")
     ]
