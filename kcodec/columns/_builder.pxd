@@ -9,7 +9,7 @@ value that fails half-way leaves nothing to undo; the next one is written over i
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._column cimport Column
-from kcodec.columns._memory cimport Memory
+from kcodec.columns._memory cimport Kept, Memory
 from kcodec.wire.status cimport Status
 
 
@@ -21,15 +21,14 @@ cdef class Shape:
     cdef int32_t depth            # of arrays within each other
 
 
-cdef class Builder:
+cdef class Builder(Kept):
     cdef Column *columns
     cdef readonly int32_t count
     cdef readonly bint wide
     cdef int64_t rows
     cdef Shape shape
     cdef object layout
-    cdef list buffers             # per column the Memory of [bitmap, offsets, data]
-    cdef int64_t room             # bytes of these, and of the byte maps
+    cdef list buffers             # per column the Memory of [bitmap, offsets, data]: `room`, with the byte maps
     cdef int32_t spread           # by how many cache lines buffers are shifted, at most
     # Where columns get their room value by value:
     cdef int64_t row              # the row in hand,

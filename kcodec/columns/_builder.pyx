@@ -15,7 +15,7 @@ from kcodec.columns._column cimport (
     BITS, BLOB, FIXED, LIST, MAP, NOTHING, SLOP, STRUCT, TEXT, Column, Kind, offset_at,
 )
 from kcodec.columns._copy cimport DEEP, copy_of, count_zeros, size_of
-from kcodec.columns._memory cimport Memory, with_room
+from kcodec.columns._memory cimport Kept, Memory, keep_in, with_room
 from kcodec.wire.cursor cimport pack8, pack_bytes
 from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
@@ -102,7 +102,7 @@ cdef class Shape:
         free(self.columns)
 
 
-cdef class Builder:
+cdef class Builder(Kept):
     """The columns of one shape, for a known number of rows."""
 
     def __cinit__(self, Shape shape, int64_t rows):
@@ -463,7 +463,7 @@ cdef class Builder:
             size = size_of(self.columns, 0, self.rows, self.wide)
             if size <= min(self.count * SMALL, MOST_COPIED):
                 made = copy_of(self.columns, self.wide, self.rows, size, self.layout[0].type)
-                keep(self)
+                keep_in(spare, self, MOST_ROOM, MOST_SPARE)
                 return made
         return self.array(0, self.rows)
 
@@ -523,22 +523,6 @@ cdef Builder builder_of(Shape shape, int64_t rows):
                     builder.begin(rows)
                     return builder
     return Builder(shape, rows)
-
-
-cdef int keep(Builder builder) except -1:
-    """Keep a builder for the next call, and let go of the oldest where they have more memory than allowed."""
-    cdef int64_t kept = 0
-    cdef int64_t at
-    if builder.room > MOST_ROOM:
-        return 0
-    with cython.critical_section(spare):
-        spare.append(builder)
-        for at in range(len(spare) - 1, -1, -1):
-            kept += (<Builder>spare[at]).room
-            if kept > MOST_ROOM or len(spare) - at > MOST_SPARE:
-                del spare[: at + 1]
-                break
-    return 0
 
 
 def release_unused():

@@ -3,10 +3,13 @@
 from libc.stdint cimport int64_t, uint8_t
 
 
-cdef class Memory:
+cdef class Kept:
+    cdef int64_t room        # bytes that it takes
+
+
+cdef class Memory(Kept):
     cdef object buffer       # of the pool
     cdef uint8_t *data
-    cdef int64_t room        # bytes of the buffer
     cdef int64_t asked       # bytes that it was last taken for
     cdef int64_t first       # what an array has of them
     cdef int64_t size
@@ -17,3 +20,4 @@ cdef class Memory:
 
 cdef Memory with_room(Memory memory, int64_t room)
 cdef int keep(Memory memory) except -1
+cdef int keep_in(list others, Kept piece, int64_t most, int64_t pieces) except -1

@@ -24,7 +24,11 @@ cdef enum:
 cdef list spare = []
 
 
-cdef class Memory:
+cdef class Kept:
+    """A piece of what calls leave for later ones."""
+
+
+cdef class Memory(Kept):
     """Memory that grows, until an array has it."""
 
     cdef int resize(self, int64_t room, bint shrink) except -1:
@@ -95,17 +99,22 @@ cdef Memory take(int64_t room):
 
 
 cdef int keep(Memory memory) except -1:
-    """Keep memory that is no longer used, and free the oldest where more is kept than allowed."""
+    """Keep memory that is no longer used, if it is worth that."""
+    return keep_in(spare, memory, MOST, MOST // LEAST) if memory.room >= LEAST else 0
+
+
+cdef int keep_in(list others, Kept piece, int64_t most, int64_t pieces) except -1:
+    """Add a piece to those that are kept, and free the oldest where they take more bytes, or are more, than allowed."""
     cdef int64_t kept = 0
     cdef int64_t at
-    if not LEAST <= memory.room <= MOST:
+    if piece.room > most:
         return 0
-    with cython.critical_section(spare):
-        spare.append(memory)
-        for at in range(len(spare) - 1, -1, -1):
-            kept += (<Memory>spare[at]).room
-            if kept > MOST:
-                del spare[: at + 1]
+    with cython.critical_section(others):
+        others.append(piece)
+        for at in range(len(others) - 1, -1, -1):
+            kept += (<Kept>others[at]).room
+            if kept > most or len(others) - at > pieces:
+                del others[: at + 1]
                 break
     return 0
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec.arguments import Position, Servers, Topics
 from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names
-from kcodec.kafka.cluster import Cluster
+from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
@@ -137,14 +137,7 @@ def group_lag(
         led = [place for place in there if cluster.leader(place).broker >= 0]
         starts, ends = bounds(cluster, led, "read_uncommitted")
         rows = [
-            {
-                "topic": place.topic,
-                "partition": place.partition,
-                "committed": offset,
-                "start": starts.get(place),
-                "end": ends.get(place),
-                "lag": max(ends[place] - offset, 0) if place in ends else None,
-            }
+            {"topic": place.topic, **_lag_of(place, offset, starts, ends)}
             for place, offset in sorted(committed.items())
         ]
     return pa.Table.from_pylist(rows, _LAG)
@@ -193,14 +186,7 @@ def topic_groups(
                     raise
                 continue
             rows += [
-                {
-                    "group": group,
-                    "partition": place.partition,
-                    "committed": committed[place],
-                    "start": starts.get(place),
-                    "end": ends.get(place),
-                    "lag": max(ends[place] - committed[place], 0) if place in ends else None,
-                }
+                {"group": group, **_lag_of(place, committed[place], starts, ends)}
                 for place in places
                 if place in committed
             ]
@@ -273,6 +259,22 @@ def reset_offsets(
         if not dry_run:
             commit_offsets(cluster, group, positions_of(ranges))
     return pa.Table.from_pylist(rows, _RESET)
+
+
+def _lag_of(
+    place: TopicPartition,
+    committed: int,
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> dict[str, Any]:
+    """Return how far a group is in a partition: null of one that is not there any more, or has no leader."""
+    return {
+        "partition": place.partition,
+        "committed": committed,
+        "start": starts.get(place),
+        "end": ends.get(place),
+        "lag": max(ends[place] - committed, 0) if place in ends else None,
+    }
 
 
 def _names(cluster: Cluster) -> list[str]:

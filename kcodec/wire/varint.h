@@ -87,11 +87,12 @@ static KC_NOINLINE int kc_varint_longest(
 }
 
 static KC_INLINE int kc_varint_apart(
-    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint8_t last, uint64_t *value
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int longest, uint8_t last, uint64_t *value
 ) {
     const uint8_t *place = *at;
     uint64_t result = 0;
-    const int answer = kc_varint_longest(&place, end, limit, last, &result);
+    const int answer = longest == 10 ? kc_varint_longest(&place, end, limit, last, &result)
+                                     : kc_varint_bytes(&place, end, longest, last, &result);
     *at = place;
     *value = result;
     return answer;
@@ -115,7 +116,7 @@ static KC_INLINE int kc_read_long(
             }
         }
     }
-    return kc_varint_apart(at, end, limit, last, value);
+    return kc_varint_apart(at, end, limit, 10, last, value);
 }
 
 static KC_INLINE int kc_read_varint64(
@@ -151,9 +152,7 @@ static KC_INLINE int kc_read_varint32(
             }
         }
     }
-    const uint8_t *place = p;
-    answer = kc_varint_bytes(&place, end, 5, 15, &wide);
-    *at = place;
+    answer = kc_varint_apart(at, end, limit, 5, 15, &wide);
     *value = (uint32_t)wide;
     return answer;
 }
@@ -173,11 +172,7 @@ static KC_INLINE int kc_read_short(
         *at = p + 2;
         return KC_OK;
     }
-    uint64_t result = 0;
-    const int answer = kc_varint_bytes(&p, end, longest, last, &result);
-    *at = p;
-    *value = result;
-    return answer;
+    return kc_varint_apart(at, end, end, longest, last, value);
 }
 
 static KC_INLINE int kc_read_branch(const uint8_t **at, const uint8_t *end, uint64_t *index) {

@@ -29,7 +29,7 @@ static KC_APART int64_t kc_read_longs(
             p += ((uint64_t)kc_ctz64(stops) >> 3) + 1;
         } else {
             const uint8_t *q = p;
-            p = kc_varint_apart(&q, end[lane], end[lane] + 9, 1, &raw) == KC_OK ? q : end[lane] + 1;
+            p = kc_varint_apart(&q, end[lane], end[lane] + 9, 10, 1, &raw) == KC_OK ? q : end[lane] + 1;
         }
         if (KC_UNLIKELY(p > end[lane]) || KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
             odd[lane] = 1;
@@ -101,7 +101,7 @@ static KC_APART int64_t kc_read_nullable_longs(
             /* If the value is not there, what stands in its place is no number, and is not looked at. */
             const uint8_t *q = p + 1;
             raw = 0;
-            p = !present || kc_varint_apart(&q, end[lane], end[lane] + 9, 1, &raw) == KC_OK ? q : end[lane] + 1;
+            p = !present || kc_varint_apart(&q, end[lane], end[lane] + 9, 10, 1, &raw) == KC_OK ? q : end[lane] + 1;
         }
         if (KC_UNLIKELY(at[lane][0] & 0xFD) || KC_UNLIKELY(p > end[lane]) ||
             KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
