@@ -3,6 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
+cdef enum:
+    SLACK = 64           # bytes that kernels of blocks want to read behind a value, whatever they hold
+    MOVED = 8 << 10      # bytes of values that are moved to where there are as many
+
+
 cdef enum Layout:
     OFFSETS32
     OFFSETS64
@@ -28,8 +33,11 @@ cdef class Rows:
     cdef const uint8_t *data
     cdef const uint8_t *limit
     cdef const uint8_t **pieces
+    cdef const uint8_t **limits      # where these end
+    cdef uint8_t *moved
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
+    cdef void move_last(self, Slice *out, int64_t count) noexcept nogil
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total

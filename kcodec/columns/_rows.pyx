@@ -14,7 +14,8 @@ A slice of a column shares its buffers and starts at a row of its own.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 import pyarrow as pa
 
@@ -45,11 +46,14 @@ cdef class Rows:
         elif pa.types.is_binary_view(kind) or pa.types.is_string_view(kind):
             self.layout = VIEWS
             self.data = address(buffers[1])
-            self.pieces = <const uint8_t **>malloc((len(buffers) or 1) * sizeof(uint8_t *))
+            self.limit = self.data + size_of(buffers[1])
+            self.pieces = <const uint8_t **>malloc(2 * len(buffers) * sizeof(uint8_t *))
             if self.pieces == NULL:
                 raise MemoryError
+            self.limits = self.pieces + len(buffers)
             for number, piece in enumerate(buffers[2:]):
                 self.pieces[number] = address(piece)
+                self.limits[number] = self.pieces[number] + size_of(piece)
         else:
             self.layout = OFFSETS64 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) \
                 else OFFSETS32
@@ -59,6 +63,7 @@ cdef class Rows:
 
     def __dealloc__(self):
         free(self.pieces)
+        free(self.moved)
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil:
         cdef const int32_t *offsets32
@@ -86,10 +91,11 @@ cdef class Rows:
             size = (<const int32_t *>view)[0]
             if size <= 12:
                 out.start = view + 4
+                out.limit = self.limit
             else:
                 out.start = self.pieces[(<const int32_t *>view)[2]] + (<const int32_t *>view)[3]
+                out.limit = self.limits[(<const int32_t *>view)[2]]
             out.end = out.start + size
-            out.limit = out.end
             return
         out.limit = self.limit
         if out.start == NULL:
@@ -129,17 +135,15 @@ cdef class Rows:
         cdef int64_t count = 0
         cdef int64_t bytes = 0
         cdef int64_t size
+        cdef int64_t at
         max_rows = min(max_rows, self.length - row)
         if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL:
-            while count < max_rows:
-                size = offsets[count + 1] - offsets[count]
-                if count and bytes + size > max_bytes:
-                    break
-                out[count].start = self.data + offsets[count]
-                out[count].end = out[count].start + size
-                out[count].limit = self.limit
-                bytes += size
-                count += 1
+            count = max_rows if offsets[max_rows] - offsets[0] <= max_bytes else fitting(offsets, max_rows, max_bytes)
+            bytes = offsets[count] - offsets[0]
+            for at in range(count):
+                out[at].start = self.data + offsets[at]
+                out[at].end = self.data + offsets[at + 1]
+                out[at].limit = self.limit
         else:
             while count < max_rows:
                 self.slice(row + count, &out[count])
@@ -148,8 +152,50 @@ cdef class Rows:
                     break
                 bytes += size
                 count += 1
+        self.move_last(out, count)
         total[0] = bytes
         return count
+
+    cdef void move_last(self, Slice *out, int64_t count) noexcept nogil:
+        """Give the last of some rows bytes to read behind them: small columns are read as fast as large ones then."""
+        cdef int64_t first = count
+        cdef int64_t size = 0
+        cdef uint8_t *to
+        while first and (out[first - 1].start == NULL or out[first - 1].limit - out[first - 1].end < SLACK):
+            first -= 1
+            size += out[first].end - out[first].start
+            if size > MOVED:
+                first += 1
+                break
+        if first == count:
+            return
+        if self.moved == NULL:
+            self.moved = <uint8_t *>calloc(MOVED + SLACK, 1)
+            if self.moved == NULL:
+                return
+        to = self.moved
+        for first in range(first, count):
+            if out[first].start == NULL:
+                continue
+            size = out[first].end - out[first].start
+            memcpy(to, out[first].start, size)
+            out[first].start = to
+            to += size
+            out[first].end = to
+            out[first].limit = self.moved + MOVED + SLACK
+
+
+cdef int64_t fitting(const int32_t *offsets, int64_t rows, int64_t max_bytes) noexcept nogil:
+    """Return how many of the first rows hold at most so many bytes together; the first one may hold more."""
+    cdef int64_t fit = 1
+    cdef int64_t middle
+    while fit < rows:
+        middle = (fit + rows + 1) // 2
+        if offsets[middle] - offsets[0] <= max_bytes:
+            fit = middle
+        else:
+            rows = middle - 1
+    return fit
 
 
 cdef uint8_t EMPTY = 0

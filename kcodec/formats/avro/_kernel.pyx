@@ -11,14 +11,14 @@ from libc.stdlib cimport malloc
 from libc.string cimport memchr
 
 from kcodec.columns._compact cimport empty_rows
-from kcodec.columns._rows cimport Slice
+from kcodec.columns._rows cimport SLACK, Slice
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._paths cimport failed_path
 from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
-from kcodec.formats.avro.block._lanes cimport LANES, SLACK, Block, reject
+from kcodec.formats.avro.block._lanes cimport LANES, Block, reject
 from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
 from kcodec.plan._failures cimport turn

@@ -9,15 +9,15 @@ after all, the rows around it are read together again, and it by itself. Rows th
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memchr, memset
 
 from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport Slice
+from kcodec.columns._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
-from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block
+from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block
 from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport (
     FAULT, GO_ON, MAX_ROOM, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of,
@@ -110,6 +110,7 @@ cdef class ProtobufDecoder(Decoder):
         cdef int64_t row
         cdef int64_t room
         cdef int64_t odd
+        cdef const uint8_t *odd_row
         cdef int64_t noted = self.failures.count
         cdef int64_t count = self.count - self.next
         if self.next == 0:
@@ -126,10 +127,9 @@ cdef class ProtobufDecoder(Decoder):
             count -= 1
         while True:
             count = min(count, self.most)
-            for row in range(count):
-                if self.block.odd[self.next + row]:
-                    count = row
-                    break
+            odd_row = <const uint8_t *>memchr(self.block.odd + self.next, 1, count)
+            if odd_row != NULL:
+                count = odd_row - self.block.odd - self.next
             if count == 0 or count < FEW_ROWS and self.payload < FEW_BYTES:
                 return 0
             if self.block.memory == NULL:

@@ -3,10 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.columns._column cimport BITS, FIXED, Column, set_null, set_zero
+from kcodec.columns._rows cimport SLACK
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._program cimport DO_FLOAT, Op
-from kcodec.formats.avro.block._lanes cimport SLACK, Block, reject
+from kcodec.formats.avro.block._lanes cimport Block, reject
 from kcodec.wire.cursor cimport likely, load_be64, load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.decimal cimport decimal_limit
 

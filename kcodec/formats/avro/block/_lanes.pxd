@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memmove
 
+from kcodec.columns._rows cimport SLACK
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Text
 from kcodec.wire.cursor cimport likely, read_length
@@ -12,7 +13,6 @@ cdef enum:
     LANES = 256      # rows of a block, at most
     LONG_LISTS = 12  # with more items than this, on average, a row is better off on its own
     ITEMS = 3072     # LANES lists
-    SLACK = 40       # bytes that must be readable behind each payload
     DEPTH = 32       # levels of nulls and unions
     PROGRAMS = 16    # programs of a block, at most
     NOTHING = 256    # bytes of 0

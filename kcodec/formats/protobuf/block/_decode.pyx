@@ -22,12 +22,12 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
 from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
-from kcodec.columns._rows cimport Slice
+from kcodec.columns._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
     READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
 )
-from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_values
 from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
@@ -631,6 +631,22 @@ cdef int64_t find_rows(
     cdef int64_t row
     cdef int64_t found = 0
     cdef int32_t chosen
+    if decoder.selector.data == NULL and not decoder.bounded and decoder.programs and decoder.tables[0] != NULL:
+        program[0] = 0
+        for row in range(first, first + count):
+            slice = &decoder.slices[row]
+            if unlikely(slice.start == NULL):
+                continue
+            lane.row = row
+            lane.index = decoder.row + row
+            lane.at = slice.start + decoder.start
+            lane.end = slice.end
+            if unlikely(lane.at > lane.end) or unlikely(slice.limit - slice.end < SLACK):
+                reject(block, lane)
+                continue
+            lane += 1
+            found += 1
+        return found
     for row in range(first, first + count):
         chosen = program_of(decoder, row)
         if chosen < 0:

@@ -6,7 +6,6 @@ from kcodec.formats.protobuf._context cimport Context
 
 cdef enum:
     LANES = 256          # rows of a block, at most
-    SLACK = 64           # bytes that must be readable behind each payload
     MEMORY = 1 << 19     # bytes for lanes and what is known of them
 
 
