@@ -43,28 +43,6 @@ class Op(enum.Enum):
     MAP = "map"  #: blocks of children[0] (the key, a STRING) and children[1]
     UNION = "union"  #: long branch index, then that child
 
-    # Kafka's messages: numbers big-endian, "compact" lengths and counts as uvarint of one more, 0 for null.
-    INT8 = "int8"
-    INT16 = "int16"
-    INT32 = "int32"
-    INT64 = "int64"
-    UINT16 = "uint16"
-    UINT32 = "uint32"
-    FLOAT64 = "float64"
-    UUID = "uuid"  #: 16 bytes
-    SHORT_STRING = "short_string"  #: int16 length, UTF-8
-    COMPACT_STRING = "compact_string"
-    SIZED_BYTES = "sized_bytes"  #: int32 length, bytes
-    COMPACT_BYTES = "compact_bytes"
-    COUNTED_ARRAY = "counted_array"  #: int32 count, that many of children[0]
-    COMPACT_ARRAY = "compact_array"
-    NULLABLE = "nullable"  #: children[0], whose length or count also may say that ``column`` is null
-    NULLABLE_RECORD = "nullable_record"  #: int8 -1 for null, or 1 and children[0]
-    TAGGED_RECORD = "tagged_record"  #: uvarint 0 for null, or 1 and children[0]
-    TAG_SECTION = "tag_section"  #: the children, by tag; ``column`` holds unknown ones
-    TAG = "tag"  #: tag ``size``: uvarint tag, uvarint bytes, children[0]; children[1] is its default
-    UNSET = "unset"  #: no bytes: ``column`` must be at the default children[0], or it is ``code``, ``reason``
-
     # JSON; ``forms`` says what else than the form named here is read, or how it is written.
     JSON_OBJECT = "json_object"  #: ``{"name": value}`` of the children; ``column`` a struct, or -1 in a list
     JSON_TUPLE = "json_tuple"  #: ``[value, value]``, the children in order; ``column`` as in JSON_OBJECT
@@ -217,8 +195,8 @@ class Node:
 
     Attributes
     ----------
-    op : Op
-        What it does.
+    op : enum.Enum
+        What it does: one of the ops of its format.
     column : int
         Number of the column in ``layout(plan.arrow_type)``; -1 if the value is dropped.
     name : str
@@ -256,7 +234,7 @@ class Node:
         Of a value that is read as another logical type than it was written with: what is told to people.
     """
 
-    op: Op
+    op: enum.Enum
     column: int = -1
     name: str = ""
     children: "tuple[Node, ...]" = ()
@@ -279,9 +257,24 @@ class Node:
         return "\n".join(map(str, _steps(self, 0)))
 
     def notes(self) -> list[str]:
-        """Return what is printed of `size` and `symbols`, and of the attributes that the nodes of one format have."""
+        """Return what is printed of the attributes that the nodes of its format have."""
         symbols = ", ".join("-" if name is None else name for name in self.symbols)
-        return [f"size {self.size}"] * (self.size != 0) + [f"{{{symbols}}}"] * (symbols != "")
+        notes = [f"size {self.size}"] * (self.size != 0) + [f"{{{symbols}}}"] * (symbols != "")
+        if self.divisor != 1:
+            notes.append(f"divisor {self.divisor}" + " floor" * self.floor)
+        if self.factor != 1:
+            notes.append(f"factor {self.factor}" + " floor" * (self.floor and self.divisor == 1))
+        if self.precision:
+            notes.append(f"({self.precision}, {self.scale})")
+        if self.conversion:
+            notes.append(f"[{self.conversion}]")
+        if self.forms:
+            notes.append("+".join(form.name or "" for form in Form if form & self.forms and form.value))
+        if self.bounds:
+            notes.append(f"{self.bounds[0]}..{self.bounds[1]}")
+        if self.op is Op.DEFAULT:
+            notes.append(self.data.hex() or "(empty)")
+        return notes
 
     def shown(self) -> "tuple[Node, ...]":
         """Return what is printed below it."""
@@ -362,26 +355,12 @@ class _Step(NamedTuple):
 
 def _steps(node: Node, depth: int) -> Iterator[_Step]:
     parts = [node.op.value, *node.notes()]
-    if node.divisor != 1:
-        parts.append(f"divisor {node.divisor}" + (" floor" if node.floor else ""))
-    if node.factor != 1:
-        parts.append(f"factor {node.factor}" + (" floor" if node.floor and node.divisor == 1 else ""))
-    if node.precision:
-        parts.append(f"({node.precision}, {node.scale})")
-    if node.conversion:
-        parts.append(f"[{node.conversion}]")
-    if node.forms:
-        parts.append("+".join(form.name or "" for form in Form if form & node.forms and form.value))
-    if node.bounds:
-        parts.append(f"{node.bounds[0]}..{node.bounds[1]}")
-    if node.op is Op.DEFAULT:
-        parts.append(node.data.hex() or "(empty)")
     if node.code:
         parts.append(f"{node.code}: {node.reason}")
     elif node.reason:
         parts.append(node.reason)
     goes = f"-> column {node.column}" if node.column >= 0 else ""
-    if not goes and node.op not in (Op.FAIL, Op.CALL) and not _has_column(node):
+    if not goes and not node.code and not node.reason and not _has_column(node):
         goes = "(dropped)"
     yield _Step(depth, _escaped(node.name), _escaped(" ".join(parts)), goes)
     for child in node.shown():
