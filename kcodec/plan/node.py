@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.columns.shown import MOST_ROWS, html_page, shortened
 from kcodec.errors import ConfigError, is_whole, one_line
 
-__all__ = ["JSON_KINDS", "MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
+__all__ = ["MAX_DEPTH", "Limits", "Node", "Op", "Plan"]
 
 
 class Op(enum.Enum):
@@ -43,25 +43,6 @@ class Op(enum.Enum):
     MAP = "map"  #: blocks of children[0] (the key, a STRING) and children[1]
     UNION = "union"  #: long branch index, then that child
 
-    # JSON; ``forms`` says what else than the form named here is read, or how it is written.
-    JSON_OBJECT = "json_object"  #: ``{"name": value}`` of the children; ``column`` a struct, or -1 in a list
-    JSON_TUPLE = "json_tuple"  #: ``[value, value]``, the children in order; ``column`` as in JSON_OBJECT
-    JSON_LIST = "json_list"  #: ``[item]`` of children[0]; ``column`` a list, or a map whose entries these are
-    JSON_MAP = "json_map"  #: ``{"key": value}``: children[0], a leaf inside quotes, and children[1]
-    JSON_UNION = "json_union"  #: a value of one of several kinds, by children[i] into member i of the struct ``column``
-    JSON_NULL = "json_null"  #: ``null``; ``column`` of the null type
-    JSON_BOOLEAN = "json_boolean"
-    JSON_INTEGER = "json_integer"  #: a number without a fraction, times ``factor``, within ``bounds``
-    JSON_FLOAT = "json_float"  #: the nearest float or double, as the column is
-    JSON_DECIMAL = "json_decimal"  #: exactly, at the column's scale; ``precision``, ``scale``: see BASE64
-    JSON_STRING = "json_string"
-    JSON_BYTES = "json_bytes"  #: Base64 in a string, padded
-    JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
-    #: what an object holds beside its other children, as an object's text, or null; read as its first child, written as
-    #: its last
-    JSON_REST = "json_rest"
-    JSON_TEXT = "json_text"  #: any value as written, null too without NULL; ``column`` of text or bytes
-
     # Protobuf: `kcodec.formats.protobuf.plan` says more of each.
     MESSAGE = "message"  #: fields by number, the children, until the bytes end; ``column`` a struct, or -1
     FIELD = "field"  #: tag, value; a message stands in children[0]
@@ -75,59 +56,6 @@ class Op(enum.Enum):
     FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
     CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)
 
-
-class Form(enum.Flag):
-    """What a JSON node reads beside its own form, or how it writes.
-
-    The names of what is found in several places are those of JSON itself. Forms that say nothing in one
-    direction, or for an op, are ignored there.
-    """
-
-    #: nothing but the form that the op names
-    PLAIN = 0
-    #: ``null``; without it a null is the error ``null_value``
-    NULL = enum.auto()
-    #: the key may be missing, which is ``data`` or null; written: a null's key is left out
-    ABSENT = enum.auto()
-    #: ``null`` is ``data`` too, if there are any
-    DEFAULT = enum.auto()
-    #: numbers: also inside a string; written: always there
-    TEXT = enum.auto()
-    #: decimals: also the Base64 of unscaled bytes, at ``scale``; written: always that
-    BASE64 = enum.auto()
-    #: strings: also numbers, true and false, as they are written
-    SCALAR = enum.auto()
-    #: floats: also the strings ``NaN``, ``Infinity``, ``-Infinity``
-    NONFINITE = enum.auto()
-    #: objects: a key that is no name is the name that its upper case is; the last one wins
-    FOLD = enum.auto()
-    #: objects, maps: a key that stands twice is ``duplicate_key``; else the last one wins
-    UNIQUE = enum.auto()
-    #: decimals are written as BigDecimal's ``toString`` does, else without exponent
-    SCIENTIFIC = enum.auto()
-    #: strings are written with pairs of escaped surrogates beyond U+FFFF, as Jackson does
-    ESCAPED = enum.auto()
-    #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR. Integers: only digits
-    CANONICAL = enum.auto()
-    #: times: as java.time prints what is in UTC, a Z behind dates and times too, without zeros at a fraction's end
-    UTC = enum.auto()
-
-
-#: What the first byte of a value tells of it, which is how the members of a JSON_UNION are chosen; those of JSON_TEXT
-#: by their names.
-JSON_KINDS = {
-    Op.JSON_OBJECT: "object",
-    Op.JSON_MAP: "object",
-    Op.JSON_LIST: "array",
-    Op.JSON_TUPLE: "array",
-    Op.JSON_BOOLEAN: "boolean",
-    Op.JSON_INTEGER: "number",
-    Op.JSON_FLOAT: "number",
-    Op.JSON_DECIMAL: "number",
-    Op.JSON_STRING: "string",
-    Op.JSON_BYTES: "string",
-    Op.JSON_TIME: "string",
-}
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
 MAX_DEPTH = 1000
@@ -212,8 +140,8 @@ class Node:
     divisor : int
         LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
     floor : bool
-        INT, LONG, JSON_INTEGER: that rest is dropped, so that the value is the next lower one. JSON_TIME and
-        STRING: read, digits beyond the column's unit are.
+        INT, LONG: that rest is dropped, so that the value is the next lower one. STRING: read, digits beyond the
+        column's unit are.
     precision, scale : int
         DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
     shift : int
@@ -223,13 +151,9 @@ class Node:
         ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     data : bytes
         DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
-        value, only where an object has none. JSON: the text of the default value; empty if there is none.
+        value, only where an object has none.
     code, reason : str
         FAIL: the error. CALL: ``reason`` is the name of the node called.
-    forms : Form
-        JSON: what else is read, or how it is written.
-    bounds : tuple of (int, int) or None
-        JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
     conversion : str
         Of a value that is read as another logical type than it was written with: what is told to people.
     """
@@ -246,8 +170,6 @@ class Node:
     data: bytes = b""
     code: str = ""
     reason: str = ""
-    forms: Form = Form.PLAIN
-    bounds: tuple[int, int] | None = None
     floor: bool = False
     divisor: int = 1
     shift: int = 0
@@ -268,10 +190,6 @@ class Node:
             notes.append(f"({self.precision}, {self.scale})")
         if self.conversion:
             notes.append(f"[{self.conversion}]")
-        if self.forms:
-            notes.append("+".join(form.name or "" for form in Form if form & self.forms and form.value))
-        if self.bounds:
-            notes.append(f"{self.bounds[0]}..{self.bounds[1]}")
         if self.op is Op.DEFAULT:
             notes.append(self.data.hex() or "(empty)")
         return notes
