@@ -19,42 +19,13 @@ __all__ = ["MAX_DEPTH", "Limits", "Node", "Op", "Plan"]
 
 
 class Op(enum.Enum):
-    """What a node does.
-
-    The first group are things on the wire. A node of these with ``column == -1`` reads its value and drops it.
-    The second group takes no bytes itself.
-    """
-
-    NULL = "null"  #: no bytes
-    BOOLEAN = "boolean"
-    INT = "int"  #: zigzag varint of 32 bits
-    LONG = "long"  #: zigzag varint of 64 bits
-    FLOAT = "float"
-    DOUBLE = "double"
-    BYTES = "bytes"  #: long length, bytes
-    STRING = (
-        "string"  #: long length, UTF-8; ``column`` a date, time or timestamp: ISO 8601, as `Form.UTC` says
-    )
-    FIXED = "fixed"  #: ``size`` bytes
-    ENUM = "enum"  #: int index into ``symbols``
-    DECIMAL = "decimal"  #: unscaled two's-complement big-endian: ``size`` bytes, or with a long length if 0
-    RECORD = "record"  #: the children, one after the other
-    ARRAY = "array"  #: blocks of children[0]
-    MAP = "map"  #: blocks of children[0] (the key, a STRING) and children[1]
-    UNION = "union"  #: long branch index, then that child
+    """What a node does."""
 
     # Protobuf: `kcodec.formats.protobuf.plan` says more of each.
     MESSAGE = "message"  #: fields by number, the children, until the bytes end; ``column`` a struct, or -1
     FIELD = "field"  #: tag, value; a message stands in children[0]
 
-    PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
-    ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
-    MEMBER = (
-        "member"  #: member ``size`` of the union struct ``column`` is set by children[0]; the others are null
-    )
-    DEFAULT = "default"  #: children[0] reads ``data`` instead of the row
     FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
-    CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)
 
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
@@ -132,67 +103,23 @@ class Node:
         keys and values of maps ``[i].key`` and ``[i].value``, whatever their name.
     children : tuple of Node
         What stands below it.
-    size : int
-        FIXED and DECIMAL: bytes. MEMBER: which member.
-    factor : int
-        INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
-        times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
-    divisor : int
-        LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
-    floor : bool
-        INT, LONG: that rest is dropped, so that the value is the next lower one. STRING: read, digits beyond the
-        column's unit are.
-    precision, scale : int
-        DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
-    shift : int
-        DECIMAL, read: the digits of `scale` that the wire's value does not have, zeros; if negative, those that it
-        has too many, which are zeros, else the value is ``inexact``.
-    symbols : tuple of str or None
-        ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
-    data : bytes
-        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
-        value, only where an object has none.
     code, reason : str
-        FAIL: the error. CALL: ``reason`` is the name of the node called.
-    conversion : str
-        Of a value that is read as another logical type than it was written with: what is told to people.
+        Of what fails: the error. Else what is told to people of this step.
     """
 
     op: enum.Enum
     column: int = -1
     name: str = ""
     children: "tuple[Node, ...]" = ()
-    size: int = 0
-    factor: int = 1
-    precision: int = 0
-    scale: int = 0
-    symbols: tuple[str | None, ...] = ()
-    data: bytes = b""
     code: str = ""
     reason: str = ""
-    floor: bool = False
-    divisor: int = 1
-    shift: int = 0
-    conversion: str = ""
 
     def __str__(self) -> str:
         return "\n".join(map(str, _steps(self, 0)))
 
     def notes(self) -> list[str]:
         """Return what is printed of the attributes that the nodes of its format have."""
-        symbols = ", ".join("-" if name is None else name for name in self.symbols)
-        notes = [f"size {self.size}"] * (self.size != 0) + [f"{{{symbols}}}"] * (symbols != "")
-        if self.divisor != 1:
-            notes.append(f"divisor {self.divisor}" + " floor" * self.floor)
-        if self.factor != 1:
-            notes.append(f"factor {self.factor}" + " floor" * (self.floor and self.divisor == 1))
-        if self.precision:
-            notes.append(f"({self.precision}, {self.scale})")
-        if self.conversion:
-            notes.append(f"[{self.conversion}]")
-        if self.op is Op.DEFAULT:
-            notes.append(self.data.hex() or "(empty)")
-        return notes
+        return []
 
     def shown(self) -> "tuple[Node, ...]":
         """Return what is printed below it."""
@@ -216,14 +143,7 @@ class Plan:
     root : Node
         The tree.
     named : tuple of (str, Node)
-        Trees that CALL nodes refer to, each dropping a value of a recursive type.
-
-    Notes
-    -----
-    Decoding, a UNION reads the branch index and then runs that child; each child holds the PRESENT, ABSENT or
-    MEMBER node of its case. Encoding, the children of a UNION are its branches in the schema's order: ABSENT
-    with the union's column is chosen where that column is null, PRESENT where it is not, and MEMBER where that
-    member is not null; the index written is the child's position.
+        Trees that nodes refer to by these names.
     """
 
     format: str

@@ -11,7 +11,8 @@ from kcodec._impl import kernel
 from kcodec.columns.shown import MOST_ROWS
 from kcodec.formats.avro.codec import AvroReader
 from kcodec.formats.avro.defaults import varint
-from kcodec.plan import Limits, Node, Op, Plan
+from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.plan import Limits, Plan
 
 ORDER = {
     "type": "record",
@@ -101,11 +102,11 @@ def test_failures_and_recursion_are_printed():
 
 
 def test_a_node_prints_what_it_says():
-    node = Node(Op.LONG, 3, "when", factor=1000)
+    node = AvroNode(Op.LONG, 3, "when", factor=1000)
     assert str(node) == "when: long factor 1000 -> column 3"
-    assert str(Node(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty)"
-    assert str(Node(Op.ARRAY, children=(Node(Op.LONG),))).splitlines()[0] == "array (dropped)"
-    assert str(Node(Op.ENUM, 0, symbols=("A", None))) == "enum {A, -} -> column 0"
+    assert str(AvroNode(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty)"
+    assert str(AvroNode(Op.ARRAY, children=(AvroNode(Op.LONG),))).splitlines()[0] == "array (dropped)"
+    assert str(AvroNode(Op.ENUM, 0, symbols=("A", None))) == "enum {A, -} -> column 0"
 
 
 def test_a_plan_is_shown_on_one_screen():
