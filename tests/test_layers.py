@@ -5,6 +5,7 @@ Imports inside functions and for type checkers count like any other, and so does
 
 import ast
 import functools
+import importlib
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -45,6 +46,13 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
+#: What the steps of plans do, and what their nodes have: each format's own.
+NODES = {
+    "kcodec.formats.avro.node",
+    "kcodec.formats.json.node",
+    "kcodec.formats.protobuf.node",
+    "kcodec.protocol.message.node",
+}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
@@ -158,6 +166,24 @@ def test_formats_import_what_is_of_a_rank_below():
             if ranks[other] > ranks[part] or (ranks[other] == ranks[part] and not same):
                 wrong.append(f"{path} imports {each}")
     assert wrong == []
+
+
+def test_ops_stand_with_their_format():
+    homes = {
+        module_of(path)
+        for path in SOURCES
+        if re.search(r"^class Op\b", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert homes == NODES
+
+
+def test_what_all_plans_share_names_no_op():
+    ops = {name for module in NODES for name in importlib.import_module(module).Op.__members__}
+    named = re.compile(rf"\.({'|'.join(sorted(ops))})\b")
+    shared = [path for path in SOURCES if layer_of(module_of(path)) == "plan"]
+    assert {path.name: found for path in shared if (found := named.findall(path.read_text("utf-8")))} == {}
+    avro = ROOT / "kcodec" / "formats" / "avro" / "_program.pyx"
+    assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text("utf-8")))
 
 
 def is_twin(module: str) -> bool:

@@ -8,25 +8,14 @@ when the plan is made, so that nothing of the schema is looked at per row.
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec.columns.shown import MOST_ROWS, html_page, shortened
 from kcodec.errors import ConfigError, is_whole, one_line
 
-__all__ = ["MAX_DEPTH", "Limits", "Node", "Op", "Plan"]
-
-
-class Op(enum.Enum):
-    """What a node does."""
-
-    # Protobuf: `kcodec.formats.protobuf.plan` says more of each.
-    MESSAGE = "message"  #: fields by number, the children, until the bytes end; ``column`` a struct, or -1
-    FIELD = "field"  #: tag, value; a message stands in children[0]
-
-    FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
-
+__all__ = ["MAX_DEPTH", "Limits", "Node", "Plan"]
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
 MAX_DEPTH = 1000
@@ -90,12 +79,14 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One step of a plan.
+    """One step of a plan: what the steps of all formats have.
+
+    A format has its ops, and its nodes with further attributes, in its own ``node.py``.
 
     Attributes
     ----------
     op : enum.Enum
-        What it does: one of the ops of its format.
+        What it does.
     column : int
         Number of the column in ``layout(plan.arrow_type)``; -1 if the value is dropped.
     name : str
@@ -104,7 +95,7 @@ class Node:
     children : tuple of Node
         What stands below it.
     code, reason : str
-        Of what fails: the error. Else what is told to people of this step.
+        Of a step that fails, or that may: the error. The reason alone is what people are told of the step.
     """
 
     op: enum.Enum
@@ -149,8 +140,9 @@ class Plan:
     format: str
     direction: str
     arrow_type: pa.DataType
-    root: Node
-    named: tuple[tuple[str, Node], ...] = ()
+    # Any, because each format has a class of its own.
+    root: Any
+    named: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([f"{self._title}: {_escaped(str(self.arrow_type))}", *map(str, self._steps())])

@@ -2,9 +2,11 @@
 
 import json
 import pickle
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from contracts import EXAMPLES
 
 import kcodec
 from kcodec._impl import kernel
@@ -12,7 +14,7 @@ from kcodec.columns.shown import MOST_ROWS
 from kcodec.formats.avro.codec import AvroReader
 from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.node import AvroNode, Op
-from kcodec.plan import Limits, Plan
+from kcodec.plan import Limits, Node, Plan
 
 ORDER = {
     "type": "record",
@@ -74,6 +76,27 @@ def run(impl, plan, limits, rows):
     decoded, faults = module.decode(pa.array(rows, pa.binary()), [module.Program(plan, limits)])
     decoded.validate(full=True)
     return decoded.to_pylist(), [(fault.row, fault.code) for fault in faults]
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from nodes(child)
+
+
+def test_the_nodes_of_a_plan_are_of_its_format():
+    homes: dict[str, set[str]] = {}
+    for example in EXAMPLES.values():
+        plan = getattr(example.make(), "decode_plan", None)
+        for node in nodes(plan.root) if plan is not None else ():
+            for each in (node, node.op):
+                homes.setdefault(type(each).__module__, set()).add(plan.format)
+    assert homes == {
+        "kcodec.formats.avro.node": {"AVRO"},
+        "kcodec.formats.json.node": {"CONNECT_JSON", "JSON", "JSON_SR", "KSQL_DELIMITED", "KSQL_JSON"},
+        "kcodec.formats.protobuf.node": {"PROTOBUF"},
+        "kcodec.protocol.message.node": {"KAFKA_MESSAGE"},
+    }
 
 
 def test_a_decode_plan_prints_as_a_tree():
