@@ -46,13 +46,6 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
-#: What the steps of plans do, and what their nodes have: each format's own.
-NODES = {
-    "kcodec.formats.avro.node",
-    "kcodec.formats.json.node",
-    "kcodec.formats.protobuf.node",
-    "kcodec.protocol.message.node",
-}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
@@ -168,22 +161,29 @@ def test_formats_import_what_is_of_a_rank_below():
     assert wrong == []
 
 
+def ops_of_plans() -> dict[str, set[str]]:
+    """Collect the ops of each format's plans, by the module that has them."""
+    own = re.compile(r"^class Op\b", re.MULTILINE)
+    modules = sorted(module_of(path) for path in SOURCES if own.search(path.read_text(encoding="utf-8")))
+    return {module: set(importlib.import_module(module).Op.__members__) for module in modules}
+
+
 def test_ops_stand_with_their_format():
-    homes = {
-        module_of(path)
-        for path in SOURCES
-        if re.search(r"^class Op\b", path.read_text("utf-8"), re.MULTILINE)
+    homes = ops_of_plans()
+    assert {(layer_of(module), module.rpartition(".")[2]) for module in homes} == {
+        ("formats", "node"),
+        ("protocol", "node"),
     }
-    assert homes == NODES
+    assert "UNION" in homes["kcodec.formats.avro.node"]
 
 
 def test_what_all_plans_share_names_no_op():
-    ops = {name for module in NODES for name in importlib.import_module(module).Op.__members__}
-    named = re.compile(rf"\.({'|'.join(sorted(ops))})\b")
+    named = re.compile(rf"\.({'|'.join(sorted(set().union(*ops_of_plans().values())))})\b")
     shared = [path for path in SOURCES if layer_of(module_of(path)) == "plan"]
-    assert {path.name: found for path in shared if (found := named.findall(path.read_text("utf-8")))} == {}
+    found = [(path.name, name) for path in shared for name in named.findall(path.read_text(encoding="utf-8"))]
+    assert found == []
     avro = ROOT / "kcodec" / "formats" / "avro" / "_program.pyx"
-    assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text("utf-8")))
+    assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text(encoding="utf-8")))
 
 
 def is_twin(module: str) -> bool:
