@@ -5,6 +5,7 @@ Imports inside functions and for type checkers count like any other, and so does
 
 import ast
 import functools
+import importlib
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -158,6 +159,31 @@ def test_formats_import_what_is_of_a_rank_below():
             if ranks[other] > ranks[part] or (ranks[other] == ranks[part] and not same):
                 wrong.append(f"{path} imports {each}")
     assert wrong == []
+
+
+def ops_of_plans() -> dict[str, set[str]]:
+    """Collect the ops of each format's plans, by the module that has them."""
+    own = re.compile(r"^class Op\b", re.MULTILINE)
+    modules = sorted(module_of(path) for path in SOURCES if own.search(path.read_text(encoding="utf-8")))
+    return {module: set(importlib.import_module(module).Op.__members__) for module in modules}
+
+
+def test_ops_stand_with_their_format():
+    homes = ops_of_plans()
+    assert {(layer_of(module), module.rpartition(".")[2]) for module in homes} == {
+        ("formats", "node"),
+        ("protocol", "node"),
+    }
+    assert "UNION" in homes["kcodec.formats.avro.node"]
+
+
+def test_what_all_plans_share_names_no_op():
+    named = re.compile(rf"\.({'|'.join(sorted(set().union(*ops_of_plans().values())))})\b")
+    shared = [path for path in SOURCES if layer_of(module_of(path)) == "plan"]
+    found = [(path.name, name) for path in shared for name in named.findall(path.read_text(encoding="utf-8"))]
+    assert found == []
+    avro = ROOT / "kcodec" / "formats" / "avro" / "_program.pyx"
+    assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text(encoding="utf-8")))
 
 
 def is_twin(module: str) -> bool:

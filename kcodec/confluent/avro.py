@@ -13,8 +13,8 @@ from kcodec.columns.layout import Column, layout
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
-from kcodec.plan.node import Node, Op
 
 __all__ = ["AvroDeserializer", "AvroSerializer"]
 
@@ -222,7 +222,7 @@ def _plain(parsed: Any) -> Any:
     return json.loads(json.dumps(parsed, default=list), object_hook=_without_notes)
 
 
-def _has_typed_default(node: Node, columns: Sequence[Column], within: bool = False) -> bool:
+def _has_typed_default(node: AvroNode, columns: Sequence[Column], within: bool = False) -> bool:
     """Return whether a default is of bytes or of a logical type, for which fastavro gives the JSON in the schema."""
     if within and node.op in (Op.BYTES, Op.FIXED, Op.DECIMAL):
         return True

@@ -36,7 +36,8 @@ from kcodec.errors import (
     is_whole,
 )
 from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.formats.json.node import Form, JsonNode, Op
+from kcodec.plan.node import Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
 __all__ = ["DecimalCodec"]
@@ -323,7 +324,7 @@ def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 def _json(op: Op, direction: str, forms: Form = Form.PLAIN) -> Any:
     module = json_kernel()
-    return module, module.Program(Plan("BASE64", direction, pa.binary(), Node(op, 0, forms=forms)))
+    return module, module.Program(Plan("BASE64", direction, pa.binary(), JsonNode(op, 0, forms=forms)))
 
 
 def _base64(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

@@ -6,7 +6,7 @@ __all__ = ["micros_each"]
 def micros_each(unit: int, factor: int) -> int:
     """Return how many microseconds one of a written number is; negative where a microsecond is so many of them.
 
-    Columns count `unit` in a second, and hold what is written times `factor` (`kcodec.plan.node.Node`).
+    Columns count `unit` in a second, and hold what is written times `factor`, as the nodes of plans have it.
 
     Examples
     --------

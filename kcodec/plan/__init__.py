@@ -1,5 +1,5 @@
 """What to do, decided once: a schema pair compiled to a tree that prints, compares and pickles."""
 
-from kcodec.plan.node import Form, Limits, Node, Op, Plan
+from kcodec.plan.node import Limits, Node, Plan
 
-__all__ = ["Form", "Limits", "Node", "Op", "Plan"]
+__all__ = ["Limits", "Node", "Plan"]

@@ -8,148 +8,14 @@ when the plan is made, so that nothing of the schema is looked at per row.
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec.columns.shown import MOST_ROWS, html_page, shortened
 from kcodec.errors import ConfigError, is_whole, one_line
 
-__all__ = ["JSON_KINDS", "MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
-
-
-class Op(enum.Enum):
-    """What a node does.
-
-    The first group are things on the wire. A node of these with ``column == -1`` reads its value and drops it.
-    The second group takes no bytes itself.
-    """
-
-    NULL = "null"  #: no bytes
-    BOOLEAN = "boolean"
-    INT = "int"  #: zigzag varint of 32 bits
-    LONG = "long"  #: zigzag varint of 64 bits
-    FLOAT = "float"
-    DOUBLE = "double"
-    BYTES = "bytes"  #: long length, bytes
-    STRING = (
-        "string"  #: long length, UTF-8; ``column`` a date, time or timestamp: ISO 8601, as `Form.UTC` says
-    )
-    FIXED = "fixed"  #: ``size`` bytes
-    ENUM = "enum"  #: int index into ``symbols``
-    DECIMAL = "decimal"  #: unscaled two's-complement big-endian: ``size`` bytes, or with a long length if 0
-    RECORD = "record"  #: the children, one after the other
-    ARRAY = "array"  #: blocks of children[0]
-    MAP = "map"  #: blocks of children[0] (the key, a STRING) and children[1]
-    UNION = "union"  #: long branch index, then that child
-
-    # Kafka's messages: numbers big-endian, "compact" lengths and counts as uvarint of one more, 0 for null.
-    INT8 = "int8"
-    INT16 = "int16"
-    INT32 = "int32"
-    INT64 = "int64"
-    UINT16 = "uint16"
-    UINT32 = "uint32"
-    FLOAT64 = "float64"
-    UUID = "uuid"  #: 16 bytes
-    SHORT_STRING = "short_string"  #: int16 length, UTF-8
-    COMPACT_STRING = "compact_string"
-    SIZED_BYTES = "sized_bytes"  #: int32 length, bytes
-    COMPACT_BYTES = "compact_bytes"
-    COUNTED_ARRAY = "counted_array"  #: int32 count, that many of children[0]
-    COMPACT_ARRAY = "compact_array"
-    NULLABLE = "nullable"  #: children[0], whose length or count also may say that ``column`` is null
-    NULLABLE_RECORD = "nullable_record"  #: int8 -1 for null, or 1 and children[0]
-    TAGGED_RECORD = "tagged_record"  #: uvarint 0 for null, or 1 and children[0]
-    TAG_SECTION = "tag_section"  #: the children, by tag; ``column`` holds unknown ones
-    TAG = "tag"  #: tag ``size``: uvarint tag, uvarint bytes, children[0]; children[1] is its default
-    UNSET = "unset"  #: no bytes: ``column`` must be at the default children[0], or it is ``code``, ``reason``
-
-    # JSON; ``forms`` says what else than the form named here is read, or how it is written.
-    JSON_OBJECT = "json_object"  #: ``{"name": value}`` of the children; ``column`` a struct, or -1 in a list
-    JSON_TUPLE = "json_tuple"  #: ``[value, value]``, the children in order; ``column`` as in JSON_OBJECT
-    JSON_LIST = "json_list"  #: ``[item]`` of children[0]; ``column`` a list, or a map whose entries these are
-    JSON_MAP = "json_map"  #: ``{"key": value}``: children[0], a leaf inside quotes, and children[1]
-    JSON_UNION = "json_union"  #: a value of one of several kinds, by children[i] into member i of the struct ``column``
-    JSON_NULL = "json_null"  #: ``null``; ``column`` of the null type
-    JSON_BOOLEAN = "json_boolean"
-    JSON_INTEGER = "json_integer"  #: a number without a fraction, times ``factor``, within ``bounds``
-    JSON_FLOAT = "json_float"  #: the nearest float or double, as the column is
-    JSON_DECIMAL = "json_decimal"  #: exactly, at the column's scale; ``precision``, ``scale``: see BASE64
-    JSON_STRING = "json_string"
-    JSON_BYTES = "json_bytes"  #: Base64 in a string, padded
-    JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
-    #: what an object holds beside its other children, as an object's text, or null; read as its first child, written as
-    #: its last
-    JSON_REST = "json_rest"
-    JSON_TEXT = "json_text"  #: any value as written, null too without NULL; ``column`` of text or bytes
-
-    # Protobuf: `kcodec.formats.protobuf.plan` says more of each.
-    MESSAGE = "message"  #: fields by number, the children, until the bytes end; ``column`` a struct, or -1
-    FIELD = "field"  #: tag, value; a message stands in children[0]
-
-    PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
-    ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
-    MEMBER = (
-        "member"  #: member ``size`` of the union struct ``column`` is set by children[0]; the others are null
-    )
-    DEFAULT = "default"  #: children[0] reads ``data`` instead of the row
-    FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
-    CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)
-
-
-class Form(enum.Flag):
-    """What a JSON node reads beside its own form, or how it writes.
-
-    The names of what is found in several places are those of JSON itself. Forms that say nothing in one
-    direction, or for an op, are ignored there.
-    """
-
-    #: nothing but the form that the op names
-    PLAIN = 0
-    #: ``null``; without it a null is the error ``null_value``
-    NULL = enum.auto()
-    #: the key may be missing, which is ``data`` or null; written: a null's key is left out
-    ABSENT = enum.auto()
-    #: ``null`` is ``data`` too, if there are any
-    DEFAULT = enum.auto()
-    #: numbers: also inside a string; written: always there
-    TEXT = enum.auto()
-    #: decimals: also the Base64 of unscaled bytes, at ``scale``; written: always that
-    BASE64 = enum.auto()
-    #: strings: also numbers, true and false, as they are written
-    SCALAR = enum.auto()
-    #: floats: also the strings ``NaN``, ``Infinity``, ``-Infinity``
-    NONFINITE = enum.auto()
-    #: objects: a key that is no name is the name that its upper case is; the last one wins
-    FOLD = enum.auto()
-    #: objects, maps: a key that stands twice is ``duplicate_key``; else the last one wins
-    UNIQUE = enum.auto()
-    #: decimals are written as BigDecimal's ``toString`` does, else without exponent
-    SCIENTIFIC = enum.auto()
-    #: strings are written with pairs of escaped surrogates beyond U+FFFF, as Jackson does
-    ESCAPED = enum.auto()
-    #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR. Integers: only digits
-    CANONICAL = enum.auto()
-    #: times: as java.time prints what is in UTC, a Z behind dates and times too, without zeros at a fraction's end
-    UTC = enum.auto()
-
-
-#: What the first byte of a value tells of it, which is how the members of a JSON_UNION are chosen; those of JSON_TEXT
-#: by their names.
-JSON_KINDS = {
-    Op.JSON_OBJECT: "object",
-    Op.JSON_MAP: "object",
-    Op.JSON_LIST: "array",
-    Op.JSON_TUPLE: "array",
-    Op.JSON_BOOLEAN: "boolean",
-    Op.JSON_INTEGER: "number",
-    Op.JSON_FLOAT: "number",
-    Op.JSON_DECIMAL: "number",
-    Op.JSON_STRING: "string",
-    Op.JSON_BYTES: "string",
-    Op.JSON_TIME: "string",
-}
+__all__ = ["MAX_DEPTH", "Limits", "Node", "Plan"]
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
 MAX_DEPTH = 1000
@@ -213,11 +79,13 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One step of a plan.
+    """One step of a plan: what the steps of all formats have.
+
+    A format has its ops, and its nodes with further attributes, in its own ``node.py``.
 
     Attributes
     ----------
-    op : Op
+    op : enum.Enum
         What it does.
     column : int
         Number of the column in ``layout(plan.arrow_type)``; -1 if the value is dropped.
@@ -226,62 +94,23 @@ class Node:
         keys and values of maps ``[i].key`` and ``[i].value``, whatever their name.
     children : tuple of Node
         What stands below it.
-    size : int
-        FIXED and DECIMAL: bytes. MEMBER: which member.
-    factor : int
-        INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
-        times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
-    divisor : int
-        LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
-    floor : bool
-        INT, LONG, JSON_INTEGER: that rest is dropped, so that the value is the next lower one. JSON_TIME and
-        STRING: read, digits beyond the column's unit are.
-    precision, scale : int
-        DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
-    shift : int
-        DECIMAL, read: the digits of `scale` that the wire's value does not have, zeros; if negative, those that it
-        has too many, which are zeros, else the value is ``inexact``.
-    symbols : tuple of str or None
-        ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
-    data : bytes
-        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
-        value, only where an object has none. JSON: the text of the default value; empty if there is none.
     code, reason : str
-        FAIL: the error. CALL: ``reason`` is the name of the node called.
-    forms : Form
-        JSON: what else is read, or how it is written.
-    bounds : tuple of (int, int) or None
-        JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
-    conversion : str
-        Of a value that is read as another logical type than it was written with: what is told to people.
+        Of a step that fails, or that may: the error. The reason alone is what people are told of the step.
     """
 
-    op: Op
+    op: enum.Enum
     column: int = -1
     name: str = ""
     children: "tuple[Node, ...]" = ()
-    size: int = 0
-    factor: int = 1
-    precision: int = 0
-    scale: int = 0
-    symbols: tuple[str | None, ...] = ()
-    data: bytes = b""
     code: str = ""
     reason: str = ""
-    forms: Form = Form.PLAIN
-    bounds: tuple[int, int] | None = None
-    floor: bool = False
-    divisor: int = 1
-    shift: int = 0
-    conversion: str = ""
 
     def __str__(self) -> str:
         return "\n".join(map(str, _steps(self, 0)))
 
     def notes(self) -> list[str]:
-        """Return what is printed of `size` and `symbols`, and of the attributes that the nodes of one format have."""
-        symbols = ", ".join("-" if name is None else name for name in self.symbols)
-        return [f"size {self.size}"] * (self.size != 0) + [f"{{{symbols}}}"] * (symbols != "")
+        """Return what is printed of the attributes that the nodes of its format have."""
+        return []
 
     def shown(self) -> "tuple[Node, ...]":
         """Return what is printed below it."""
@@ -305,21 +134,15 @@ class Plan:
     root : Node
         The tree.
     named : tuple of (str, Node)
-        Trees that CALL nodes refer to, each dropping a value of a recursive type.
-
-    Notes
-    -----
-    Decoding, a UNION reads the branch index and then runs that child; each child holds the PRESENT, ABSENT or
-    MEMBER node of its case. Encoding, the children of a UNION are its branches in the schema's order: ABSENT
-    with the union's column is chosen where that column is null, PRESENT where it is not, and MEMBER where that
-    member is not null; the index written is the child's position.
+        Trees that nodes refer to by these names.
     """
 
     format: str
     direction: str
     arrow_type: pa.DataType
-    root: Node
-    named: tuple[tuple[str, Node], ...] = ()
+    # Any, because each format has a class of its own.
+    root: Any
+    named: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([f"{self._title}: {_escaped(str(self.arrow_type))}", *map(str, self._steps())])
@@ -362,26 +185,12 @@ class _Step(NamedTuple):
 
 def _steps(node: Node, depth: int) -> Iterator[_Step]:
     parts = [node.op.value, *node.notes()]
-    if node.divisor != 1:
-        parts.append(f"divisor {node.divisor}" + (" floor" if node.floor else ""))
-    if node.factor != 1:
-        parts.append(f"factor {node.factor}" + (" floor" if node.floor and node.divisor == 1 else ""))
-    if node.precision:
-        parts.append(f"({node.precision}, {node.scale})")
-    if node.conversion:
-        parts.append(f"[{node.conversion}]")
-    if node.forms:
-        parts.append("+".join(form.name or "" for form in Form if form & node.forms and form.value))
-    if node.bounds:
-        parts.append(f"{node.bounds[0]}..{node.bounds[1]}")
-    if node.op is Op.DEFAULT:
-        parts.append(node.data.hex() or "(empty)")
     if node.code:
         parts.append(f"{node.code}: {node.reason}")
     elif node.reason:
         parts.append(node.reason)
     goes = f"-> column {node.column}" if node.column >= 0 else ""
-    if not goes and node.op not in (Op.FAIL, Op.CALL) and not _has_column(node):
+    if not goes and not node.code and not node.reason and not _has_column(node):
         goes = "(dropped)"
     yield _Step(depth, _escaped(node.name), _escaped(" ".join(parts)), goes)
     for child in node.shown():

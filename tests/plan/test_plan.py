@@ -2,16 +2,19 @@
 
 import json
 import pickle
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from contracts import EXAMPLES
 
 import kcodec
 from kcodec._impl import kernel
 from kcodec.columns.shown import MOST_ROWS
 from kcodec.formats.avro.codec import AvroReader
 from kcodec.formats.avro.defaults import varint
-from kcodec.plan import Limits, Node, Op, Plan
+from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.plan import Limits, Node, Plan
 
 ORDER = {
     "type": "record",
@@ -75,6 +78,27 @@ def run(impl, plan, limits, rows):
     return decoded.to_pylist(), [(fault.row, fault.code) for fault in faults]
 
 
+def nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from nodes(child)
+
+
+def test_the_nodes_of_a_plan_are_of_its_format():
+    homes: dict[str, set[str]] = {}
+    for example in EXAMPLES.values():
+        plan = getattr(example.make(), "decode_plan", None)
+        for node in nodes(plan.root) if plan is not None else ():
+            for each in (node, node.op):
+                homes.setdefault(type(each).__module__, set()).add(plan.format)
+    assert homes == {
+        "kcodec.formats.avro.node": {"AVRO"},
+        "kcodec.formats.json.node": {"CONNECT_JSON", "JSON", "JSON_SR", "KSQL_DELIMITED", "KSQL_JSON"},
+        "kcodec.formats.protobuf.node": {"PROTOBUF"},
+        "kcodec.protocol.message.node": {"KAFKA_MESSAGE"},
+    }
+
+
 def test_a_decode_plan_prints_as_a_tree():
     assert str(kcodec.AvroCodec(ORDER, READER).decode_plan) == TREE
 
@@ -101,11 +125,11 @@ def test_failures_and_recursion_are_printed():
 
 
 def test_a_node_prints_what_it_says():
-    node = Node(Op.LONG, 3, "when", factor=1000)
+    node = AvroNode(Op.LONG, 3, "when", factor=1000)
     assert str(node) == "when: long factor 1000 -> column 3"
-    assert str(Node(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty)"
-    assert str(Node(Op.ARRAY, children=(Node(Op.LONG),))).splitlines()[0] == "array (dropped)"
-    assert str(Node(Op.ENUM, 0, symbols=("A", None))) == "enum {A, -} -> column 0"
+    assert str(AvroNode(Op.DEFAULT, children=(node,))).splitlines()[0] == "default (empty)"
+    assert str(AvroNode(Op.ARRAY, children=(AvroNode(Op.LONG),))).splitlines()[0] == "array (dropped)"
+    assert str(AvroNode(Op.ENUM, 0, symbols=("A", None))) == "enum {A, -} -> column 0"
 
 
 def test_a_plan_is_shown_on_one_screen():

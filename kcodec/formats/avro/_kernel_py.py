@@ -19,8 +19,9 @@ from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import MAX_DEPTH, Node, Op
+from kcodec.plan.node import MAX_DEPTH
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 from kcodec.wire.single import read as read_varint
 
@@ -114,20 +115,20 @@ class Row(ColumnRow):
             self.fail("negative_length", begin, path)
         return self.take(size, path)
 
-    def run(self, node: Node, path: str) -> None:
+    def run(self, node: AvroNode, path: str) -> None:
         path = step(path, node.name)
         if node.column < 0 and node.op in (Op.RECORD, Op.ARRAY, Op.MAP, Op.UNION):
             self.call(node, path)
         else:
             _DECODERS[node.op](self, node, path)
 
-    def boolean(self, node: Node, path: str) -> None:
+    def boolean(self, node: AvroNode, path: str) -> None:
         byte = self.take(1, path)[0]
         if node.column >= 0 and byte > 1:
             self.fail("invalid_boolean", self.at - 1, path)
         self.put(node.column, byte == 1)
 
-    def number(self, node: Node, path: str) -> int:
+    def number(self, node: AvroNode, path: str) -> int:
         """Return an integer in the units of its column."""
         begin = self.at
         value, rest = divmod(self.varint(path, 32 if node.op is Op.INT else 64), node.divisor)
@@ -135,7 +136,7 @@ class Row(ColumnRow):
             self.fail("inexact", begin, path)
         return value * node.factor
 
-    def integer(self, node: Node, path: str) -> None:
+    def integer(self, node: AvroNode, path: str) -> None:
         begin = self.at
         value = self.number(node, path)
         if node.column < 0:
@@ -151,13 +152,13 @@ class Row(ColumnRow):
                 self.fail("out_of_range", begin, path)
             self.put(node.column, value)
 
-    def floating(self, node: Node, path: str) -> None:
+    def floating(self, node: AvroNode, path: str) -> None:
         data = self.take(4 if node.op is Op.FLOAT else 8, path)
         if node.op is Op.FLOAT and node.column >= 0 and pa.types.is_float64(self.columns[node.column].type):
             data = struct.pack("<d", struct.unpack("<f", data)[0])
         self.put(node.column, data)
 
-    def string(self, node: Node, path: str) -> None:
+    def string(self, node: AvroNode, path: str) -> None:
         data = self.sized(path)
         if node.column >= 0 and is_iso(node, self.columns[node.column].type):
             text = data.decode("ascii", "replace")
@@ -170,10 +171,10 @@ class Row(ColumnRow):
             self.fail("invalid_utf8", self.at - len(data), path)
         self.put(node.column, data)
 
-    def fixed(self, node: Node, path: str) -> None:
+    def fixed(self, node: AvroNode, path: str) -> None:
         self.put(node.column, self.take(node.size, path))
 
-    def enum(self, node: Node, path: str) -> None:
+    def enum(self, node: AvroNode, path: str) -> None:
         begin = self.at
         index = self.varint(path, 32)
         if node.column < 0:
@@ -187,7 +188,7 @@ class Row(ColumnRow):
         self.expand(len(data), path)
         self.put(node.column, data)
 
-    def decimal(self, node: Node, path: str) -> None:
+    def decimal(self, node: AvroNode, path: str) -> None:
         data = self.take(node.size, path) if node.size else self.sized(path)
         if node.column < 0:
             return
@@ -198,7 +199,7 @@ class Row(ColumnRow):
         else:
             self.put(node.column, value)
 
-    def unscaled(self, node: Node, path: str, data: bytes) -> int:
+    def unscaled(self, node: AvroNode, path: str, data: bytes) -> int:
         """Return the number of a decimal's bytes, at the scale of its column."""
         if not data:
             self.fail("empty_decimal", self.at, path)
@@ -217,12 +218,12 @@ class Row(ColumnRow):
             value = -value if negative else value
         return value
 
-    def record(self, node: Node, path: str) -> None:
+    def record(self, node: AvroNode, path: str) -> None:
         self.put(node.column, True)
         for child in node.children:
             self.run(child, path)
 
-    def array(self, node: Node, path: str) -> None:
+    def array(self, node: AvroNode, path: str) -> None:
         total = 0
         for where in self.blocks(node, path):
             self.items.count(node.column)
@@ -230,7 +231,7 @@ class Row(ColumnRow):
             total += 1
         self.put(node.column, total)
 
-    def map(self, node: Node, path: str) -> None:
+    def map(self, node: AvroNode, path: str) -> None:
         key, value = node.children
         entries: dict[bytes, defaultdict[int, list[Any]]] = {}
         for where in self.blocks(node, path):
@@ -246,7 +247,7 @@ class Row(ColumnRow):
             self.add(entry)
         self.put(node.column, len(entries))
 
-    def blocks(self, node: Node, path: str) -> Iterator[str]:
+    def blocks(self, node: AvroNode, path: str) -> Iterator[str]:
         """Read blocks of ``count items``, or ``-count size items``, until a count of 0; give items' paths."""
         empty = all(_is_empty(child) for child in node.children)
         total = 0
@@ -278,33 +279,33 @@ class Row(ColumnRow):
             if end is not None and self.at != end:
                 self.fail("block_size", size_at, path)
 
-    def union(self, node: Node, path: str) -> None:
+    def union(self, node: AvroNode, path: str) -> None:
         self.run(self.branch(node, path), path)
 
-    def branch(self, node: Node, path: str) -> Node:
+    def branch(self, node: AvroNode, path: str) -> AvroNode:
         begin = self.at
         index = self.varint(path, 32)
         if not 0 <= index < len(node.children):
             self.fail("union_index", begin, path)
         return node.children[index]
 
-    def present(self, node: Node, path: str) -> None:
+    def present(self, node: AvroNode, path: str) -> None:
         self.run(node.children[0], path)
 
-    def absent(self, node: Node, path: str) -> None:
+    def absent(self, node: AvroNode, path: str) -> None:
         self.null(node.column)
 
-    def member(self, node: Node, path: str) -> None:
+    def member(self, node: AvroNode, path: str) -> None:
         self.put(node.column, True)
         for number, child in enumerate(self.columns[node.column].children):
             if number != node.size:
                 self.null(child)
         self.run(node.children[0], path)
 
-    def nothing(self, node: Node, path: str) -> None:
+    def nothing(self, node: AvroNode, path: str) -> None:
         self.put(node.column, None)
 
-    def default(self, node: Node, path: str, read: Callable[[Node, str], Any] | None = None) -> Any:
+    def default(self, node: AvroNode, path: str, read: Callable[[AvroNode, str], Any] | None = None) -> Any:
         """Read a constant, by what reads nodes; return what that returns."""
         self.expand(len(node.data), path)
         outer = self.data, self.at, self.outside
@@ -315,10 +316,10 @@ class Row(ColumnRow):
         self.data, self.at, self.outside = outer
         return value
 
-    def failure(self, node: Node, path: str) -> None:
+    def failure(self, node: AvroNode, path: str) -> None:
         self.fail(node.code, self.at, path, node.reason)
 
-    def call(self, node: Node, path: str) -> None:
+    def call(self, node: AvroNode, path: str) -> None:
         """Drop a value of a recursive type, on a stack of its own: it may be deeper than Python can call."""
         stack = [self.drop(node, path)]
         while stack:
@@ -329,7 +330,7 @@ class Row(ColumnRow):
                 child, where = inner
                 stack.append(self.drop(child, step(where, child.name)))
 
-    def drop(self, node: Node, path: str) -> Iterator[tuple[Node, str]]:
+    def drop(self, node: AvroNode, path: str) -> Iterator[tuple[AvroNode, str]]:
         """Read a node past; give the nodes below it to read past in between."""
         if node.op is Op.CALL:
             if self.depth >= min(self.limits.max_depth, MAX_DEPTH):
@@ -353,7 +354,7 @@ class Row(ColumnRow):
             _DECODERS[node.op](self, node, path)
 
 
-_DECODERS: dict[Op, Callable[[Row, Node, str], None]] = {
+_DECODERS: dict[Op, Callable[[Row, AvroNode, str], None]] = {
     Op.NULL: Row.nothing,
     Op.BOOLEAN: Row.boolean,
     Op.INT: Row.integer,
@@ -378,7 +379,7 @@ _DECODERS: dict[Op, Callable[[Row, Node, str], None]] = {
 }
 
 
-def _is_empty(node: Node) -> bool:
+def _is_empty(node: AvroNode) -> bool:
     """Return whether a node never takes bytes."""
     if node.op in (Op.NULL, Op.ABSENT, Op.DEFAULT, Op.FAIL):
         return True
@@ -400,7 +401,7 @@ def single(value: int) -> float:
     return float(kept << extra) * (-1 if value < 0 else 1)
 
 
-def is_iso(node: Node, kind: pa.DataType) -> bool:
+def is_iso(node: AvroNode, kind: pa.DataType) -> bool:
     """Return whether a node reads or writes text for a column of dates or times."""
     return bool(node.op is Op.STRING and pa.types.is_temporal(kind))
 
@@ -477,22 +478,22 @@ class _Writer(Inputs):
             return array.view(pa.int64())
         return array.cast(pa.large_binary()) if is_text(kind) else array
 
-    def value(self, node: Node, row: int, path: str) -> Any:
+    def value(self, node: AvroNode, row: int, path: str) -> Any:
         value = self.arrays[node.column][row]
         if not value.is_valid:
             raise RowError("null_value", None, path)
         return value.as_py()
 
-    def run(self, node: Node, row: int, path: str) -> bytes:
+    def run(self, node: AvroNode, row: int, path: str) -> bytes:
         return _ENCODERS[node.op](self, node, row, step(path, node.name))
 
-    def nothing(self, node: Node, row: int, path: str) -> bytes:
+    def nothing(self, node: AvroNode, row: int, path: str) -> bytes:
         return b""
 
-    def boolean(self, node: Node, row: int, path: str) -> bytes:
+    def boolean(self, node: AvroNode, row: int, path: str) -> bytes:
         return bytes([self.value(node, row, path)])
 
-    def integer(self, node: Node, row: int, path: str) -> bytes:
+    def integer(self, node: AvroNode, row: int, path: str) -> bytes:
         value = self.value(node, row, path)
         if node.factor < 0:
             value *= -node.factor
@@ -505,7 +506,7 @@ class _Writer(Inputs):
             raise RowError("out_of_range", None, path)
         return varint(value)
 
-    def floating(self, node: Node, row: int, path: str) -> bytes:
+    def floating(self, node: AvroNode, row: int, path: str) -> bytes:
         bits = self.value(node, row, path)
         narrow = pa.types.is_float32(self.kinds[node.column])
         data = struct.pack("<i" if narrow else "<q", bits)
@@ -522,7 +523,7 @@ class _Writer(Inputs):
             raise RowError("inexact", None, path)
         return data
 
-    def string(self, node: Node, row: int, path: str) -> bytes:
+    def string(self, node: AvroNode, row: int, path: str) -> bytes:
         kind = self.kinds[node.column]
         if is_iso(node, kind):
             text = write_iso(self.value(node, row, path), kind, utc=True)
@@ -534,29 +535,29 @@ class _Writer(Inputs):
             raise RowError("invalid_utf8", None, path)
         return varint(len(data)) + data
 
-    def fixed(self, node: Node, row: int, path: str) -> bytes:
+    def fixed(self, node: AvroNode, row: int, path: str) -> bytes:
         data = self.value(node, row, path)
         if len(data) != node.size:
             raise RowError("fixed_size", None, path)
         return bytes(data)
 
-    def enum(self, node: Node, row: int, path: str) -> bytes:
+    def enum(self, node: AvroNode, row: int, path: str) -> bytes:
         symbols = [symbol.encode() for symbol in node.symbols if symbol is not None]
         data = self.value(node, row, path)
         if data not in symbols:
             raise RowError("unknown_symbol", None, path)
         return varint(symbols.index(data))
 
-    def decimal(self, node: Node, row: int, path: str) -> bytes:
+    def decimal(self, node: AvroNode, row: int, path: str) -> bytes:
         value = self.value(node, row, path)
         return decimal_bytes(node, value.decode() if isinstance(value, bytes) else f"{Decimal(value)}", path)
 
-    def record(self, node: Node, row: int, path: str) -> bytes:
+    def record(self, node: AvroNode, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
             raise RowError("null_value", None, path)
         return b"".join(self.run(child, row, path) for child in node.children)
 
-    def items(self, node: Node, row: int, path: str) -> bytes:
+    def items(self, node: AvroNode, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
             raise RowError("null_value", None, path)
         begin, end = self.offsets[node.column][row : row + 2]
@@ -570,7 +571,7 @@ class _Writer(Inputs):
                 out.append(self.run(node.children[1], i, where + ".value"))
         return b"".join(out) + b"\0"
 
-    def union(self, node: Node, row: int, path: str) -> bytes:
+    def union(self, node: AvroNode, row: int, path: str) -> bytes:
         """Write the index of the branch whose node stands for the value, and the value."""
         valid = self.arrays[node.column][row].is_valid
         branches = [
@@ -592,20 +593,20 @@ class _Writer(Inputs):
                 continue
         return varint(branches[-1]) + self.run(node.children[branches[-1]], row, path)
 
-    def has_member(self, node: Node, row: int) -> bool:
+    def has_member(self, node: AvroNode, row: int) -> bool:
         return bool(self.arrays[node.column].field(node.size)[row].is_valid)
 
-    def inner(self, node: Node, row: int, path: str) -> bytes:
+    def inner(self, node: AvroNode, row: int, path: str) -> bytes:
         return self.run(node.children[0], row, path)
 
-    def data(self, node: Node, row: int, path: str) -> bytes:
+    def data(self, node: AvroNode, row: int, path: str) -> bytes:
         return node.data
 
-    def failure(self, node: Node, row: int, path: str) -> NoReturn:
+    def failure(self, node: AvroNode, row: int, path: str) -> NoReturn:
         raise RowError(node.code, None, path, node.reason)
 
 
-_ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
+_ENCODERS: dict[Op, Callable[[_Writer, AvroNode, int, str], bytes]] = {
     Op.NULL: _Writer.nothing,
     Op.BOOLEAN: _Writer.boolean,
     Op.INT: _Writer.integer,
@@ -629,7 +630,7 @@ _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
 }
 
 
-def decimal_bytes(node: Node, text: str, path: str) -> bytes:
+def decimal_bytes(node: AvroNode, text: str, path: str) -> bytes:
     """Return what a DECIMAL node writes of a number's text."""
     negative, number, shift = _parse(text, path)
     core = number.rstrip("0")

@@ -14,7 +14,8 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from kcodec.plan.node import Limits, Op as Step
+from kcodec.formats.avro.node import Op as Step
+from kcodec.plan.node import Limits
 
 #: What is dropped as a run of bytes, or by its varint, or by its length.
 _SKIPPED = {

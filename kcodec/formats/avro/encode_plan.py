@@ -9,10 +9,11 @@ from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_t
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.formats.avro.plan import PlanMaker
 from kcodec.formats.avro.resolution import describe
 from kcodec.formats.avro.types import AvroOptions, arrow_type, logical_type, member_name, widest
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["encode_plan", "object_plan"]
 
@@ -68,15 +69,15 @@ class _EncodePlan(PlanMaker):
         super().__init__(columns, options)
         self.objects = objects
 
-    def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
+    def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> AvroNode:
         if not reason and pa.types.is_null(self.columns[column].type):
-            return Node(Op.FAIL, -1, name, code="null_value", reason=CODES["null_value"])
+            return AvroNode(Op.FAIL, -1, name, code="null_value", reason=CODES["null_value"])
         if not reason:
             logical = logical_type(schema, self.options)
             logical = f" ({logical})" if logical else ""
             kind = self.columns[column].type
             reason = f"{kind} cannot be written as {describe(schema)}{logical}{self.wanted(schema, kind)}"
-        return Node(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
+        return AvroNode(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
 
     def wanted(self, schema: Schema, kind: pa.DataType) -> str:
         """Return what is wanted instead of a type, where that is not plain from the schema's."""
@@ -91,7 +92,7 @@ class _EncodePlan(PlanMaker):
             return f": a struct of its members is wanted, of which one is not null: {', '.join(names)}"
         return ": a map is wanted, with keys of text" if schema.type == "map" else ""
 
-    def write(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+    def write(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         if depth > MAX_NESTING:
             raise SchemaError(f"{name}: types are nested deeper than {MAX_NESTING} levels")
         if schema.type == "union":
@@ -102,7 +103,7 @@ class _EncodePlan(PlanMaker):
             return self.items(schema, column, name, depth)
         return self.leaf(schema, column, name)
 
-    def union(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+    def union(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         kind = self.columns[column].type
         values = schema.values
         number = widest(schema)
@@ -121,7 +122,7 @@ class _EncodePlan(PlanMaker):
         ]
         return self.node(Op.UNION, column, name, children)
 
-    def members(self, schema: Schema, values: list[Schema], column: int, depth: int) -> list[Node]:
+    def members(self, schema: Schema, values: list[Schema], column: int, depth: int) -> list[AvroNode]:
         """Write each branch from the member of its name."""
         below = {self.columns[child].name: child for child in self.columns[column].children}
         names = [member_name(value, i, self.options) for i, value in enumerate(values)]
@@ -140,7 +141,7 @@ class _EncodePlan(PlanMaker):
             for name, value in zip(names, values, strict=True)
         ]
 
-    def record(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+    def record(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         if not pa.types.is_struct(self.columns[column].type):
             return self.mismatch(schema, column, name)
         below: dict[str, int] = {}
@@ -167,10 +168,10 @@ class _EncodePlan(PlanMaker):
                 if data is None:
                     reason = f"there is no column {field.name}, and the field has no default{near(field.name, below)}"
                     return self.mismatch(schema, column, name, reason)
-                children.append(Node(Op.DEFAULT, -1, field.name, data=data))
+                children.append(AvroNode(Op.DEFAULT, -1, field.name, data=data))
         return self.node(Op.RECORD, column, name, children)
 
-    def field(self, field: Field, column: int, depth: int) -> Node:
+    def field(self, field: Field, column: int, depth: int) -> AvroNode:
         data = _absent(field) if self.objects else None
         if data is None:
             return self.write(field.type, column, field.name, depth)
@@ -178,7 +179,7 @@ class _EncodePlan(PlanMaker):
             Op.DEFAULT, column, field.name, (self.write(field.type, column, "", depth),), data=data
         )
 
-    def items(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+    def items(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         assert schema.item is not None
         kind = self.columns[column].type
         below = self.columns[column].children
@@ -191,7 +192,7 @@ class _EncodePlan(PlanMaker):
         children = (self.node(Op.STRING, below[0], ""), self.write(schema.item, below[1], "", depth + 1))
         return self.node(Op.MAP, column, name, children)
 
-    def leaf(self, schema: Schema, column: int, name: str) -> Node:
+    def leaf(self, schema: Schema, column: int, name: str) -> AvroNode:
         kind = self.columns[column].type
         op = Op(schema.type)
         if schema.logical == "decimal":
@@ -238,7 +239,7 @@ def _absent(field: Field) -> bytes | None:
 
 
 def _factor(logical: str, kind: pa.DataType) -> int:
-    """Return the factor from a column's values to those on the wire (as `Node.factor`); 0 if there is none."""
+    """Return the factor from a column's values to those on the wire (as `AvroNode.factor`); 0 if there is none."""
     types = pa.types
     if logical == "date":
         if types.is_date32(kind):

@@ -61,7 +61,7 @@ class Conversion(NamedTuple):
     Attributes
     ----------
     factor, divisor, shift : int
-        As those of `kcodec.plan.node.Node`.
+        As those of `kcodec.formats.avro.node.AvroNode`.
     told : str
         What has changed, for people; empty if nothing has.
     reason : str

@@ -10,9 +10,10 @@ from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
 from kcodec.formats.avro.logical_types import conversion
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
 from kcodec.formats.avro.types import AvroOptions, arrow_type, logical_type, member_name, widest
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["PlanMaker", "decode_plan"]
 
@@ -71,27 +72,29 @@ class PlanMaker:
         self.options = options
         self._nodes = 0
 
-    def node(self, op: Op, column: int, name: str, children: Sequence[Node] = (), **attributes: Any) -> Node:
-        """Make a node, with further attributes of `Node`."""
+    def node(
+        self, op: Op, column: int, name: str, children: Sequence[AvroNode] = (), **attributes: Any
+    ) -> AvroNode:
+        """Make a node, with further attributes of `AvroNode`."""
         self._nodes += 1
         if self._nodes > _MAX_NODES:
             raise SchemaError(f"the schema comes to more than {_MAX_NODES} steps")
-        return Node(op, column, name, tuple(children), **attributes)
+        return AvroNode(op, column, name, tuple(children), **attributes)
 
 
 class _DecodePlan(PlanMaker):
     def __init__(self, columns: tuple[Column, ...], options: AvroOptions) -> None:
         super().__init__(columns, options)
-        self.named: dict[str, Node] = {}
+        self.named: dict[str, AvroNode] = {}
         self.recursive: dict[int, bool] = {}
         self.defaults: dict[int, bytes] = {}
         self.unions: dict[int, _Union] = {}
         self.symbols: dict[tuple[int, int], tuple[str | None, ...]] = {}
 
-    def fail(self, name: str, reason: str, code: str = "unresolvable") -> Node:
+    def fail(self, name: str, reason: str, code: str = "unresolvable") -> AvroNode:
         return self.node(Op.FAIL, -1, name, code=code, reason=reason)
 
-    def read(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+    def read(self, writer: Schema, reader: Schema, column: int, name: str) -> AvroNode:
         """Read a value of any type into a column."""
         if writer.type != "union":
             return self.branch(writer, reader, -1, column, name)
@@ -102,7 +105,7 @@ class _DecodePlan(PlanMaker):
         )
         return self.node(Op.UNION, column, name, children)
 
-    def branch(self, writer: Schema, reader: Schema, index: int, column: int, name: str) -> Node:
+    def branch(self, writer: Schema, reader: Schema, index: int, column: int, name: str) -> AvroNode:
         """Read a value that is not a union; `index` is the reader's branch, where that is known."""
         if reader.type != "union":
             return self.value(writer, reader, column, name)
@@ -130,7 +133,7 @@ class _DecodePlan(PlanMaker):
             self.unions[column] = _Union(reader, self.columns, column, self.options)
         return self.unions[column]
 
-    def value(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+    def value(self, writer: Schema, reader: Schema, column: int, name: str) -> AvroNode:
         """Read a value that is neither a union on the wire nor in the columns."""
         reason = unreadable(writer, reader)
         if reason:
@@ -178,7 +181,7 @@ class _DecodePlan(PlanMaker):
             self.symbols[pair] = tuple(symbol if symbol in known else other for symbol in writer.symbols)
         return self.symbols[pair]
 
-    def record(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+    def record(self, writer: Schema, reader: Schema, column: int, name: str) -> AvroNode:
         columns = {self.columns[i].name: i for i in self.columns[column].children}
         fields = {field.name: field for field in reader.fields if field.name in columns}
         written = {field.name for field in writer.fields}
@@ -207,11 +210,11 @@ class _DecodePlan(PlanMaker):
                 return f"whose default is wrong: {error}"
         return ""
 
-    def default(self, field: Field, column: int) -> Node:
+    def default(self, field: Field, column: int) -> AvroNode:
         value = self.read(field.type, field.type, column, "")
         return self.node(Op.DEFAULT, column, field.name, (value,), data=self.defaults[id(field)])
 
-    def items(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+    def items(self, writer: Schema, reader: Schema, column: int, name: str) -> AvroNode:
         assert writer.item is not None
         assert reader.item is not None
         below = self.columns[column].children
@@ -220,7 +223,7 @@ class _DecodePlan(PlanMaker):
             return self.node(Op.ARRAY, column, name, (item,))
         return self.node(Op.MAP, column, name, (self.node(Op.STRING, below[0], ""), item))
 
-    def drop(self, writer: Schema, name: str, depth: int) -> Node:
+    def drop(self, writer: Schema, name: str, depth: int) -> AvroNode:
         """Read a value past."""
         if depth > MAX_NESTING:
             raise SchemaError(f"{name}: types are nested deeper than {MAX_NESTING} levels")
@@ -229,7 +232,7 @@ class _DecodePlan(PlanMaker):
             if not self.is_recursive(writer):
                 return self.fields(writer, name, depth)
             if writer.name not in self.named:
-                self.named[writer.name] = Node(Op.RECORD)
+                self.named[writer.name] = AvroNode(Op.RECORD)
                 self.named[writer.name] = self.fields(writer, "", 0)
             return self.node(Op.CALL, -1, name, reason=writer.name)
         if kind == "union":
@@ -241,7 +244,7 @@ class _DecodePlan(PlanMaker):
             return self.node(Op(kind), -1, name, children)
         return self.node(Op(kind), -1, name, size=writer.size)
 
-    def fields(self, writer: Schema, name: str, depth: int) -> Node:
+    def fields(self, writer: Schema, name: str, depth: int) -> AvroNode:
         children = tuple(self.drop(field.type, field.name, depth + 1) for field in writer.fields)
         return self.node(Op.RECORD, -1, name, children)
 

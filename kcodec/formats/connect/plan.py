@@ -28,10 +28,11 @@ from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.model import BITS, DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.time_types import TimeType
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
 
@@ -149,9 +150,9 @@ class _Decoder:
         column: Column,
         name: str,
         path: str,
-    ) -> Node:
+    ) -> JsonNode:
         forms, data = self.null(writer, reader, column)
-        made = Node(Op.NULL, column.index, name, forms=forms, data=data)
+        made = JsonNode(Op.JSON_NULL, column.index, name, forms=forms, data=data)
         if writer.name not in _LOGICAL and writer.type in ("struct", "array", "map"):
             if reader.type != writer.type or not _IS_CONTAINER[writer.type](column.type):
                 raise _mismatch(writer, column, path)
@@ -178,8 +179,8 @@ class _Decoder:
         return Form.ABSENT | Form.DEFAULT, default.encode()
 
     def struct(
-        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
-    ) -> Node:
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: JsonNode, path: str
+    ) -> JsonNode:
         wanted = {self.columns[child].name: self.columns[child] for child in column.children}
         if self.options.exact and not writer.fields.keys() <= wanted.keys():
             # The converter looks at these fields too, and the engine goes past them.
@@ -195,7 +196,7 @@ class _Decoder:
                 children.append(self.absent(reader.fields[key], child, step(path, key)))
         return _with(made, Op.JSON_OBJECT, self.unique, children=tuple(children))
 
-    def absent(self, reader: ConnectSchema, column: Column, path: str) -> Node:
+    def absent(self, reader: ConnectSchema, column: Column, path: str) -> JsonNode:
         """Plan a field that is missing in the rows' schema."""
         if not column.nullable and reader.default is None:
             raise SchemaError(f"Required field `{path}` is missing from the row's schema")
@@ -206,8 +207,8 @@ class _Decoder:
         return decoder.node(absent, reader, column, ABSENT + column.name, path)
 
     def map(
-        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
-    ) -> Node:
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: JsonNode, path: str
+    ) -> JsonNode:
         key, value = (self.columns[child] for child in column.children)
         key_schema, value_schema = writer.parts
         keys = self.node(key_schema, reader.parts[0], key, "", f"{path}[].key")
@@ -223,7 +224,7 @@ class _Decoder:
             raise Beyond
         return _with(made, Op.JSON_LIST, children=(_entry(keys, values),))
 
-    def leaf(self, writer: ConnectSchema, column: Column, made: Node, path: str) -> Node:
+    def leaf(self, writer: ConnectSchema, column: Column, made: JsonNode, path: str) -> JsonNode:
         kind, types = column.type, pa.types
         if types.is_null(kind):
             return _with(made, Op.JSON_NULL)
@@ -282,7 +283,7 @@ class _Decoder:
         raise _mismatch(writer, column, path)
 
 
-def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptions) -> Node | None:
+def _time_node(made: JsonNode, time: TimeType, kind: pa.DataType, options: PlanOptions) -> JsonNode | None:
     """Plan a date or time of Debezium's; None if the column is of another kind."""
     types, wanted = pa.types, time.arrow_type
     if types.is_timestamp(kind):
@@ -373,10 +374,10 @@ class _Encoder:
         self.columns = columns
         self.options = options
 
-    def node(self, schema: ConnectSchema, column: Column, name: str, path: str) -> Node:
+    def node(self, schema: ConnectSchema, column: Column, name: str, path: str) -> JsonNode:
         forms, data = self.null(schema)
         kind, types = column.type, pa.types
-        made = Node(Op.NULL, column.index, name, forms=forms | Form.ESCAPED, data=data)
+        made = JsonNode(Op.JSON_NULL, column.index, name, forms=forms | Form.ESCAPED, data=data)
         if types.is_null(kind):
             return _with(made, Op.JSON_NULL)
         logical = schema.name in _LOGICAL
@@ -415,7 +416,7 @@ class _Encoder:
                 raise SchemaError(error.reason) from None
         return Form.NULL if schema.optional else Form.PLAIN, b""
 
-    def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:
+    def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[JsonNode, ...]:
         given = {self.columns[child].name: self.columns[child] for child in column.children}
         if len(given) < len(column.children):
             raise SchemaError(f"{path or 'the root'}: two columns have the same name: {column.type}")
@@ -433,7 +434,7 @@ class _Encoder:
             self.node(field, given[name], name, step(path, name)) for name, field in schema.fields.items()
         )
 
-    def leaf(self, schema: ConnectSchema, kind: pa.DataType, made: Node) -> Node | None:
+    def leaf(self, schema: ConnectSchema, kind: pa.DataType, made: JsonNode) -> JsonNode | None:
         types = pa.types
         if schema.name == DECIMAL:
             if not types.is_decimal(kind):
@@ -480,18 +481,18 @@ class _Encoder:
             return _with(made, Op.JSON_BYTES)
         return None
 
-    def time(self, made: Node, factor: int, bounds: tuple[int, int] | None = None) -> Node:
+    def time(self, made: JsonNode, factor: int, bounds: tuple[int, int] | None = None) -> JsonNode:
         floor = factor > 1 and self.options.floor
         return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=floor)
 
 
-def _entry(key: Node, value: Node) -> Node:
+def _entry(key: JsonNode, value: JsonNode) -> JsonNode:
     """Plan an entry of a map as a pair, its steps in error paths being those of all maps."""
-    return Node(Op.JSON_TUPLE, -1, "", (replace(key, name="key"), replace(value, name="value")))
+    return JsonNode(Op.JSON_TUPLE, -1, "", (replace(key, name="key"), replace(value, name="value")))
 
 
-def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: object) -> Node:
+def _with(node: JsonNode, op: Op, forms: Form = Form.PLAIN, **more: object) -> JsonNode:
     # Flags of Python take long to join.
     forms = node.forms if forms is Form.PLAIN else node.forms | forms
     parts: dict[str, object] = {"forms": forms, "data": node.data, **more}
-    return Node(op, node.column, node.name, **parts)  # type: ignore[arg-type]
+    return JsonNode(op, node.column, node.name, **parts)  # type: ignore[arg-type]

@@ -12,11 +12,11 @@ from kcodec.columns.isotime_py import write_iso
 from kcodec.columns.layout import layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.tokens import Tokens
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import format_java_decimal, format_java_double, format_java_float
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import Form, Node, Op
 from kcodec.plan.rows_py import Program, encode_rows
 
 
@@ -52,10 +52,10 @@ class _Writer(Inputs):
             return array.cast(pa.large_binary())
         return array
 
-    def is_null(self, node: Node, row: int) -> bool:
+    def is_null(self, node: JsonNode, row: int) -> bool:
         return node.column >= 0 and not self.arrays[node.column][row].is_valid
 
-    def value(self, node: Node, row: int, path: str) -> bytes:
+    def value(self, node: JsonNode, row: int, path: str) -> bytes:
         path = step(path, node.name)
         if self.is_null(node, row):
             if node.data and node.forms & Form.DEFAULT:
@@ -65,10 +65,10 @@ class _Writer(Inputs):
             return b"null"
         return _ENCODERS[node.op](self, node, row, path)
 
-    def read(self, node: Node, row: int) -> Any:
+    def read(self, node: JsonNode, row: int) -> Any:
         return self.arrays[node.column][row].as_py()
 
-    def keyed(self, node: Node, row: int, path: str) -> bytes:
+    def keyed(self, node: JsonNode, row: int, path: str) -> bytes:
         escaped = bool(node.forms & Form.ESCAPED)
         return _joined(
             b"{}",
@@ -81,23 +81,23 @@ class _Writer(Inputs):
             ),
         )
 
-    def rest(self, node: Node, row: int, path: str) -> bytes:
+    def rest(self, node: JsonNode, row: int, path: str) -> bytes:
         path = step(path, node.name)
         text = self.raw(node, row, path).strip(b" \t\n\r")
         if not text.startswith(b"{"):
             raise RowError("json_type", None, path)
         return text[1:-1].strip(b" \t\n\r")
 
-    def positional(self, node: Node, row: int, path: str) -> bytes:
+    def positional(self, node: JsonNode, row: int, path: str) -> bytes:
         return _joined(b"[]", (self.value(child, row, path) for child in node.children))
 
-    def listed(self, node: Node, row: int, path: str) -> bytes:
+    def listed(self, node: JsonNode, row: int, path: str) -> bytes:
         begin, end = self.offsets[node.column][row : row + 2]
         return _joined(
             b"[]", (self.value(node.children[0], i, f"{path}[{i - begin}]") for i in range(begin, end))
         )
 
-    def mapped(self, node: Node, row: int, path: str) -> bytes:
+    def mapped(self, node: JsonNode, row: int, path: str) -> bytes:
         key, value = node.children
         begin, end = self.offsets[node.column][row : row + 2]
         return _joined(
@@ -110,19 +110,19 @@ class _Writer(Inputs):
             ),
         )
 
-    def member(self, node: Node, row: int, path: str) -> bytes:
+    def member(self, node: JsonNode, row: int, path: str) -> bytes:
         found = [child for child in node.children if not self.is_null(child, row)]
         if len(found) != 1:
             raise RowError("union_members", None, path)
         return self.value(found[0], row, path)
 
-    def nothing(self, node: Node, row: int, path: str) -> bytes:
+    def nothing(self, node: JsonNode, row: int, path: str) -> bytes:
         return b"null"
 
-    def boolean(self, node: Node, row: int, path: str) -> bytes:
+    def boolean(self, node: JsonNode, row: int, path: str) -> bytes:
         return _number_form(node, "true" if self.read(node, row) else "false")
 
-    def integer(self, node: Node, row: int, path: str) -> bytes:
+    def integer(self, node: JsonNode, row: int, path: str) -> bytes:
         value = self.read(node, row)
         if node.factor < 0:
             value *= -node.factor
@@ -137,7 +137,7 @@ class _Writer(Inputs):
             raise RowError("out_of_range", None, path)
         return _number_form(node, str(value))
 
-    def floating(self, node: Node, row: int, path: str) -> bytes:
+    def floating(self, node: JsonNode, row: int, path: str) -> bytes:
         value = self.read(node, row)
         if math.isfinite(value):
             narrow = pa.types.is_float32(self.kinds[node.column])
@@ -146,7 +146,7 @@ class _Writer(Inputs):
             raise RowError("out_of_range", None, path)
         return b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"'
 
-    def decimal(self, node: Node, row: int, path: str) -> bytes:
+    def decimal(self, node: JsonNode, row: int, path: str) -> bytes:
         number = self.read(node, row)
         if not node.forms & Form.BASE64:
             text = format_java_decimal(number, plain=not node.forms & Form.SCIENTIFIC)
@@ -164,23 +164,23 @@ class _Writer(Inputs):
         size = (value if value >= 0 else ~value).bit_length() // 8 + 1
         return b'"' + base64.b64encode(value.to_bytes(size, "big", signed=True)) + b'"'
 
-    def text(self, node: Node, row: int, path: str) -> bytes:
+    def text(self, node: JsonNode, row: int, path: str) -> bytes:
         try:
             return _quoted(self.read(node, row).decode(), bool(node.forms & Form.ESCAPED))
         except UnicodeDecodeError:
             raise RowError("invalid_utf8", None, path) from None
 
-    def binary(self, node: Node, row: int, path: str) -> bytes:
+    def binary(self, node: JsonNode, row: int, path: str) -> bytes:
         return b'"' + base64.b64encode(self.read(node, row)) + b'"'
 
-    def time(self, node: Node, row: int, path: str) -> bytes:
+    def time(self, node: JsonNode, row: int, path: str) -> bytes:
         utc = bool(node.forms & Form.UTC)
         text = write_iso(self.read(node, row), self.kinds[node.column], utc=utc)
         if text is None:
             raise RowError("out_of_range", None, path)
         return b'"' + text.encode() + b'"'
 
-    def raw(self, node: Node, row: int, path: str) -> bytes:
+    def raw(self, node: JsonNode, row: int, path: str) -> bytes:
         data: bytes = self.read(node, row)
         check = Tokens(self.program.limits, data, 0)
         try:
@@ -198,7 +198,7 @@ class _Writer(Inputs):
         return data
 
 
-_ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
+_ENCODERS: dict[Op, Callable[[_Writer, JsonNode, int, str], bytes]] = {
     Op.JSON_OBJECT: _Writer.keyed,
     Op.JSON_TUPLE: _Writer.positional,
     Op.JSON_LIST: _Writer.listed,
@@ -220,7 +220,7 @@ def _joined(brackets: bytes, items: Iterator[bytes]) -> bytes:
     return brackets[:1] + b",".join(filter(None, items)) + brackets[1:]
 
 
-def _number_form(node: Node, text: str) -> bytes:
+def _number_form(node: JsonNode, text: str) -> bytes:
     return f'"{text}"'.encode() if node.forms & Form.TEXT else text.encode()
 
 

@@ -17,10 +17,10 @@ from kcodec.columns.isotime_py import bounds, read_iso
 from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
+from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op
 from kcodec.formats.json.tokens import Tokens
 from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
-from kcodec.plan.node import JSON_KINDS, Form, Node, Op
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
@@ -90,7 +90,7 @@ class _Row(Tokens, ColumnRow):
         self.counted = counted
         self.expansion = 0
 
-    def document(self, root: Node, trailing: bool) -> None:
+    def document(self, root: JsonNode, trailing: bool) -> None:
         try:
             self.data[self.at :].decode()
         except UnicodeDecodeError as error:
@@ -104,7 +104,7 @@ class _Row(Tokens, ColumnRow):
         if self.at < len(self.data) and not trailing:
             self.fail("trailing_bytes", self.at, "")
 
-    def value(self, node: Node, path: str) -> None:
+    def value(self, node: JsonNode, path: str) -> None:
         path = step(path, node.name)
         byte = self.next(path)
         begin = self.at
@@ -120,7 +120,7 @@ class _Row(Tokens, ColumnRow):
         else:
             _DECODERS[node.op](self, node, path)
 
-    def default(self, node: Node, path: str) -> None:
+    def default(self, node: JsonNode, path: str) -> None:
         """Read the default in place of what is missing."""
         self.expansion += len(node.data)
         if self.expansion > self.limits.max_expansion:
@@ -138,14 +138,14 @@ class _Row(Tokens, ColumnRow):
         known = self.data[self.at] in b'{["-0123456789tfn'
         self.fail("json_type" if known else "json_syntax", self.at, path)
 
-    def into(self, node: Node, path: str) -> _Out:
+    def into(self, node: JsonNode, path: str) -> _Out:
         """Read a value and give what it adds to the columns."""
         outer = self.added()
         self.value(node, path)
         added, self.out = self.out, outer
         return added
 
-    def keyed(self, node: Node, path: str) -> None:
+    def keyed(self, node: JsonNode, path: str) -> None:
         if self.byte(path) != 123:
             self.wrong(path)
         children = [child for child in node.children if child.op is not Op.JSON_REST]
@@ -181,7 +181,7 @@ class _Row(Tokens, ColumnRow):
             else:
                 self.null(child.column)
 
-    def positional(self, node: Node, path: str) -> None:
+    def positional(self, node: JsonNode, path: str) -> None:
         if self.byte(path) != 91:
             self.wrong(path)
         self.put(node.column, True)
@@ -194,7 +194,7 @@ class _Row(Tokens, ColumnRow):
         if count != len(node.children):
             self.fail("json_type", self.at - 1, path)
 
-    def listed(self, node: Node, path: str) -> None:
+    def listed(self, node: JsonNode, path: str) -> None:
         if self.byte(path) != 91:
             self.wrong(path)
         items = []
@@ -203,7 +203,7 @@ class _Row(Tokens, ColumnRow):
             items.append(self.into(node.children[0], f"{path}[{i}]"))
         self.collection(node, items, path)
 
-    def mapped(self, node: Node, path: str) -> None:
+    def mapped(self, node: JsonNode, path: str) -> None:
         if self.byte(path) != 123:
             self.wrong(path)
         items = []
@@ -218,7 +218,7 @@ class _Row(Tokens, ColumnRow):
             entry.update(value)
         self.collection(node, items, path)
 
-    def collection(self, node: Node, items: Sequence[_Out], path: str) -> None:
+    def collection(self, node: JsonNode, items: Sequence[_Out], path: str) -> None:
         key = node.column + 1
         if pa.types.is_map(self.columns[node.column].type) and not self.columns[key].children:
             last = {item[key][0]: i for i, item in enumerate(items)}
@@ -229,7 +229,7 @@ class _Row(Tokens, ColumnRow):
             self.add(item)
         self.put(node.column, len(items))
 
-    def member(self, node: Node, path: str) -> None:
+    def member(self, node: JsonNode, path: str) -> None:
         kind = _KINDS.get(self.byte(path), "number")
         found = [child for child in node.children if JSON_KINDS.get(child.op, child.name) == kind]
         if not found:
@@ -241,7 +241,7 @@ class _Row(Tokens, ColumnRow):
             else:
                 self.null(child.column)
 
-    def boolean(self, node: Node, path: str) -> None:
+    def boolean(self, node: JsonNode, path: str) -> None:
         begin = self.at
         quoted = self.byte(path) == 34 and bool(node.forms & Form.TEXT)
         if quoted:
@@ -256,7 +256,7 @@ class _Row(Tokens, ColumnRow):
         else:
             self.wrong(path)
 
-    def numeric(self, node: Node, path: str, grammar: re.Pattern[bytes] = _NUMBER) -> bytes:
+    def numeric(self, node: JsonNode, path: str, grammar: re.Pattern[bytes] = _NUMBER) -> bytes:
         """Read a number, perhaps in a string."""
         begin = self.at
         if self.byte(path) in b"-0123456789":
@@ -272,7 +272,7 @@ class _Row(Tokens, ColumnRow):
             self.fail("invalid_number", begin, path)
         return text
 
-    def integer(self, node: Node, path: str) -> None:
+    def integer(self, node: JsonNode, path: str) -> None:
         begin = self.at
         text = self.numeric(node, path, _INTEGER)
         if node.forms & Form.CANONICAL and not text.lstrip(b"-").isdigit():
@@ -294,7 +294,7 @@ class _Row(Tokens, ColumnRow):
             self.fail("out_of_range", begin, path)
         self.put(node.column, value.to_bytes(kind.bit_width // 8, "little", signed=low < 0))
 
-    def floating(self, node: Node, path: str) -> None:
+    def floating(self, node: JsonNode, path: str) -> None:
         begin = self.at
         narrow = pa.types.is_float32(self.columns[node.column].type)
         text = b""
@@ -315,7 +315,7 @@ class _Row(Tokens, ColumnRow):
                 self.fail("json_type", begin, path)
         self.put(node.column, struct.pack("<f" if narrow else "<d", value))
 
-    def decimal(self, node: Node, path: str) -> None:
+    def decimal(self, node: JsonNode, path: str) -> None:
         begin = self.at
         kind = self.columns[node.column].type
         if self.byte(path) == 34 and node.forms & Form.BASE64:
@@ -348,7 +348,7 @@ class _Row(Tokens, ColumnRow):
             self.fail("invalid_base64", begin, path)
         return base64.b64decode(text)
 
-    def text(self, node: Node, path: str) -> None:
+    def text(self, node: JsonNode, path: str) -> None:
         begin, byte = self.at, self.byte(path)
         if byte == 34:
             self.put(node.column, self.string(path))
@@ -365,7 +365,7 @@ class _Row(Tokens, ColumnRow):
                 self.fail("json_type", begin, path)
         self.put(node.column, self.data[begin : self.at])
 
-    def binary(self, node: Node, path: str) -> None:
+    def binary(self, node: JsonNode, path: str) -> None:
         begin = self.at
         if self.byte(path) != 34:
             self.wrong(path)
@@ -379,7 +379,7 @@ class _Row(Tokens, ColumnRow):
             self.fail("fixed_size", begin, path)
         self.put(node.column, data)
 
-    def time(self, node: Node, path: str) -> None:
+    def time(self, node: JsonNode, path: str) -> None:
         begin = self.at
         if self.byte(path) != 34:
             self.wrong(path)
@@ -390,16 +390,16 @@ class _Row(Tokens, ColumnRow):
             self.fail(code, begin, path)
         self.put(node.column, value)
 
-    def raw(self, node: Node, path: str) -> None:
+    def raw(self, node: JsonNode, path: str) -> None:
         begin = self.at
         self.skip(path)
         self.put(node.column, self.data[begin : self.at])
 
-    def nothing(self, node: Node, path: str) -> None:
+    def nothing(self, node: JsonNode, path: str) -> None:
         self.wrong(path)
 
 
-_DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
+_DECODERS: dict[Op, Callable[[_Row, JsonNode, str], None]] = {
     Op.JSON_OBJECT: _Row.keyed,
     Op.JSON_TUPLE: _Row.positional,
     Op.JSON_LIST: _Row.listed,

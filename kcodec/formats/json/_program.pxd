@@ -34,7 +34,7 @@ cdef enum Kind:         # of a value, by its first byte
     KINDS
 
 
-cdef enum Flag:         # members of plan.node.Form
+cdef enum Flag:         # members of `node.Form`
     NULLABLE = 1
     ABSENT = 2
     DEFAULT = 4

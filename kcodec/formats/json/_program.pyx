@@ -19,7 +19,8 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Limits, Node, Op as Step
+from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op as Step
+from kcodec.plan.node import MAX_DEPTH, Limits
 
 _CODES = {
     Step.JSON_OBJECT: OBJECT, Step.JSON_TUPLE: TUPLE, Step.JSON_LIST: ITEMS, Step.JSON_MAP: ENTRIES,
@@ -47,7 +48,7 @@ def _bits(forms):
     return bits
 
 
-_BEHIND = Node(Step.JSON_NULL)
+_BEHIND = JsonNode(Step.JSON_NULL)
 
 _TEXTS = ("string", "large_string", "binary", "large_binary")
 

@@ -1,7 +1,7 @@
 """Arrow types as JSON: the plans of plain JSON documents, and how dialects make and run their own.
 
-A dialect of JSON compiles its schema to a tree of `Node` whose ops are the ``JSON_`` members of `Op`, with `Form`
-flags for what it reads or writes beside the plain form. The row loops run it (`kcodec.formats.json.kernel.JsonKernel`).
+A dialect of JSON compiles its schema to a tree of `JsonNode`, with `Form` flags for what it reads or writes beside the
+plain form. The row loops run it (`kcodec.formats.json.kernel.JsonKernel`).
 
 Rules for trees:
 
@@ -24,7 +24,8 @@ import pyarrow as pa
 
 from kcodec.columns.types import MILLIS_PER_DAY, is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, check_booleans, check_choice
-from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
+from kcodec.formats.json.node import Form, JsonNode, Op
+from kcodec.plan.node import MAX_DEPTH, Plan
 
 __all__ = ["RAW", "JsonOptions", "decodable", "json_plan"]
 
@@ -71,7 +72,7 @@ def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOpti
     return Plan("JSON", direction, kind, _Planner(direction, options).node(pa.field("", kind), Form.NULL))
 
 
-def union_columns(node: Node) -> frozenset[int]:
+def union_columns(node: JsonNode) -> frozenset[int]:
     """Return the columns at or below a node that are unions, as structs of their members."""
     own = {node.column} if node.op is Op.JSON_UNION else set()
     return frozenset(own.union(*map(union_columns, node.children)))
@@ -117,7 +118,7 @@ class _Planner:
             self.shared |= Form.UNIQUE
         self.numbers = Form.TEXT if options.text_numbers else Form.PLAIN
 
-    def field(self, field: pa.Field, name: str = "") -> Node:
+    def field(self, field: pa.Field, name: str = "") -> JsonNode:
         forms = Form.PLAIN
         if field.nullable:
             forms = Form.NULL
@@ -125,7 +126,7 @@ class _Planner:
                 forms |= Form.ABSENT
         return self.node(field, forms, name)
 
-    def node(self, field: pa.Field, forms: Form, name: str = "") -> Node:
+    def node(self, field: pa.Field, forms: Form, name: str = "") -> JsonNode:
         kind = field.type
         column = self.count
         self.count += 1
@@ -137,51 +138,51 @@ class _Planner:
             if len(set(names)) < len(names):
                 raise SchemaError(f"{kind}: two fields have the same name")
             children = tuple(self.field(child, child.name) for child in kind)
-            node = Node(Op.JSON_OBJECT, column, name, children, forms=forms | self.shared)
+            node = JsonNode(Op.JSON_OBJECT, column, name, children, forms=forms | self.shared)
         elif pa.types.is_map(kind):
             key = self.node(kind.key_field, Form.TEXT)
             if key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT):
                 raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
             entry = (key, self.field(kind.item_field))
-            node = Node(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
+            node = JsonNode(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
         elif is_list(kind):
             item = self.field(kind.value_field)
-            node = Node(Op.JSON_LIST, column, name, (item,), forms=forms)
+            node = JsonNode(Op.JSON_LIST, column, name, (item,), forms=forms)
         else:
             node = self.leaf(field, column, name, forms)
         self.depth -= 1
         return node
 
-    def leaf(self, field: pa.Field, column: int, name: str, forms: Form) -> Node:
+    def leaf(self, field: pa.Field, column: int, name: str, forms: Form) -> JsonNode:
         kind, types = field.type, pa.types
         if (field.metadata or {}).get(b"kcodec.json") == RAW[b"kcodec.json"]:
             if not is_text(kind) and not is_bytes(kind):
                 raise SchemaError(f"{field.name}: a column of {kind} cannot hold JSON text")
-            return Node(Op.JSON_TEXT, column, name, forms=forms)
+            return JsonNode(Op.JSON_TEXT, column, name, forms=forms)
         if types.is_null(kind):
             # Also what Spark says is never null: the items of empty arrays.
-            return Node(Op.JSON_NULL, column, name, forms=forms | Form.NULL)
+            return JsonNode(Op.JSON_NULL, column, name, forms=forms | Form.NULL)
         if types.is_boolean(kind):
-            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+            return JsonNode(Op.JSON_BOOLEAN, column, name, forms=forms)
         if types.is_integer(kind) or types.is_duration(kind):
-            return Node(Op.JSON_INTEGER, column, name, forms=forms | self.numbers)
+            return JsonNode(Op.JSON_INTEGER, column, name, forms=forms | self.numbers)
         if types.is_float32(kind) or types.is_float64(kind):
             nonfinite = Form.NONFINITE if self.options.nonfinite else Form.PLAIN
-            return Node(Op.JSON_FLOAT, column, name, forms=forms | self.numbers | nonfinite)
+            return JsonNode(Op.JSON_FLOAT, column, name, forms=forms | self.numbers | nonfinite)
         if types.is_decimal128(kind) or types.is_decimal256(kind):
             if self.decoding or self.options.decimals == "text":
                 forms |= Form.TEXT
-            return Node(Op.JSON_DECIMAL, column, name, forms=forms | self.numbers)
+            return JsonNode(Op.JSON_DECIMAL, column, name, forms=forms | self.numbers)
         if is_text(kind):
-            return Node(Op.JSON_STRING, column, name, forms=forms)
+            return JsonNode(Op.JSON_STRING, column, name, forms=forms)
         if is_bytes(kind) or types.is_fixed_size_binary(kind):
-            return Node(Op.JSON_BYTES, column, name, forms=forms)
+            return JsonNode(Op.JSON_BYTES, column, name, forms=forms)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             if self.options.times == "number":
                 # Dates are days, whatever counts them in the column.
                 factor = MILLIS_PER_DAY if types.is_date64(kind) else 1
                 floor = factor > 1 and self.options.round == "truncate"
                 forms |= self.numbers
-                return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
-            return Node(Op.JSON_TIME, column, name, forms=forms)
+                return JsonNode(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
+            return JsonNode(Op.JSON_TIME, column, name, forms=forms)
         raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")

@@ -10,6 +10,7 @@ from kcodec.columns.nested import members, unpack
 from kcodec.columns.selection import mapped_rows, select_rows
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
+from kcodec.formats.json.node import JsonNode
 from kcodec.formats.json.plan import union_columns
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
 from kcodec.formats.json_schema.document import write_document
@@ -27,7 +28,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
-from kcodec.plan.node import Node
 from kcodec.plan.programs import Programs
 
 __all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
@@ -70,7 +70,7 @@ class DocumentDecoder(SchemaDecoder):
         self._recursive_depth = options.recursive_depth
         self._is_logical = has_logical_types(shape)
         #: Programs of other logical types than the reader's, by their plans.
-        self._programs: dict[Node, Programs] = {}
+        self._programs: dict[JsonNode, Programs] = {}
         self._validates = validate
         self._by_reader = by_reader
 

@@ -17,6 +17,7 @@ from kcodec.columns.types import (
 )
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.model import BITS, DATE
+from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op
 from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
@@ -31,7 +32,7 @@ from kcodec.formats.json_schema.types import (
     tuple_names,
 )
 from kcodec.java.numbers import integer_bounds
-from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Node, Op, Plan
+from kcodec.plan.node import MAX_DEPTH, Plan
 
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 
@@ -111,11 +112,13 @@ class _Planner(ABC):
         self.count = 0
         self.depth = 0
 
-    def root(self, kind: pa.DataType, given: pa.DataType, shape: Shape) -> Node:
+    def root(self, kind: pa.DataType, given: pa.DataType, shape: Shape) -> JsonNode:
         return self.node(kind, pa.field("", given), shape, self.shared | Form.NULL, "")
 
-    def node(self, kind: pa.DataType, given: pa.Field, shape: Shape | None, forms: Form, name: str) -> Node:
-        made = Node(Op.NULL, self.count, name, forms=forms)
+    def node(
+        self, kind: pa.DataType, given: pa.Field, shape: Shape | None, forms: Form, name: str
+    ) -> JsonNode:
+        made = JsonNode(Op.JSON_NULL, self.count, name, forms=forms)
         self.count += 1
         self.depth += 1
         if self.depth > MAX_DEPTH // 2:
@@ -139,8 +142,13 @@ class _Planner(ABC):
         return made
 
     def struct(
-        self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node
-    ) -> Node:
+        self,
+        kind: pa.DataType,
+        given: pa.DataType,
+        shape: Shape | None,
+        kinds: tuple[str, ...],
+        made: JsonNode,
+    ) -> JsonNode:
         names = [field.name for field in kind]
         if len(set(names)) < len(names):
             raise SchemaError(f"{kind}: two fields have the same name")
@@ -149,8 +157,8 @@ class _Planner(ABC):
             op = Op.JSON_UNION
         elif shape is not None and kinds == ("array",) and shape.is_tuple and names == tuple_names(shape):
             op = Op.JSON_TUPLE
-        children: list[Node] = []
-        rest: list[Node] = []
+        children: list[JsonNode] = []
+        rest: list[JsonNode] = []
         for number, field in enumerate(kind):
             below = None
             if shape is not None:
@@ -162,7 +170,9 @@ class _Planner(ABC):
                     below = shape.fields.get(field.name)
             if op is Op.JSON_OBJECT and self.keeps(field, below):
                 rest.append(
-                    Node(Op.JSON_REST, self.count, field.name, forms=Form.NULL | Form.ABSENT | self.shared)
+                    JsonNode(
+                        Op.JSON_REST, self.count, field.name, forms=Form.NULL | Form.ABSENT | self.shared
+                    )
                 )
                 self.count += 1
                 continue
@@ -183,11 +193,11 @@ class _Planner(ABC):
         wanted = self.options.unknown == "keep" and below is None
         return wanted and field.name == UNKNOWN and is_text(field.type)
 
-    def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
+    def placed(self, rest: list[JsonNode], children: list[JsonNode]) -> list[JsonNode]:
         """Return the children of an object in their order."""
         return [*rest, *children]
 
-    def map(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: Node) -> Node:
+    def map(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: JsonNode) -> JsonNode:
         entry = None if shape is None else entry_of(shape)
         key_shape, item_shape = entry or (None, None if shape is None else shape.values)
         key_forms = Form.PLAIN if entry else Form.TEXT
@@ -204,7 +214,7 @@ class _Planner(ABC):
         item = replace(item, data=data)
         if not entry:
             return _with(made, Op.JSON_MAP, children=(key, item))
-        pair = Node(Op.JSON_OBJECT, -1, "", (key, item), forms=self.shared)
+        pair = JsonNode(Op.JSON_OBJECT, -1, "", (key, item), forms=self.shared)
         return _with(made, Op.JSON_LIST, children=(pair,))
 
     #: Forms of all nodes.
@@ -218,7 +228,9 @@ class _Planner(ABC):
         """Return how nulls are read or written where there are no keys."""
         return self.shared | (Form.NULL if field.nullable else Form.PLAIN)
 
-    def leaf(self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+    def leaf(
+        self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode
+    ) -> JsonNode:
         types = pa.types
         if types.is_null(kind):
             return _with(made, Op.JSON_NULL)
@@ -238,17 +250,19 @@ class _Planner(ABC):
             return self.time(kind, shape, kinds, made)
         raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")
 
-    def integer(self, shape: Shape | None, made: Node) -> Node:
+    def integer(self, shape: Shape | None, made: JsonNode) -> JsonNode:
         return _with(made, Op.JSON_INTEGER)
 
     @abstractmethod
-    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         """Plan a decimal, as a number or as text."""
 
-    def text(self, kinds: tuple[str, ...], made: Node) -> Node:
+    def text(self, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         return _with(made, Op.JSON_STRING)
 
-    def time(self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+    def time(
+        self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode
+    ) -> JsonNode:
         """Plan numbers, of days or of milliseconds, where the schema has numbers only; else ISO 8601."""
         if not kinds or not set(kinds) <= {"integer", "number"}:
             return _with(made, Op.JSON_TIME)
@@ -261,7 +275,7 @@ class _Planner(ABC):
         bounds = (0, MILLIS_PER_DAY - 1) if types.is_time(kind) else None
         return self.counted(made, PER_MILLI[kind.unit], bounds)
 
-    def counted(self, made: Node, factor: int, bounds: tuple[int, int] | None) -> Node:
+    def counted(self, made: JsonNode, factor: int, bounds: tuple[int, int] | None) -> JsonNode:
         if factor < 0:
             raise SchemaError(f"{made.name}: a column of seconds does not hold milliseconds")
         return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds)
@@ -277,13 +291,13 @@ class _Decoding(_Planner):
             return forms, b""
         return forms | Form.ABSENT, write_document(default).encode("utf-8", "surrogatepass")
 
-    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         scale = None if shape is None else decimal_scale(shape)
         if scale is None:
             return _with(made, Op.JSON_DECIMAL, Form.TEXT)
         return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=scale)
 
-    def text(self, kinds: tuple[str, ...], made: Node) -> Node:
+    def text(self, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         scalar = Form.SCALAR if kinds and kinds != ("string",) else Form.PLAIN
         return _with(made, Op.JSON_STRING, scalar)
 
@@ -295,7 +309,7 @@ class _Encoding(_Planner):
         super().__init__(options)
         self.nulls = nulls
 
-    def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
+    def placed(self, rest: list[JsonNode], children: list[JsonNode]) -> list[JsonNode]:
         return [*children, *rest]
 
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
@@ -316,11 +330,11 @@ class _Encoding(_Planner):
         nullable = shape is None or shape.accepts_null
         return Form.ESCAPED | (Form.NULL if nullable else Form.PLAIN)
 
-    def integer(self, shape: Shape | None, made: Node) -> Node:
+    def integer(self, shape: Shape | None, made: JsonNode) -> JsonNode:
         bits = None if shape is None else BITS.get(shape.note("integer").connect or "")
         return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else integer_bounds(bits))
 
-    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         scale = None if shape is None else decimal_scale(shape)
         if kinds == ("string",):
             if scale is not None:
@@ -328,7 +342,7 @@ class _Encoding(_Planner):
             return _with(made, Op.JSON_DECIMAL, Form.TEXT | Form.SCIENTIFIC)
         return _with(made, Op.JSON_DECIMAL, Form.SCIENTIFIC)
 
-    def counted(self, made: Node, factor: int, bounds: tuple[int, int] | None) -> Node:
+    def counted(self, made: JsonNode, factor: int, bounds: tuple[int, int] | None) -> JsonNode:
         floor = factor > 1 and self.options.round == "truncate"
         return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=floor)
 
@@ -343,5 +357,5 @@ def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
     return not kinds or "object" in kinds or "array" in kinds
 
 
-def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: Any) -> Node:
+def _with(node: JsonNode, op: Op, forms: Form = Form.PLAIN, **more: Any) -> JsonNode:
     return replace(node, op=op, forms=node.forms | forms, **more)

@@ -9,13 +9,13 @@ from kcodec.columns.layout import layout
 from kcodec.columns.lists import from_lists
 from kcodec.columns.nested import members, rebuild
 from kcodec.errors import CapacityError
+from kcodec.formats.json.node import JsonNode, Op
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
-from kcodec.plan.node import Node, Op
 
 __all__ = ["changed_texts", "rewrite_texts"]
 
 
-def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
+def rewrite_texts(array: pa.Array, node: JsonNode) -> pa.Array:
     """Return an array in which columns of JSON, by the plan that it is written by, are as Jackson prints their trees.
 
     Space is left out, of keys that stand twice the last one counts, numbers have the form of a ``BigDecimal``. Text
@@ -40,7 +40,7 @@ def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
     return rebuild(array, [rebuild(entries, parts)])
 
 
-def _holds_text(node: Node) -> bool:
+def _holds_text(node: JsonNode) -> bool:
     return node.op in (Op.JSON_TEXT, Op.JSON_REST) or any(map(_holds_text, node.children))
 
 

@@ -16,7 +16,8 @@ from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, item_bytes, layout
 from kcodec.columns.types import is_text
 from kcodec.errors import Fault
-from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
+from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.formats.protobuf.wire import (
     BYTES,
     FIXED64,
@@ -36,7 +37,6 @@ from kcodec.formats.protobuf.wire import (
 )
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
-from kcodec.plan.node import Op
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
@@ -426,7 +426,7 @@ class _Row(ColumnRow):
 
 def _default(field: FieldNode) -> Any:
     if field.kind == "enum":
-        return field.size
+        return field.default
     if field.kind in ("string", "bytes", "raw"):
         return b""
     if field.kind in ("float", "double"):

@@ -12,8 +12,9 @@ from kcodec.wire.cursor cimport load_le64, write_varint
 
 import pyarrow as pa
 
+from kcodec.formats.protobuf.node import Op as Step
 from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS
-from kcodec.plan.node import Limits, Op as Step
+from kcodec.plan.node import Limits
 
 cdef enum:
     MAX_TABLE = 1 << 12   # numbers that a message's table reaches to, at most
@@ -153,7 +154,7 @@ cdef class ProtobufProgram(Program):
         op.oneof = field.oneof
         op.ahead = 0 if repeated and not (packable and field.packed) else 1
         op.factor = field.factor
-        op.first = field.size if kind == "enum" else 0
+        op.first = field.default if kind == "enum" else 0
         for flag, is_set in (
             (PRESENT, field.presence), (ITEMS, repeated), (ENTRIES, field.label == "map"), (CLOSED, field.closed),
             (STRICT, field.strict), (CHECKED, field.utf8), (PACKABLE, packable),
@@ -314,7 +315,7 @@ cdef class ProtobufProgram(Program):
         self.words += message.words + 1
         message.unknown = node.unknown
         message.column = node.column
-        message.oneofs = len(node.symbols)
+        message.oneofs = len(node.oneofs)
         message.cases = len(node.cases)
         places = {field.number: position for position, field in enumerate(node.children)}
         by_oneof = {}

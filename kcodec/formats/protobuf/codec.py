@@ -23,7 +23,7 @@ from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_s
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.objects.kernel import object_reader, object_writer
-from kcodec.formats.protobuf.plan import MessageNode, beside_writer, decode_plan
+from kcodec.formats.protobuf.plan import beside_writer, decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, Layout, ProtobufOptions
 from kcodec.objects.by_columns import ColumnWriter
@@ -286,7 +286,6 @@ class ProtobufCodec(Codec):
     def decode_plan(self) -> Plan:
         """The decode plan, beside the type that messages are written with; ``str`` of it is a readable tree."""
         plan = self._reader.program.plan
-        assert isinstance(plan.root, MessageNode)
         return dataclasses.replace(plan, root=beside_writer(plan.root, self._reader.message, self._message))
 
     @property

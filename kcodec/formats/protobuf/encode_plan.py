@@ -9,9 +9,10 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
+from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Node, Plan
 
 __all__ = ["encode_plan"]
 
@@ -86,7 +87,7 @@ class _EncodePlan:
                 children.append(Node(Op.FAIL, -1, field.name, code="missing_required", reason=reason))
         children += [self.case(message, name, below) for name in oneofs if name in below]
         return MessageNode(
-            Op.MESSAGE, column, children=tuple(children), symbols=tuple(oneofs), unknown=unknown
+            Op.MESSAGE, column, children=tuple(children), oneofs=tuple(oneofs), unknown=unknown
         )
 
     def case(self, message: MessageType, oneof: str, columns: Mapping[str, int]) -> Node:
@@ -157,7 +158,7 @@ class _EncodePlan:
                 symbols=tuple(field.enum.numbers),
                 closed=field.enum.closed,
                 strict=field.enum.closed or self.options.unknown_enums == "error",
-                size=field.enum.values[0][1] if field.enum.values else 0,
+                default=field.enum.values[0][1] if field.enum.values else 0,
             )
             fits = pa.types.is_integer(kind) or is_text(kind)
         elif field.type in ("string", "bytes"):

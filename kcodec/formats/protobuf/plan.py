@@ -13,17 +13,16 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
 from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions, reading_of
 from kcodec.plan.failure import step
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Node, Plan
 
 __all__ = [
     "MAX_COLUMNS",
     "MAX_NESTING",
     "SECONDS",
     "UNKNOWN_FIELDS",
-    "FieldNode",
-    "MessageNode",
     "beside_writer",
     "decode_plan",
 ]
@@ -42,102 +41,6 @@ UNKNOWN_FIELDS = "_unknown_fields"
 
 
 _Wanted = Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class FieldNode(Node):
-    """A field of a message.
-
-    The column of a repeated field is a list, of a map a map; those of their items follow.
-
-    Attributes
-    ----------
-    number : int
-        The field's number.
-    kind : str
-        A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
-        value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes). When encoding also
-        ``"case"``: no field, but the name of the member of a oneof that is set, which is only checked.
-    label : {"singular", "required", "repeated", "map", "entry"}
-        Of a map, children[0] is the entry; ``"entry"``, when encoding, is for a key or value of one.
-    presence : bool
-        Whether the column is null if the field is not set; else it holds the default. When encoding: whether the
-        default is written.
-    nulls : bool
-        Whether the default is null too, for fields without presence.
-    oneof : int
-        Number of the oneof of which it is a member; -1 for none.
-    utf8 : bool
-        Whether text must be valid; if not, what is not is replaced as Java does.
-    numbers : tuple of int
-        Of an enum: by position in `symbols`. Of a case: by member, the member's column, or -1.
-    closed : bool
-        Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
-    strict : bool
-        Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors. When
-        encoding unsigned numbers: whether negative ones are.
-    packed : bool
-        Whether repeated scalars are written packed.
-    """
-
-    number: int = 0
-    kind: str = ""
-    label: str = "singular"
-    presence: bool = False
-    nulls: bool = False
-    oneof: int = -1
-    utf8: bool = True
-    numbers: tuple[int, ...] = ()
-    closed: bool = False
-    strict: bool = False
-    packed: bool = False
-
-    def notes(self) -> list[str]:
-        """Return number, cardinality and kind; of an enum its symbols, and what it is where it is not set."""
-        if self.kind == "case":
-            # What it is for, its reason says.
-            return []
-        label = "" if self.label == "singular" else f"{self.label} "
-        notes = [f"{self.number}", label + self.kind]
-        if self.kind == "enum" and self.symbols:
-            named = zip(self.symbols, self.numbers, strict=True)
-            notes.append("{" + ", ".join(f"{name} = {number}" for name, number in named) + "}")
-            notes += [f"default {self.size}"] * (self.size != 0)
-        return notes
-
-
-@dataclass(frozen=True, slots=True)
-class MessageNode(Node):
-    """A message: its fields, by number.
-
-    Attributes
-    ----------
-    unknown : int
-        Column of the unknown fields, -1 for none.
-    cases : tuple of int
-        By oneof: the column of the name of the member that is set; -1 for none.
-    skipped : tuple of FieldNode
-        Fields that the writer has and the reader does not, which are unknown fields to it: these are only printed.
-    """
-
-    unknown: int = -1
-    cases: tuple[int, ...] = ()
-    skipped: tuple[FieldNode, ...] = ()
-
-    def notes(self) -> list[str]:
-        """Return the oneofs with their members, and where unknown fields go."""
-        notes = []
-        for number, name in enumerate(self.symbols):
-            members = [each.name for each in self.children if getattr(each, "oneof", -1) == number]
-            case = f" in column {self.cases[number]}" if self.cases and self.cases[number] >= 0 else ""
-            notes.append(f"oneof {name} {{{', '.join(members)}}}{case}")
-        notes += [f"unknown fields in column {self.unknown}"] * (self.unknown >= 0)
-        return [", ".join(notes)] * bool(notes)
-
-    def shown(self) -> tuple[Node, ...]:
-        """Return its fields and those that are skipped, by number."""
-        fields = (*self.children, *self.skipped)
-        return tuple(sorted(fields, key=lambda node: getattr(node, "number", 0)))
 
 
 def decode_plan(message: MessageType, options: ProtobufOptions) -> tuple[Plan, pa.DataType]:
@@ -249,8 +152,9 @@ class _DecodePlan:
         if unknown >= 0:
             fields.append((UNKNOWN_FIELDS, data, data, True))
         nodes = tuple(sorted((done.node for done in made), key=lambda node: node.number))
-        symbols = tuple(oneofs)
-        node = MessageNode(Op.MESSAGE, column, children=nodes, symbols=symbols, unknown=unknown, cases=cases)
+        node = MessageNode(
+            Op.MESSAGE, column, children=nodes, oneofs=tuple(oneofs), unknown=unknown, cases=cases
+        )
         stored = pa.struct([pa.field(name, kind, nullable) for name, kind, _, nullable in fields])
         final = pa.struct([pa.field(name, kind, nullable) for name, _, kind, nullable in fields])
         return node, stored, final
@@ -317,7 +221,7 @@ class _DecodePlan:
             symbols=tuple(names.values()),
             closed=field.enum.closed,
             strict=options.unknown_enums == "error",
-            size=field.enum.values[0][1] if field.enum.values else 0,
+            default=field.enum.values[0][1] if field.enum.values else 0,
         )
         kind = pa.int32() if options.enums == "number" else options.text_type()
         return _Made(node, kind, kind)

@@ -15,10 +15,11 @@ from kcodec.columns.types import MILLIS_PER_DAY
 from kcodec.errors import Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.ksql.formats.faults import of_field, of_items, without_rows
 from kcodec.ksql.formats.protobuf.values import days_of_parts, millis_of_parts
 from kcodec.ksql.formats.reading import Reading
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["coerced", "validity"]
 
@@ -166,7 +167,7 @@ def _text(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arra
     if not pa.types.is_floating(array.type):
         return array.cast(kind), []
     module = json_kernel()
-    node = Node(Op.JSON_FLOAT, 0, forms=Form.NULL | Form.NONFINITE)
+    node = JsonNode(Op.JSON_FLOAT, 0, forms=Form.NULL | Form.NONFINITE)
     program = module.Program(Plan("TEXT", "encode", array.type, node))
     printed, _ = module.encode(array, program)
     plain = pc.replace_substring(printed.cast(pa.string()), '"', "")

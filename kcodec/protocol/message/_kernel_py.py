@@ -16,7 +16,8 @@ from kcodec.errors import Fault
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import Limits, Node, Op, Plan
+from kcodec.plan.node import Limits, Plan
+from kcodec.protocol.message.node import KafkaNode, Op
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
 from kcodec.wire.single import write as write_varint
 
@@ -175,7 +176,7 @@ class _Reader:
             self.fail("varint_overflow", begin, path)
         return value & 0xFFFFFFFF
 
-    def length(self, node: Node, path: str) -> int:
+    def length(self, node: KafkaNode, path: str) -> int:
         """Read a length or count; -1 for null. Java's arithmetic has 32 bits, and all below 0 is null."""
         begin = self.at
         if node.op in _COMPACT:
@@ -189,7 +190,7 @@ class _Reader:
                 self.fail("negative_length", begin, path)
         return max(length, -1)
 
-    def value(self, node: Node, path: str) -> Any:
+    def value(self, node: KafkaNode, path: str) -> Any:
         path = step(path, node.name)
         op = node.op
         if op in _NUMBERS:
@@ -218,7 +219,7 @@ class _Reader:
         assert op is Op.FAIL, op
         return self.fail(node.code, self.at, path, node.reason)
 
-    def sized(self, node: Node, path: str, nullable: bool) -> Any:
+    def sized(self, node: KafkaNode, path: str, nullable: bool) -> Any:
         """Read what starts with its length or count."""
         begin = self.at
         length = self.length(node, path)
@@ -247,7 +248,7 @@ class _Reader:
         if self.expansion > self.limits.max_expansion:
             self.fail("size_limit", self.at, path)
 
-    def array(self, node: Node, count: int, begin: int, path: str) -> list[Any]:
+    def array(self, node: KafkaNode, count: int, begin: int, path: str) -> list[Any]:
         item = node.children[0]
         empty = _takes_no_bytes(item)
         # Kafka's reader refuses what its writer writes of items without bytes.
@@ -276,7 +277,7 @@ class _Reader:
             self.fail("invalid_marker", begin, path)
         return present
 
-    def record(self, node: Node, path: str) -> dict[str, Any]:
+    def record(self, node: KafkaNode, path: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for child in node.children:
             if child.op is Op.TAG_SECTION:
@@ -287,7 +288,7 @@ class _Reader:
                 values[child.name] = self.value(child, path)
         return values
 
-    def tags(self, node: Node, path: str) -> dict[str, Any]:
+    def tags(self, node: KafkaNode, path: str) -> dict[str, Any]:
         """Read a tag section: ``count | (tag | size | value)*``, all but values uvarints."""
         known = {child.size: child for child in node.children}
         values: dict[str, Any] = {}
@@ -326,13 +327,13 @@ class _Reader:
         return values
 
 
-def _takes_no_bytes(node: Node) -> bool:
+def _takes_no_bytes(node: KafkaNode) -> bool:
     if node.op is Op.RECORD:
         return all(map(_takes_no_bytes, node.children))
     return node.op in (Op.DEFAULT, Op.ABSENT, Op.FAIL)
 
 
-def _constant(node: Node) -> Any:
+def _constant(node: KafkaNode) -> Any:
     return _Reader(node.data, 0, Program(Plan("", "", pa.null(), node))).value(node.children[0], "")
 
 
@@ -407,7 +408,7 @@ class _Writer:
     def fail(self, code: str, path: str, reason: str = "") -> NoReturn:
         raise RowError(code, None, path, reason)
 
-    def value(self, node: Node, value: Any, out: bytearray, path: str) -> None:
+    def value(self, node: KafkaNode, value: Any, out: bytearray, path: str) -> None:
         path = step(path, node.name)
         op = node.op
         if op is Op.NULLABLE:
@@ -451,7 +452,7 @@ class _Writer:
         except (struct.error, OverflowError):
             self.fail("out_of_range", path)
 
-    def sized(self, node: Node, value: Any, out: bytearray, path: str) -> None:
+    def sized(self, node: KafkaNode, value: Any, out: bytearray, path: str) -> None:
         """Write what starts with its length or count."""
         op = node.op
         if value is None:
@@ -486,7 +487,7 @@ class _Writer:
         else:
             out += length.to_bytes(2 if op is Op.SHORT_STRING else 4, "big", signed=True)
 
-    def record(self, node: Node, value: Any, out: bytearray, path: str) -> None:
+    def record(self, node: KafkaNode, value: Any, out: bytearray, path: str) -> None:
         if not isinstance(value, dict):
             self.fail("type_mismatch", path)
         names = {UNKNOWN}
@@ -508,7 +509,7 @@ class _Writer:
             if name not in names:
                 self.fail("type_mismatch", path, f"the message has no field {name}")
 
-    def tags(self, node: Node, value: dict[str, Any], out: bytearray, path: str) -> None:
+    def tags(self, node: KafkaNode, value: dict[str, Any], out: bytearray, path: str) -> None:
         """Write what is not at its default and the unknown tags, in the order of tags."""
         entries: list[bytes] = []
         last = -1
@@ -539,7 +540,7 @@ class _Writer:
             out += entry
 
 
-def _is_default(node: Node, value: Any) -> bool:
+def _is_default(node: KafkaNode, value: Any) -> bool:
     if node.op is Op.UNSET:
         return _is_default(node.children[0], value)
     if node.op is Op.ABSENT:

@@ -14,7 +14,8 @@ import struct
 
 import pyarrow as pa
 
-from kcodec.plan.node import Limits, Op as Step
+from kcodec.plan.node import Limits
+from kcodec.protocol.message.node import Op as Step
 from kcodec.protocol.message.plan import UNKNOWN
 
 #: Step -> op that reads it, op that writes it, bytes, how it looks in Python.

@@ -14,7 +14,8 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, near
 from kcodec.plan.failure import step
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Plan
+from kcodec.protocol.message.node import KafkaNode, Op
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.wire.single import write as write_varint
@@ -190,26 +191,28 @@ def encode_plan(parts: Sequence[Part], kind: pa.DataType, prefix: bytes = b"") -
     """
     root = _root(_Encode, parts, layout(kind))
     if prefix:
-        root = replace(root, children=(Node(Op.DEFAULT, data=prefix), *root.children))
+        root = replace(root, children=(KafkaNode(Op.DEFAULT, data=prefix), *root.children))
     return Plan("KAFKA_MESSAGE", "encode", kind, root)
 
 
 def failing_plan(kind: pa.DataType, direction: str, reason: str) -> Plan:
     """Plan that every row is of a version that cannot be read or written."""
-    return Plan("KAFKA_MESSAGE", direction, kind, Node(Op.FAIL, code="unsupported_version", reason=reason))
+    return Plan(
+        "KAFKA_MESSAGE", direction, kind, KafkaNode(Op.FAIL, code="unsupported_version", reason=reason)
+    )
 
 
-def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Node:
+def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> KafkaNode:
     if not parts[0].name:
-        root: Node = maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
+        root: KafkaNode = maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
         return root
     below = {columns[child].name: child for child in columns[0].children}
     strangers = below.keys() - {part.name for part in parts}
     if strangers:
         reason = f"there is no place for the column {min(strangers)}"
-        return Node(Op.FAIL, code="type_mismatch", reason=reason)
+        return KafkaNode(Op.FAIL, code="type_mismatch", reason=reason)
     children = tuple(maker(part, columns).part(part.name, below.get(part.name)) for part in parts)
-    return Node(Op.RECORD, 0, children=children)
+    return KafkaNode(Op.RECORD, 0, children=children)
 
 
 class _Shape(ABC):
@@ -224,58 +227,60 @@ class _Shape(ABC):
         self.fixed = part.fixed
 
     @abstractmethod
-    def record(self, struct: StructSpec, column: int, name: str) -> Node:
+    def record(self, struct: StructSpec, column: int, name: str) -> KafkaNode:
         """Step over the fields of a struct."""
 
-    def part(self, name: str, column: int | None) -> Node:
+    def part(self, name: str, column: int | None) -> KafkaNode:
         """Step over the part."""
         assert column is not None
         return self.record(self.spec.struct, column, name)
 
-    def value(self, field: FieldSpec, column: int, name: str) -> Node:
+    def value(self, field: FieldSpec, column: int, name: str) -> KafkaNode:
         """Step over a field that the version has."""
         kind = field.type
         compact = self.spec.compact_in(field, self.version)
         nullable = field.nullable_in(self.version)
         if kind.is_array:
             item = self.item(kind.element, self.columns[column].children[0], compact)
-            node = Node(_SIZED["array"][compact][0], column, children=(item,))
+            node = KafkaNode(_SIZED["array"][compact][0], column, children=(item,))
         elif kind.is_struct:
             struct = self.structs[kind.element]
             if not nullable:
                 return self.record(struct, column, name)
             op = Op.TAGGED_RECORD if field.tagged_in(self.version) else Op.NULLABLE_RECORD
-            return Node(op, column, name, (self.record(struct, column, ""),))
+            return KafkaNode(op, column, name, (self.record(struct, column, ""),))
         else:
             node = self.item(kind.element, column, compact)
         if nullable and node.op is not Op.FAIL:
-            return Node(Op.NULLABLE, column, name, (node,))
+            return KafkaNode(Op.NULLABLE, column, name, (node,))
         return replace(node, name=name)
 
-    def tag(self, field: FieldSpec, column: int) -> Node:
+    def tag(self, field: FieldSpec, column: int) -> KafkaNode:
         """Step over a tagged field of the version."""
         children = (self.value(field, column, ""), self.default(field, column, ""))
-        return Node(Op.TAG, column, field.json_name, children, size=field.tag or 0)
+        return KafkaNode(Op.TAG, column, field.json_name, children, size=field.tag or 0)
 
-    def item(self, element: str, column: int, compact: bool) -> Node:
+    def item(self, element: str, column: int, compact: bool) -> KafkaNode:
         if element in self.structs:
             return self.record(self.structs[element], column, "")
-        return Node(_op(element, compact), column)
+        return KafkaNode(_op(element, compact), column)
 
-    def default(self, field: FieldSpec, column: int, name: str) -> Node:
+    def default(self, field: FieldSpec, column: int, name: str) -> KafkaNode:
         """Describe a field's default in its columns."""
         value = default_of(field)
         if value is None:
-            return Node(Op.ABSENT, column, name)
+            return KafkaNode(Op.ABSENT, column, name)
         kind = field.type
         if kind.is_struct:
-            return Node(Op.RECORD, column, name, self.defaults(self.structs[kind.element], column))
+            return KafkaNode(Op.RECORD, column, name, self.defaults(self.structs[kind.element], column))
         if kind.is_array:
             return self.empty(column, name)
         op = _op(kind.element, True)
-        return Node(Op.DEFAULT, column, name, (Node(op, column),), data=_bytes(kind.element, value, True))
+        return KafkaNode(
+            Op.DEFAULT, column, name, (KafkaNode(op, column),), data=_bytes(kind.element, value, True)
+        )
 
-    def defaults(self, struct: StructSpec, column: int) -> tuple[Node, ...]:
+    def defaults(self, struct: StructSpec, column: int) -> tuple[KafkaNode, ...]:
         below = self.below(column)
         nodes = [
             self.default(field, below[field.json_name], field.json_name)
@@ -286,10 +291,12 @@ class _Shape(ABC):
             nodes.append(self.empty(below[UNKNOWN], UNKNOWN))
         return tuple(nodes)
 
-    def empty(self, column: int, name: str) -> Node:
+    def empty(self, column: int, name: str) -> KafkaNode:
         """Describe an empty array; what its items would be does not matter."""
         op, _, data = _SIZED["array"][True]
-        return Node(Op.DEFAULT, column, name, (Node(op, column, children=(Node(Op.RECORD),)),), data=data)
+        return KafkaNode(
+            Op.DEFAULT, column, name, (KafkaNode(op, column, children=(KafkaNode(Op.RECORD),)),), data=data
+        )
 
     def below(self, column: int) -> dict[str, int]:
         return {self.columns[child].name: child for child in self.columns[column].children}
@@ -343,10 +350,10 @@ def _fits(element: str, kind: pa.DataType) -> bool:
 
 
 class _Decode(_Shape):
-    def record(self, struct: StructSpec, column: int, name: str) -> Node:
+    def record(self, struct: StructSpec, column: int, name: str) -> KafkaNode:
         if struct is not self.spec.struct and self.version not in struct.versions:
             reason = f"Can't read version {self.version} of {struct.name}"
-            return Node(Op.FAIL, name=name, code="unsupported_version", reason=reason)
+            return KafkaNode(Op.FAIL, name=name, code="unsupported_version", reason=reason)
         below = self.below(column)
         nodes = [
             self.value(field, below[field.json_name], field.json_name)
@@ -363,29 +370,29 @@ class _Decode(_Shape):
                 for field in sorted(struct.fields, key=lambda field: field.tag or 0)
                 if field.tag is not None
             )
-            nodes.append(Node(Op.TAG_SECTION, below.get(UNKNOWN, -1), children=tags))
+            nodes.append(KafkaNode(Op.TAG_SECTION, below.get(UNKNOWN, -1), children=tags))
         elif UNKNOWN in below:
             nodes.append(self.empty(below[UNKNOWN], UNKNOWN))
-        return Node(Op.RECORD, column, name, tuple(nodes))
+        return KafkaNode(Op.RECORD, column, name, tuple(nodes))
 
-    def tag(self, field: FieldSpec, column: int) -> Node:
+    def tag(self, field: FieldSpec, column: int) -> KafkaNode:
         if field.tagged_in(self.version):
             return super().tag(field, column)
         # What the version has untagged, or not at all, is stored already.
         reason = f"Tag {field.tag} is not valid for version {self.version}"
-        children = (Node(Op.FAIL, code="invalid_tag", reason=reason),)
-        return Node(Op.TAG, -1, field.json_name, children, size=field.tag or 0)
+        children = (KafkaNode(Op.FAIL, code="invalid_tag", reason=reason),)
+        return KafkaNode(Op.TAG, -1, field.json_name, children, size=field.tag or 0)
 
 
 class _Encode(_Shape):
-    def part(self, name: str, column: int | None) -> Node:
+    def part(self, name: str, column: int | None) -> KafkaNode:
         data = self.struct_bytes(self.spec.struct)
         return _optional(name, data, None if column is None else self.record(self.spec.struct, column, name))
 
-    def record(self, struct: StructSpec, column: int, name: str) -> Node:
+    def record(self, struct: StructSpec, column: int, name: str) -> KafkaNode:
         if struct is not self.spec.struct and self.version not in struct.versions:
             reason = f"Can't write version {self.version} of {struct.name}"
-            return Node(Op.FAIL, column, name, code="unsupported_version", reason=reason)
+            return KafkaNode(Op.FAIL, column, name, code="unsupported_version", reason=reason)
         if not pa.types.is_struct(self.columns[column].type):
             return self.mismatch(column, name, struct.name)
         below = self.below(column)
@@ -417,7 +424,7 @@ class _Encode(_Shape):
                     reason = f"{label} is {field.default} before this message"
                     nodes.append(self.unset(field, at, "unsupported_version", reason))
             elif at is not None and field.ignorable:
-                nodes.append(Node(Op.UNSET, at, label))
+                nodes.append(KafkaNode(Op.UNSET, at, label))
             elif at is not None:
                 reason = f"Attempted to write a non-default {label} at version {self.version}"
                 nodes.append(self.unset(field, at, "non_default", reason))
@@ -427,21 +434,23 @@ class _Encode(_Shape):
                 for field in struct.tagged_fields(self.version)
                 if field.json_name in below
             )
-            nodes.append(Node(Op.TAG_SECTION, below.get(UNKNOWN, -1), children=tags))
+            nodes.append(KafkaNode(Op.TAG_SECTION, below.get(UNKNOWN, -1), children=tags))
         elif UNKNOWN in below:
             reason = (
                 f"Tagged fields were set, but version {self.version} of this message does not support them."
             )
             none = self.empty(below[UNKNOWN], UNKNOWN)
-            nodes.append(Node(Op.UNSET, below[UNKNOWN], UNKNOWN, (none,), code="non_default", reason=reason))
-        return Node(Op.RECORD, column, name, tuple(nodes))
+            nodes.append(
+                KafkaNode(Op.UNSET, below[UNKNOWN], UNKNOWN, (none,), code="non_default", reason=reason)
+            )
+        return KafkaNode(Op.RECORD, column, name, tuple(nodes))
 
-    def unset(self, field: FieldSpec, column: int, code: str, reason: str) -> Node:
+    def unset(self, field: FieldSpec, column: int, code: str, reason: str) -> KafkaNode:
         """Check that a column is at the field's default; it is not written."""
         children = (self.default(field, column, ""),)
-        return Node(Op.UNSET, column, field.json_name, children, code=code, reason=reason)
+        return KafkaNode(Op.UNSET, column, field.json_name, children, code=code, reason=reason)
 
-    def value(self, field: FieldSpec, column: int, name: str) -> Node:
+    def value(self, field: FieldSpec, column: int, name: str) -> KafkaNode:
         kind = self.columns[column].type
         if pa.types.is_null(kind):
             return self.null(field, column, name)
@@ -449,25 +458,25 @@ class _Encode(_Shape):
             return self.mismatch(column, name, str(field.type))
         return super().value(field, column, name)
 
-    def null(self, field: FieldSpec, column: int, name: str) -> Node:
+    def null(self, field: FieldSpec, column: int, name: str) -> KafkaNode:
         """Write a column that is null in all rows."""
         if not field.nullable_in(self.version):
-            return Node(Op.FAIL, column, name, code="null_value")
+            return KafkaNode(Op.FAIL, column, name, code="null_value")
         if field.type.is_struct:
             data = b"\0" if field.tagged_in(self.version) else b"\xff"
         else:
             form = "array" if field.type.is_array else field.type.element
             data = _SIZED[form][self.spec.compact_in(field, self.version)][1]
-        return Node(Op.DEFAULT, -1, name, data=data)
+        return KafkaNode(Op.DEFAULT, -1, name, data=data)
 
-    def item(self, element: str, column: int, compact: bool) -> Node:
+    def item(self, element: str, column: int, compact: bool) -> KafkaNode:
         if pa.types.is_null(self.columns[column].type):
-            return Node(Op.FAIL, column, code="null_value")
+            return KafkaNode(Op.FAIL, column, code="null_value")
         if element not in self.structs and not _fits(element, self.columns[column].type):
             return self.mismatch(column, "", element)
         return super().item(element, column, compact)
 
-    def default(self, field: FieldSpec, column: int, name: str) -> Node:
+    def default(self, field: FieldSpec, column: int, name: str) -> KafkaNode:
         kind = self.columns[column].type
         if field.type.is_array:
             fits = is_list(kind)
@@ -479,16 +488,16 @@ class _Encode(_Shape):
             return self.mismatch(column, name, str(field.type))
         return super().default(field, column, name)
 
-    def empty(self, column: int, name: str) -> Node:
+    def empty(self, column: int, name: str) -> KafkaNode:
         kind = self.columns[column].type
         if name == UNKNOWN and not _holds_tags(kind) and not _holds_nothing(kind):
             return self.mismatch(column, name, "tags")
         return super().empty(column, name)
 
-    def mismatch(self, column: int, name: str, wanted: str, reason: str = "") -> Node:
+    def mismatch(self, column: int, name: str, wanted: str, reason: str = "") -> KafkaNode:
         kind = self.columns[column].type
         reason = reason or f"a column of {kind} cannot be written as {wanted}"
-        return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
+        return KafkaNode(Op.FAIL, column, name, code="type_mismatch", reason=reason)
 
     def default_bytes(self, field: FieldSpec) -> bytes | None:
         """Write a field that is at its default; None if that is a null it cannot be."""
@@ -520,10 +529,10 @@ class _Encode(_Shape):
         return data + (b"\0" if self.flexible else b"")
 
 
-def _optional(name: str, data: bytes | None, node: Node | None) -> Node:
+def _optional(name: str, data: bytes | None, node: KafkaNode | None) -> KafkaNode:
     """Return the step over a column, or over none, that writes `data` where there is no value; None: that fails."""
     if node is None:
-        node = Node(Op.FAIL if data is None else Op.DEFAULT, -1, name)
+        node = KafkaNode(Op.FAIL if data is None else Op.DEFAULT, -1, name)
     elif node.op is Op.DEFAULT or node.op is Op.FAIL:
         return node
     return replace(node, code="null_value") if data is None else replace(node, data=data)

@@ -6,8 +6,8 @@ import json
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.plan import RAW
-from kcodec.plan import Form, Node, Op
 
 LEAVES = [
     pa.null(),
@@ -266,7 +266,7 @@ def entry_plans(draw, plan):
         children = tuple(turned(child) for child in node.children)
         if node.op is Op.JSON_MAP and draw(st.booleans()):
             key, value = children
-            entry = Node(
+            entry = JsonNode(
                 draw(st.sampled_from([Op.JSON_TUPLE, Op.JSON_OBJECT])),
                 children=(dataclasses.replace(key, name="key"), dataclasses.replace(value, name="value")),
             )

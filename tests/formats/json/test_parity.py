@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
 
 from kcodec._impl import kernel
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.plan import JsonOptions, json_plan
-from kcodec.plan import Form, Limits, Node, Op, Plan
+from kcodec.plan import Limits, Plan
 
 WIDE = decimal.Context(prec=100)
 LIMITS = Limits(max_depth=6, max_expansion=60, max_number_length=45)
@@ -602,9 +603,9 @@ def test_paths_of_many_bad_rows():
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
 def test_any_value_as_text(rows):
-    plan = Plan("JSON", "decode", pa.string(), Node(Op.JSON_TEXT, 0))
+    plan = Plan("JSON", "decode", pa.string(), JsonNode(Op.JSON_TEXT, 0))
     decoded = same_decode([plan], rows)
-    encoding = Plan("JSON", "encode", pa.string(), Node(Op.JSON_TEXT, 0, forms=Form.NULL))
+    encoding = Plan("JSON", "encode", pa.string(), JsonNode(Op.JSON_TEXT, 0, forms=Form.NULL))
     same_encode(encoding, decoded)
     texts = pa.array([row.decode("utf-8", "replace") for row in rows], pa.string())
     same_encode(encoding, texts)
@@ -615,7 +616,7 @@ def test_any_value_as_text(rows):
 def test_any_text(texts, escaped):
     forms = Form.NULL | (Form.ESCAPED if escaped else Form.PLAIN)
     for kind in (pa.string(), pa.binary()):
-        plan = Plan("JSON", "encode", kind, Node(Op.JSON_STRING, 0, forms=forms))
+        plan = Plan("JSON", "encode", kind, JsonNode(Op.JSON_STRING, 0, forms=forms))
         encoded = same_encode(plan, pa.array([text.encode() for text in texts], pa.binary()).cast(kind))
         assert [json.loads(value) for value in encoded.to_pylist()] == texts
 
@@ -623,14 +624,14 @@ def test_any_text(texts, escaped):
 @given(st.lists(st.binary(max_size=20), max_size=4))
 def test_bytes_as_text(values):
     for form in (Form.PLAIN, Form.ESCAPED):
-        plan = Plan("JSON", "encode", pa.binary(), Node(Op.JSON_STRING, 0, forms=form))
+        plan = Plan("JSON", "encode", pa.binary(), JsonNode(Op.JSON_STRING, 0, forms=form))
         same_encode(plan, pa.array(values, pa.binary()))
 
 
 @given(st.lists(st.one_of(st.floats(), st.floats(width=32)), max_size=8))
 def test_any_float(values):
     for kind in (pa.float64(), pa.float32()):
-        node = Node(Op.JSON_FLOAT, 0, forms=Form.NONFINITE)
+        node = JsonNode(Op.JSON_FLOAT, 0, forms=Form.NONFINITE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             column = pa.array(np.array(values, kind.to_pandas_dtype()))
@@ -647,7 +648,7 @@ def test_doubles_beside_powers():
     ]
     column = pa.array([near for power in powers for near in (math.nextafter(power, 0), power, -power * 1.1)])
     column = column.filter(pc.is_finite(column))
-    node = Node(Op.JSON_FLOAT, 0)
+    node = JsonNode(Op.JSON_FLOAT, 0)
     written = same_encode(Plan("JSON", "encode", pa.float64(), node), column)
     again = same_decode([Plan("JSON", "decode", pa.float64(), node)], written.to_pylist(), limits=Limits())
     assert side_by_side.comparable(again) == side_by_side.comparable(column)
@@ -665,7 +666,7 @@ def test_decimals(data):
     column = pa.array([decimal.Decimal(number).scaleb(-kind.scale, WIDE) for number in numbers], kind)
     for form in (Form.PLAIN, Form.SCIENTIFIC, Form.TEXT, Form.BASE64):
         scale = kind.scale + data.draw(st.integers(-1, 1)) if form is Form.BASE64 else 0
-        node = Node(Op.JSON_DECIMAL, 0, forms=form, scale=scale)
+        node = JsonNode(Op.JSON_DECIMAL, 0, forms=form, scale=scale)
         written = same_encode(Plan("JSON", "encode", kind, node), column)
         rows = [row for row in written.to_pylist() if row is not None]
         again = same_decode([Plan("JSON", "decode", kind, node)], rows, limits=Limits())
@@ -684,7 +685,7 @@ def test_integers_with_factors(data):
     factor = data.draw(st.sampled_from([1, 1000, 86_400_000]))
     bounds = data.draw(st.sampled_from([None, (0, 86_400_000), (-10, -2), (0, 1 << 64)]))
     forms = data.draw(st.sampled_from([Form.PLAIN, Form.TEXT]))
-    node = Node(Op.JSON_INTEGER, 0, factor=factor, bounds=bounds, forms=forms)
+    node = JsonNode(Op.JSON_INTEGER, 0, factor=factor, bounds=bounds, forms=forms)
     rows = [number.encode() for number in data.draw(st.lists(NUMBERS, max_size=6))]
     decoded = same_decode([Plan("JSON", "decode", kind, node)], rows)
     for sign in (1, -1):
@@ -707,10 +708,10 @@ def test_blocks_that_grow():
 
 
 def test_defaults_that_need_room():
-    child = Node(Op.JSON_STRING, 2, "d", forms=Form.ABSENT, data=b'"' + b"x" * 300 + b'"')
-    item = Node(Op.JSON_OBJECT, 1, children=(child,), forms=Form.PLAIN)
+    child = JsonNode(Op.JSON_STRING, 2, "d", forms=Form.ABSENT, data=b'"' + b"x" * 300 + b'"')
+    item = JsonNode(Op.JSON_OBJECT, 1, children=(child,), forms=Form.PLAIN)
     kind = pa.list_(pa.struct([("d", pa.string())]))
-    plan = Plan("JSON", "decode", kind, Node(Op.JSON_LIST, 0, children=(item,), forms=Form.NULL))
+    plan = Plan("JSON", "decode", kind, JsonNode(Op.JSON_LIST, 0, children=(item,), forms=Form.NULL))
     rows = [b"[" + b",".join([b"{}"] * count) + b"]" for count in (0, 3, 500, 20)] * 5
     same_decode([plan], rows, limits=Limits())
     same_decode([plan], rows, limits=Limits(max_expansion=1000))
@@ -721,10 +722,10 @@ def test_defaults_count_for_a_row_as_a_whole():
     names = ("a", "b", "c")
     forms = Form.ABSENT | Form.NULL | Form.DEFAULT
     children = [
-        Node(Op.JSON_STRING, at, name, forms=forms, data=text) for at, name in enumerate(names, start=1)
+        JsonNode(Op.JSON_STRING, at, name, forms=forms, data=text) for at, name in enumerate(names, start=1)
     ]
     kind = pa.struct([(name, pa.string()) for name in names])
-    root = Node(Op.JSON_OBJECT, 0, children=tuple(children), forms=Form.PLAIN)
+    root = JsonNode(Op.JSON_OBJECT, 0, children=tuple(children), forms=Form.PLAIN)
     rows = [b'{"a":"1","b":null,"c":"2"}'] * 20 + [b'{"a":null,"b":"1","c":null}'] * 20
     plan = Plan("JSON", "decode", kind, root)
     array = same_decode([plan], rows, limits=Limits(max_expansion=100))

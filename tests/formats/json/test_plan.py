@@ -8,9 +8,10 @@ import pytest
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, Fault
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.formats.json.reread import reread
-from kcodec.plan import Form, Limits, Node, Op, Plan
+from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 
 
@@ -46,7 +47,7 @@ def test_programs_are_pickled(impl):
     assert (again.plan, again.limits) == (program.plan, program.limits)
 
 
-LEAF = Node(Op.JSON_STRING, 0, forms=Form.NULL)
+LEAF = JsonNode(Op.JSON_STRING, 0, forms=Form.NULL)
 PAIR = pa.struct([pa.field("a", pa.int8(), nullable=False), ("b", pa.int8())])
 
 
@@ -59,41 +60,48 @@ PAIR = pa.struct([pa.field("a", pa.int8(), nullable=False), ("b", pa.int8())])
         (pa.string(), dataclasses.replace(LEAF, data=b" null "), "null is not a default"),
         (
             PAIR,
-            Node(Op.JSON_OBJECT, 0, children=(Node(Op.JSON_INTEGER, 1, "a"),)),
+            JsonNode(Op.JSON_OBJECT, 0, children=(JsonNode(Op.JSON_INTEGER, 1, "a"),)),
             "gives values to each column",
         ),
         (
             PAIR,
-            Node(
+            JsonNode(
                 Op.JSON_OBJECT,
                 0,
-                children=(Node(Op.JSON_INTEGER, 1, "a", forms=Form.NULL), Node(Op.JSON_INTEGER, 2, "b")),
+                children=(
+                    JsonNode(Op.JSON_INTEGER, 1, "a", forms=Form.NULL),
+                    JsonNode(Op.JSON_INTEGER, 2, "b"),
+                ),
             ),
             "column 1 cannot be null",
         ),
         (
             pa.struct([("a", pa.string()), ("b", pa.large_string())]),
-            Node(Op.JSON_OBJECT, 0, children=(Node(Op.JSON_STRING, 1, "a"), Node(Op.JSON_STRING, 2, "b"))),
+            JsonNode(
+                Op.JSON_OBJECT,
+                0,
+                children=(JsonNode(Op.JSON_STRING, 1, "a"), JsonNode(Op.JSON_STRING, 2, "b")),
+            ),
             "64-bit offsets",
         ),
         (
             pa.struct([("a", pa.string()), ("b", pa.date32())]),
-            Node(
+            JsonNode(
                 Op.JSON_UNION,
                 0,
                 children=(
-                    Node(Op.JSON_STRING, 1, "a", forms=Form.NULL),
-                    Node(Op.JSON_TIME, 2, "b", forms=Form.NULL),
+                    JsonNode(Op.JSON_STRING, 1, "a", forms=Form.NULL),
+                    JsonNode(Op.JSON_TIME, 2, "b", forms=Form.NULL),
                 ),
             ),
             "two members of a union are of one kind",
         ),
         (
             pa.struct([("a", pa.string()), ("b", pa.string())]),
-            Node(
+            JsonNode(
                 Op.JSON_OBJECT,
                 0,
-                children=(Node(Op.JSON_STRING, 1, "a"), Node(Op.JSON_REST, 2, "b", forms=Form.NULL)),
+                children=(JsonNode(Op.JSON_STRING, 1, "a"), JsonNode(Op.JSON_REST, 2, "b", forms=Form.NULL)),
             ),
             "is read as its first child",
         ),
@@ -107,11 +115,11 @@ def test_compiled_programs_refuse_plans_that_do_not_fit(kind, root, message):
 def test_folding_takes_the_upper_case_of_unicode(impl):
     module = kernel("formats.json._kernel")
     children = tuple(
-        Node(Op.JSON_INTEGER, i + 1, name, forms=Form.NULL | Form.ABSENT)
+        JsonNode(Op.JSON_INTEGER, i + 1, name, forms=Form.NULL | Form.ABSENT)
         for i, name in enumerate(["STRASSE", "ID", "id2"])
     )
     kind = pa.struct([(child.name, pa.int8()) for child in children])
-    plan = Plan("JSON", "decode", kind, Node(Op.JSON_OBJECT, 0, children=children, forms=Form.FOLD))
+    plan = Plan("JSON", "decode", kind, JsonNode(Op.JSON_OBJECT, 0, children=children, forms=Form.FOLD))
     rows = [
         '{"straße":1,"ıd":2}',
         '{"ID":1,"id":2,"Id":3}',

@@ -26,7 +26,7 @@ import sys
 import pyarrow as pa
 
 from kcodec.formats.avro._program import is_iso
-from kcodec.plan.node import Op as Step
+from kcodec.formats.avro.node import Op as Step
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long value)

@@ -31,7 +31,8 @@ from kcodec.errors import CODES
 from kcodec.formats.avro._program import is_dropped, least_bytes
 from kcodec.objects.into import target
 from kcodec.plan.failure import RowError
-from kcodec.plan.node import MAX_DEPTH, Node as PlanNode, Op as Step, Plan
+from kcodec.formats.avro.node import AvroNode, Op as Step
+from kcodec.plan.node import MAX_DEPTH, Plan
 
 cdef extern from "Python.h":
     PyObject **PySequence_Fast_ITEMS(object sequence)
@@ -365,7 +366,7 @@ cdef class _Maker:
 
     cdef Node skipped(self, object nodes, tuple path):
         cdef Skip made = Skip()
-        root = PlanNode(Step.RECORD, -1, "", tuple(nodes))
+        root = AvroNode(Step.RECORD, -1, "", tuple(nodes))
         named = self.plan.named if _calls(root) else ()
         made.program = AvroProgram(Plan("AVRO", "decode", pa.struct([]), root, named), self.limits)
         made.max_depth = min(self.limits.max_depth, MAX_DEPTH)

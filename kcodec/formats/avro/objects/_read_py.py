@@ -12,11 +12,12 @@ from kcodec.columns.layout import layout
 from kcodec.columns.types import PER_SECOND, is_text
 from kcodec.errors import DecodeError, Fault
 from kcodec.formats.avro._kernel_py import Row, is_iso, plain_text, single
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target, target
 from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import Limits, Node, Op, Plan
+from kcodec.plan.node import Limits, Plan
 from kcodec.plan.rows_py import ItemBytes, Program
 
 __all__ = ["ObjectReader"]
@@ -47,7 +48,7 @@ class ObjectReader:
         self._calls: dict[int, Any] = {}
         self._look_up(plan.root, self._into)
 
-    def _look_up(self, node: Node, into: Target | None) -> None:
+    def _look_up(self, node: AvroNode, into: Target | None) -> None:
         if into is None:
             return
         if node.op is Op.RECORD:
@@ -103,28 +104,28 @@ class _ObjectRow(Row):
     form: ObjectForm
     calls: dict[int, Any]
 
-    def make(self, node: Node, path: str) -> Any:
+    def make(self, node: AvroNode, path: str) -> Any:
         if node.column < 0 and node.op not in (Op.FAIL, Op.PRESENT, Op.ABSENT, Op.MEMBER, Op.DEFAULT):
             self.run(node, path)
             return None
         return _MAKERS[node.op](self, node, step(path, node.name))
 
-    def kind(self, node: Node) -> pa.DataType:
+    def kind(self, node: AvroNode) -> pa.DataType:
         return self.columns[node.column].type
 
-    def names(self, node: Node) -> list[str]:
+    def names(self, node: AvroNode) -> list[str]:
         return [self.columns[child].name for child in self.columns[node.column].children]
 
-    def make_nothing(self, node: Node, path: str) -> None:
+    def make_nothing(self, node: AvroNode, path: str) -> None:
         return None
 
-    def make_boolean(self, node: Node, path: str) -> bool:
+    def make_boolean(self, node: AvroNode, path: str) -> bool:
         byte = self.take(1, path)[0]
         if byte > 1:
             self.fail("invalid_boolean", self.at - 1, path)
         return byte == 1
 
-    def make_integer(self, node: Node, path: str) -> Any:
+    def make_integer(self, node: AvroNode, path: str) -> Any:
         begin, kind = self.at, self.kind(node)
         value = self.number(node, path)
         if pa.types.is_floating(kind):
@@ -151,12 +152,12 @@ class _ObjectRow(Row):
             self.fail("out_of_range", at, path, _NO_YEAR)
         return made
 
-    def make_floating(self, node: Node, path: str) -> float:
+    def make_floating(self, node: AvroNode, path: str) -> float:
         form = "<f" if node.op is Op.FLOAT else "<d"
         value: float = struct.unpack(form, self.take(struct.calcsize(form), path))[0]
         return value
 
-    def make_string(self, node: Node, path: str) -> Any:
+    def make_string(self, node: AvroNode, path: str) -> Any:
         data, kind = self.sized(path), self.kind(node)
         at = self.at - len(data)
         if is_iso(node, kind):
@@ -171,10 +172,10 @@ class _ObjectRow(Row):
         except UnicodeDecodeError:
             self.fail("invalid_utf8", at, path)
 
-    def make_fixed(self, node: Node, path: str) -> bytes:
+    def make_fixed(self, node: AvroNode, path: str) -> bytes:
         return self.take(node.size, path)
 
-    def make_enum(self, node: Node, path: str) -> str:
+    def make_enum(self, node: AvroNode, path: str) -> str:
         begin = self.at
         index = self.varint(path, 32)
         if not 0 <= index < len(node.symbols):
@@ -185,14 +186,14 @@ class _ObjectRow(Row):
         self.expand(len(symbol.encode()), path)
         return symbol
 
-    def make_decimal(self, node: Node, path: str) -> Any:
+    def make_decimal(self, node: AvroNode, path: str) -> Any:
         data = self.take(node.size, path) if node.size else self.sized(path)
         value = self.unscaled(node, path, data)
         if is_text(self.kind(node)):
             return plain_text(value, node.scale, lambda size: self.expand(size, path, len(data))).decode()
         return make_decimal(value, node.scale)
 
-    def make_record(self, node: Node, path: str) -> Any:
+    def make_record(self, node: AvroNode, path: str) -> Any:
         fields = dict.fromkeys(self.names(node))
         for child in node.children:
             value = self.make(child, path)
@@ -201,10 +202,10 @@ class _ObjectRow(Row):
         call = self.calls.get(id(node))
         return fields if call is None else call(**fields)
 
-    def make_array(self, node: Node, path: str) -> list[Any]:
+    def make_array(self, node: AvroNode, path: str) -> list[Any]:
         return [self.make(node.children[0], where) for where in self.blocks(node, path)]
 
-    def make_map(self, node: Node, path: str) -> Any:
+    def make_map(self, node: AvroNode, path: str) -> Any:
         entries: dict[str, Any] = {}
         for where in self.blocks(node, path):
             key = self.make(node.children[0], where + ".key")
@@ -213,24 +214,24 @@ class _ObjectRow(Row):
             entries[key] = value
         return entries if self.form.maps == "dict" else list(entries.items())
 
-    def make_union(self, node: Node, path: str) -> Any:
+    def make_union(self, node: AvroNode, path: str) -> Any:
         return self.make(self.branch(node, path), path)
 
-    def make_present(self, node: Node, path: str) -> Any:
+    def make_present(self, node: AvroNode, path: str) -> Any:
         return self.make(node.children[0], path)
 
-    def make_member(self, node: Node, path: str) -> Any:
+    def make_member(self, node: AvroNode, path: str) -> Any:
         value = self.make(node.children[0], path)
         if self.form.unions == "value":
             return value
         names = self.names(node)
         return dict.fromkeys(names) | {names[node.size]: value}
 
-    def make_default(self, node: Node, path: str) -> Any:
+    def make_default(self, node: AvroNode, path: str) -> Any:
         return self.default(node, path, self.make)
 
 
-_MAKERS: dict[Op, Callable[[_ObjectRow, Node, str], Any]] = {
+_MAKERS: dict[Op, Callable[[_ObjectRow, AvroNode, str], Any]] = {
     Op.NULL: _ObjectRow.make_nothing,
     Op.BOOLEAN: _ObjectRow.make_boolean,
     Op.INT: _ObjectRow.make_integer,

@@ -25,7 +25,8 @@ from kcodec.errors import EncodeError, near
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.plan.failure import RowError
-from kcodec.plan.node import Limits, Op as Step
+from kcodec.formats.avro.node import Op as Step
+from kcodec.plan.node import Limits
 
 __all__ = ["ObjectWriter"]
 

@@ -36,7 +36,7 @@ from kcodec.formats.avro._program import is_iso
 from kcodec.formats.avro.defaults import varint
 from kcodec.objects import taken
 from kcodec.objects.units import micros_each
-from kcodec.plan.node import Op as Step
+from kcodec.formats.avro.node import Op as Step
 
 import_datetime()
 
@@ -196,7 +196,7 @@ cdef class Clock(Node):
 
     cdef bint wide
     cdef bint floor
-    cdef int64_t factor       # columns hold so many times what is written; see `plan.node.Node`
+    cdef int64_t factor       # columns hold so many times what is written; see `node.AvroNode`
     cdef int64_t micros       # of what is written; negative: that is so many times a microsecond
 
     cdef int64_t scaled(self, const Buffer *b, int64_t value, int64_t factor) except? -1:

@@ -14,11 +14,12 @@ from kcodec.columns.types import PER_SECOND
 from kcodec.errors import EncodeError, Fault, near
 from kcodec.formats.avro._kernel_py import decimal_bytes, is_iso
 from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.units import micros_each
 from kcodec.plan.failure import RowError, step
-from kcodec.plan.node import Limits, Node, Op, Plan
+from kcodec.plan.node import Limits, Plan
 
 __all__ = ["ObjectWriter"]
 
@@ -87,7 +88,7 @@ class _Values:
         self._columns = columns
         self._form = form
 
-    def run(self, node: Node, value: Any, path: str) -> bytes:
+    def run(self, node: AvroNode, value: Any, path: str) -> bytes:
         return _WRITERS[node.op](self, node, value, step(path, node.name))
 
     def _taken(self, take: Callable[[Any], Any], value: Any, path: str) -> Any:
@@ -98,22 +99,22 @@ class _Values:
         except RowError as error:
             raise RowError(error.code, None, path, error.reason) from None
 
-    def _integer(self, node: Node, value: int, path: str) -> bytes:
+    def _integer(self, node: AvroNode, value: int, path: str) -> bytes:
         if not -(1 << 63) <= value < 1 << 63:
             raise RowError("out_of_range", None, path)
         if node.op is Op.INT and not -(1 << 31) <= value < 1 << 31:
             raise RowError("out_of_range", None, path)
         return varint(value)
 
-    def nothing(self, node: Node, value: Any, path: str) -> bytes:
+    def nothing(self, node: AvroNode, value: Any, path: str) -> bytes:
         if value is not None:
             raise RowError("type_mismatch", None, path, f"a {type(value).__name__} is no null")
         return b""
 
-    def boolean(self, node: Node, value: Any, path: str) -> bytes:
+    def boolean(self, node: AvroNode, value: Any, path: str) -> bytes:
         return bytes([self._taken(taken.truth, value, path)])
 
-    def integer(self, node: Node, value: Any, path: str) -> bytes:
+    def integer(self, node: AvroNode, value: Any, path: str) -> bytes:
         kind = self._columns[node.column].type
         if pa.types.is_temporal(kind):
             value = self._time(node, value, kind, path)
@@ -121,7 +122,7 @@ class _Values:
             value = self._taken(taken.whole, value, path)
         return self._integer(node, value, path)
 
-    def _time(self, node: Node, value: Any, kind: pa.DataType, path: str) -> int:
+    def _time(self, node: AvroNode, value: Any, kind: pa.DataType, path: str) -> int:
         """Return the number that a date or time is written as."""
         if pa.types.is_date(kind):
             day: int = self._taken(taken.days, value, path)
@@ -143,7 +144,7 @@ class _Values:
             raise RowError("inexact", None, path)
         return value // factor
 
-    def floating(self, node: Node, value: Any, path: str) -> bytes:
+    def floating(self, node: AvroNode, value: Any, path: str) -> bytes:
         number = self._taken(taken.real, value, path)
         if node.op is Op.DOUBLE:
             return struct.pack("<d", number)
@@ -156,7 +157,7 @@ class _Values:
             raise RowError("inexact", None, path)
         return data
 
-    def string(self, node: Node, value: Any, path: str) -> bytes:
+    def string(self, node: AvroNode, value: Any, path: str) -> bytes:
         kind = self._columns[node.column].type
         if is_iso(node, kind):
             data = self._iso(value, kind, path)
@@ -177,22 +178,22 @@ class _Values:
             raise RowError("out_of_range", None, path)
         return text.encode()
 
-    def fixed(self, node: Node, value: Any, path: str) -> bytes:
+    def fixed(self, node: AvroNode, value: Any, path: str) -> bytes:
         data: bytes = self._taken(taken.octets, value, path)
         if len(data) != node.size:
             raise RowError("fixed_size", None, path)
         return data
 
-    def enum(self, node: Node, value: Any, path: str) -> bytes:
+    def enum(self, node: AvroNode, value: Any, path: str) -> bytes:
         symbol = self._taken(taken.utf8, value, path).decode()
         if symbol not in node.symbols:
             raise RowError("unknown_symbol", None, path)
         return varint(node.symbols.index(symbol))
 
-    def decimal(self, node: Node, value: Any, path: str) -> bytes:
+    def decimal(self, node: AvroNode, value: Any, path: str) -> bytes:
         return decimal_bytes(node, self._taken(taken.decimal_text, value, path), path)
 
-    def record(self, node: Node, value: Any, path: str) -> bytes:
+    def record(self, node: AvroNode, value: Any, path: str) -> bytes:
         found = self._taken(taken.fields, value, path)
         names = [child.name for child in node.children]
         strangers = [name for name in found if name not in names]
@@ -213,19 +214,19 @@ class _Values:
             raise RowError("unknown_field", None, path, reason)
         return b"".join(parts)
 
-    def array(self, node: Node, value: Any, path: str) -> bytes:
+    def array(self, node: AvroNode, value: Any, path: str) -> bytes:
         items = self._taken(taken.items, value, path)
         parts = [self.run(node.children[0], item, f"{path}[{at}]") for at, item in enumerate(items)]
         return (varint(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
-    def map(self, node: Node, value: Any, path: str) -> bytes:
+    def map(self, node: AvroNode, value: Any, path: str) -> bytes:
         parts = []
         for at, (key, item) in enumerate(self._taken(taken.entries, value, path)):
             parts.append(self.run(node.children[0], key, f"{path}[{at}].key"))
             parts.append(self.run(node.children[1], item, f"{path}[{at}].value"))
         return (varint(len(parts) // 2) if parts else b"") + b"".join(parts) + b"\0"
 
-    def union(self, node: Node, value: Any, path: str) -> bytes:
+    def union(self, node: AvroNode, value: Any, path: str) -> bytes:
         branches = dict(enumerate(node.children))
         if value is None:
             nulls = [number for number, child in branches.items() if child.op is Op.ABSENT]
@@ -245,7 +246,7 @@ class _Values:
                 continue
         return varint(numbers[-1]) + self.run(branches[numbers[-1]], value, path)
 
-    def _is_natural(self, node: Node, value: Any) -> bool:
+    def _is_natural(self, node: AvroNode, value: Any) -> bool:
         kind = None if node.column < 0 else self._columns[node.column].type
         name = _NATURAL.get(node.op)
         if kind is not None and pa.types.is_temporal(kind):
@@ -253,7 +254,7 @@ class _Values:
             name = "date" if is_date else "time" if is_time else "datetime"
         return type(value).__name__ == name
 
-    def _member(self, node: Node, value: Any, path: str) -> bytes:
+    def _member(self, node: AvroNode, value: Any, path: str) -> bytes:
         names = [self._columns[child].name for child in self._columns[node.column].children]
         places = {names[child.size]: at for at, child in enumerate(node.children) if child.op is Op.MEMBER}
         members = self._taken(partial(taken.members, places), value, path)
@@ -269,14 +270,14 @@ class _Values:
         at = places[found[0]]
         return varint(at) + self.run(node.children[at], members[found[0]], path)
 
-    def inner(self, node: Node, value: Any, path: str) -> bytes:
+    def inner(self, node: AvroNode, value: Any, path: str) -> bytes:
         return self.run(node.children[0], value, path)
 
-    def failure(self, node: Node, value: Any, path: str) -> NoReturn:
+    def failure(self, node: AvroNode, value: Any, path: str) -> NoReturn:
         raise RowError(node.code, None, path, node.reason)
 
 
-_WRITERS: dict[Op, Callable[[_Values, Node, Any, str], bytes]] = {
+_WRITERS: dict[Op, Callable[[_Values, AvroNode, Any, str], bytes]] = {
     Op.NULL: _Values.nothing,
     Op.BOOLEAN: _Values.boolean,
     Op.INT: _Values.integer,

@@ -1,10 +1,10 @@
 """What reads and writes Avro's values as Python objects, compiled or in plain Python."""
 
 from kcodec import _impl
+from kcodec.formats.avro.node import AvroNode
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
-from kcodec.plan.node import Node
 
 __all__ = ["object_reader", "object_writer"]
 
@@ -19,7 +19,7 @@ def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: boo
     return made
 
 
-def _converts(node: Node) -> bool:
+def _converts(node: AvroNode) -> bool:
     """Return whether something below a node is read at another scale, or in a coarser unit."""
     return node.shift != 0 or node.divisor != 1 or any(map(_converts, node.children))
 

@@ -23,7 +23,7 @@ import datetime
 import pyarrow as pa
 
 from kcodec.formats.json.objects._read_node import Unknown
-from kcodec.plan.node import Form, Op as Step
+from kcodec.formats.json.node import Form, Op as Step
 
 __all__ = []
 

@@ -40,7 +40,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import layout
 from kcodec.java.jackson import quote
-from kcodec.plan.node import JSON_KINDS, Form, Op as Step
+from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 
 __all__ = ["object_writer"]
 

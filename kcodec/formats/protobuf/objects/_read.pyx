@@ -584,9 +584,9 @@ cdef class _Maker:
     cdef object absent(self, object field, object value):
         """Return what a field without presence is where it does not come."""
         if isinstance(value, Enum):
-            return (<Enum>value).names.get(field.size, str(field.size))
+            return (<Enum>value).names.get(field.default, str(field.default))
         if isinstance(value, EnumNumber):
-            return field.size
+            return field.default
         if isinstance(value, Text):
             return ""
         if isinstance(value, Bytes):

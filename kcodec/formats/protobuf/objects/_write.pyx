@@ -34,9 +34,9 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.layout import layout
+from kcodec.formats.protobuf.node import Op as Step
 from kcodec.formats.protobuf.plan import SECONDS
 from kcodec.formats.protobuf.wire import BYTES, wire_type_of
-from kcodec.plan.node import Op as Step
 
 __all__ = ["object_writer"]
 
@@ -449,7 +449,7 @@ cdef class _Maker:
     cdef Message message(self, object node):
         cdef Message made = Message()
         cdef Node below
-        if node.op is Step.FAIL or len(node.symbols) > MAX_ONEOFS:
+        if node.op is Step.FAIL or len(node.oneofs) > MAX_ONEOFS:
             raise _Unknown
         made.names, made.nodes = [], []
         for field in node.children:

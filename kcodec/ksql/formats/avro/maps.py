@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import is_list, is_text, list_of
+from kcodec.formats.avro.node import AvroNode, Op
 from kcodec.ksql.formats.reading import Reading
-from kcodec.plan.node import Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["with_maps"]
 
@@ -68,7 +69,7 @@ def _place(
         _place(old, new, child, place, places)
 
 
-def _node(node: Node, places: dict[int, int], maps: set[int]) -> Node:
+def _node(node: AvroNode, places: dict[int, int], maps: set[int]) -> AvroNode:
     column = places.get(node.column, -1)
     if node.op is Op.ARRAY and node.column in maps:
         key, item = (_node(child, places, maps) for child in node.children[0].children)
@@ -77,10 +78,10 @@ def _node(node: Node, places: dict[int, int], maps: set[int]) -> Node:
     return replace(node, column=column, children=children)
 
 
-def _key(node: Node) -> Node:
+def _key(node: AvroNode) -> AvroNode:
     """Return how a key is read, which Arrow has no nulls of."""
     if node.op is Op.PRESENT:
         return node.children[0]
     if node.op is Op.ABSENT:
-        return Node(Op.FAIL, -1, node.name, code="null_value", reason="a key of a map is null")
+        return AvroNode(Op.FAIL, -1, node.name, code="null_value", reason="a key of a map is null")
     return replace(node, children=tuple(map(_key, node.children))) if node.op is Op.UNION else node

@@ -13,12 +13,13 @@ from kcodec._impl import kernel
 from kcodec.columns.faults import Faults, Way, joined
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.reread import reread
 from kcodec.ksql.formats.delimited._kernel_py import Odd
 from kcodec.ksql.formats.delimited.reader import count_mismatch, read_record
 from kcodec.ksql.formats.json.rows import JsonRows
 from kcodec.ksql.types import RowOptions
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = ["DelimitedRows", "delimiter_of"]
 
@@ -60,7 +61,9 @@ class DelimitedRows(JsonRows):
         self._delimiter = delimiter_of(options.properties.get("delimiter", ","))
         self._kinds = b"".join(_KINDS.get(field.type.base, b"n") for field in options.kind.fields)
         cells = tuple(_cell(node) for node in self.plan.root.children)
-        self.plan = Plan("KSQL_DELIMITED", "decode", self.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
+        self.plan = Plan(
+            "KSQL_DELIMITED", "decode", self.arrow_type, JsonNode(Op.JSON_TUPLE, 0, children=cells)
+        )
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
@@ -107,10 +110,12 @@ class DelimitedRows(JsonRows):
             dataclasses.replace(node, forms=node.forms & ~(Form.ESCAPED | Form.SCIENTIFIC))
             for node in super()._written(kind).root.children
         )
-        return Plan("KSQL_DELIMITED", "encode", kind, Node(Op.JSON_TUPLE, 0, children=cells, forms=Form.NULL))
+        return Plan(
+            "KSQL_DELIMITED", "encode", kind, JsonNode(Op.JSON_TUPLE, 0, children=cells, forms=Form.NULL)
+        )
 
 
-def _cell(node: Node) -> Node:
+def _cell(node: JsonNode) -> JsonNode:
     """Make the node of a column that of a cell: never missing, text only text, integers only digits."""
     forms = node.forms & ~(Form.ABSENT | Form.SCALAR)
     return dataclasses.replace(node, forms=forms | Form.CANONICAL if node.op is Op.JSON_INTEGER else forms)

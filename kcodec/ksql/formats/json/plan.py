@@ -14,11 +14,12 @@ from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import MILLIS_PER_DAY, PER_MILLI, is_list, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.java.numbers import integer_bounds, parse_java_decimal
 from kcodec.ksql.formats.json.reader import fit
 from kcodec.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.plan.failure import prefix, step
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 
 __all__ = [
     "cast_written",
@@ -61,34 +62,36 @@ class _Decoder:
         self.columns = columns
         self.canonical = Form.CANONICAL if compatible else Form.PLAIN
 
-    def node(self, kind: SqlType, name: str, forms: Form) -> Node:
+    def node(self, kind: SqlType, name: str, forms: Form) -> JsonNode:
         column = next(self.columns).index
         below = Form.NULL | Form.ABSENT
         if kind.base == "STRUCT":
             children = tuple(self.node(field.type, field.name, below) for field in kind.fields)
-            return Node(Op.JSON_OBJECT, column, name, children, forms=forms | Form.FOLD)
+            return JsonNode(Op.JSON_OBJECT, column, name, children, forms=forms | Form.FOLD)
         if kind.base == "ARRAY":
-            return Node(Op.JSON_LIST, column, name, (self.node(kind.parts[0], "", Form.NULL),), forms=forms)
+            return JsonNode(
+                Op.JSON_LIST, column, name, (self.node(kind.parts[0], "", Form.NULL),), forms=forms
+            )
         if kind.base == "MAP":
             key, item = kind.parts
             entry = (self.node(key, "", Form.PLAIN), self.node(item, "", Form.NULL))
-            return Node(Op.JSON_MAP, column, name, entry, forms=forms)
+            return JsonNode(Op.JSON_MAP, column, name, entry, forms=forms)
         return self.leaf(kind, column, name, forms)
 
-    def leaf(self, kind: SqlType, column: int, name: str, forms: Form) -> Node:
+    def leaf(self, kind: SqlType, column: int, name: str, forms: Form) -> JsonNode:
         if kind.base == "BOOLEAN":
-            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+            return JsonNode(Op.JSON_BOOLEAN, column, name, forms=forms)
         if kind.base == "DOUBLE":
             forms |= Form.TEXT | Form.NONFINITE | self.canonical
-            return Node(Op.JSON_FLOAT, column, name, forms=forms)
+            return JsonNode(Op.JSON_FLOAT, column, name, forms=forms)
         if kind.base == "DECIMAL":
-            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.TEXT)
+            return JsonNode(Op.JSON_DECIMAL, column, name, forms=forms | Form.TEXT)
         if kind.base == "STRING":
-            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR | self.canonical)
+            return JsonNode(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR | self.canonical)
         if kind.base == "BYTES":
-            return Node(Op.JSON_BYTES, column, name, forms=forms)
+            return JsonNode(Op.JSON_BYTES, column, name, forms=forms)
         factor = 1000 if kind.base == "TIMESTAMP" else 1
-        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | Form.TEXT)
+        return JsonNode(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | Form.TEXT)
 
 
 def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[int | None, ...]:
@@ -231,10 +234,10 @@ class _Encoder:
         self.columns = columns
         self.floor = floor
 
-    def node(self, kind: SqlType, name: str, column: int, source: Any) -> Node:
+    def node(self, kind: SqlType, name: str, column: int, source: Any) -> JsonNode:
         at = self.columns[column]
         if pa.types.is_null(at.type):
-            return Node(Op.JSON_NULL, column, name, forms=Form.NULL)
+            return JsonNode(Op.JSON_NULL, column, name, forms=Form.NULL)
         if kind.base == "STRUCT":
             below = {} if source is None or source.type != "struct" else source.fields
             children = tuple(
@@ -243,22 +246,22 @@ class _Encoder:
                 if place is not None
             )
             op = Op.JSON_UNION if source is not None and source.is_union else Op.JSON_OBJECT
-            return Node(op, column, name, children, forms=Form.NULL | Form.ESCAPED)
+            return JsonNode(op, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
             (below,) = _parts(source, "array")
             item = self.below(kind.parts[0], "", at.children[0], below)
-            return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
+            return JsonNode(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
             entries = source is not None and source.is_entries
             names = ("key", "value") if entries else ("", "")
             entry = tuple(map(self.below, kind.parts, names, at.children, _parts(source, "map")))
             if entries:
-                whole = Node(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
-                return Node(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
-            return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
+                whole = JsonNode(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
+                return JsonNode(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
+            return JsonNode(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
         return self.leaf(kind, name, column, at.type)
 
-    def below(self, kind: SqlType, name: str, column: int, source: Any) -> Node:
+    def below(self, kind: SqlType, name: str, column: int, source: Any) -> JsonNode:
         """Return the node of a part, which may be null only if its schema allows null."""
         made = self.node(kind, name, column, source)
         if source is None:
@@ -267,24 +270,26 @@ class _Encoder:
             return dataclasses.replace(made, forms=made.forms & ~Form.NULL)
         return with_default(made, source)
 
-    def leaf(self, kind: SqlType, name: str, column: int, given: pa.DataType) -> Node:
+    def leaf(self, kind: SqlType, name: str, column: int, given: pa.DataType) -> JsonNode:
         if kind.base == "BOOLEAN":
-            return Node(Op.JSON_BOOLEAN, column, name, forms=Form.NULL)
+            return JsonNode(Op.JSON_BOOLEAN, column, name, forms=Form.NULL)
         if kind.base == "DOUBLE":
-            return Node(Op.JSON_FLOAT, column, name, forms=Form.NULL | Form.NONFINITE)
+            return JsonNode(Op.JSON_FLOAT, column, name, forms=Form.NULL | Form.NONFINITE)
         if kind.base == "DECIMAL":
-            return Node(Op.JSON_DECIMAL, column, name, forms=Form.NULL | Form.SCIENTIFIC)
+            return JsonNode(Op.JSON_DECIMAL, column, name, forms=Form.NULL | Form.SCIENTIFIC)
         if kind.base == "STRING":
-            return Node(Op.JSON_STRING, column, name, forms=Form.NULL | Form.ESCAPED)
+            return JsonNode(Op.JSON_STRING, column, name, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "BYTES":
-            return Node(Op.JSON_BYTES, column, name, forms=Form.NULL)
+            return JsonNode(Op.JSON_BYTES, column, name, forms=Form.NULL)
         factor, bounds = 1, _BOUNDS[kind.base]
         if kind.base == "DATE" and pa.types.is_timestamp(given):
             factor = MILLIS_PER_DAY
         elif pa.types.is_time(given) or pa.types.is_timestamp(given):
             factor = PER_MILLI[given.unit]
         floor = factor > 1 and self.floor
-        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
+        return JsonNode(
+            Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor
+        )
 
 
 #: What is said of the parts of a type where nothing is.
@@ -296,7 +301,7 @@ def _parts(source: Any, type: str) -> tuple[Any, ...]:
     return source.parts if source is not None and source.type == type else _NOTHING[type]
 
 
-def with_default(node: Node, source: Any) -> Node:
+def with_default(node: JsonNode, source: Any) -> JsonNode:
     """Return a node that writes the default of a JSON Schema in place of a null."""
     default = source.written_default
     return dataclasses.replace(node, forms=node.forms | Form.DEFAULT, data=default) if default else node

@@ -12,6 +12,7 @@ from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.reread import reread
 from kcodec.java.jackson import JacksonError, read_tree
 from kcodec.java.numbers import integer_bounds
@@ -20,7 +21,7 @@ from kcodec.ksql.formats.reading import Reading
 from kcodec.ksql.formats.registered import ProgramDecoder
 from kcodec.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.plan.failure import RowError
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 from kcodec.plan.programs import Programs
 
 __all__ = ["DocumentDecoder", "annotation"]
@@ -75,62 +76,64 @@ class _Planned:
 
     def node(
         self, found: Reading, source: JsonSchemaAsConnect, name: str = "", forms: Form = Form.PLAIN
-    ) -> Node:
+    ) -> JsonNode:
         column = next(self.columns)
         if source.optional or found.default is not None:
             forms |= Form.NULL
         base = found.kind.base
         if found.problem:
-            return Node(Op.JSON_TEXT, column.index, name, forms=Form.NULL)
+            return JsonNode(Op.JSON_TEXT, column.index, name, forms=Form.NULL)
         if found.union is not None:
-            return Node(Op.JSON_TEXT, column.index, name, forms=forms)
+            return JsonNode(Op.JSON_TEXT, column.index, name, forms=forms)
         if source.is_union:
             children = tuple(
                 replace(child, forms=_IN_UNION.get(child.op, child.forms & ~Form.ABSENT) | Form.NULL)
                 for child in self.fields(found, source)
             )
-            return Node(Op.JSON_UNION, column.index, name, children, forms=forms)
+            return JsonNode(Op.JSON_UNION, column.index, name, children, forms=forms)
         if base == "STRUCT":
-            return Node(Op.JSON_OBJECT, column.index, name, self.fields(found, source), forms=forms)
+            return JsonNode(Op.JSON_OBJECT, column.index, name, self.fields(found, source), forms=forms)
         if base == "ARRAY":
             item = self.node(found.parts[0], source.parts[0])
-            return Node(Op.JSON_LIST, column.index, name, (item,), forms=forms)
+            return JsonNode(Op.JSON_LIST, column.index, name, (item,), forms=forms)
         if base == "MAP":
             names = ("key", "value") if source.is_entries else ("", "")
             key, item = map(self.node, found.parts, source.parts, names)
             if not source.is_entries:
-                return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
+                return JsonNode(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
             # Both are always there.
             entry = (replace(key, forms=key.forms & ~Form.NULL), item)
-            whole = Node(Op.JSON_OBJECT, -1, children=entry)
-            return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
+            whole = JsonNode(Op.JSON_OBJECT, -1, children=entry)
+            return JsonNode(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
         made = self.leaf(found.kind, source, column.index, name, forms)
         default = source.default
         return replace(made, forms=made.forms | Form.DEFAULT, data=default) if default else made
 
-    def fields(self, found: Reading, source: JsonSchemaAsConnect) -> tuple[Node, ...]:
+    def fields(self, found: Reading, source: JsonSchemaAsConnect) -> tuple[JsonNode, ...]:
         return tuple(
             self.node(part, source.fields[part.field], part.field, Form.ABSENT)
             for part in found.parts
             if part.field is not None and not part.problem
         )
 
-    def leaf(self, kind: SqlType, source: JsonSchemaAsConnect, column: int, name: str, forms: Form) -> Node:
+    def leaf(
+        self, kind: SqlType, source: JsonSchemaAsConnect, column: int, name: str, forms: Form
+    ) -> JsonNode:
         if source.type == "boolean":
-            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+            return JsonNode(Op.JSON_BOOLEAN, column, name, forms=forms)
         if source.type in ("float", "double"):
-            return Node(Op.JSON_FLOAT, column, name, forms=forms)
+            return JsonNode(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
-            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
+            return JsonNode(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
         if kind.base == "DECIMAL":
-            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale or 0)
+            return JsonNode(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale or 0)
         if source.type == "bytes":
-            return Node(Op.JSON_BYTES, column, name, forms=forms)
+            return JsonNode(Op.JSON_BYTES, column, name, forms=forms)
         if self.compatible and source.name:
             # Not 1.0, which other integers are.
             forms |= Form.CANONICAL
         factor = 1000 if kind.base == "TIMESTAMP" else 1
-        return Node(
+        return JsonNode(
             Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type)
         )
 

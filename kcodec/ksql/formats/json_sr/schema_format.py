@@ -12,6 +12,7 @@ from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
@@ -24,7 +25,7 @@ from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as, tagge
 from kcodec.ksql.formats.writing import missing_field
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.plan import Limits
-from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.node import Plan
 from kcodec.plan.programs import Programs
 
 __all__ = ["KsqlJsonSchemaFormat", "schema_text"]
@@ -176,7 +177,7 @@ class _Encoder(SchemaEncoder):
         self._source = source
         # Properties that have no column, and what is written for them; others that may not be null are left out.
         self._rest = tuple(
-            with_default(Node(Op.JSON_NULL, 0, name, forms=Form.NULL), each)
+            with_default(JsonNode(Op.JSON_NULL, 0, name, forms=Form.NULL), each)
             for name, each in known.items()
             if each.type and (each.optional or each.written_default)
         )
