@@ -7,6 +7,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 import side_by_side
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
@@ -306,7 +307,7 @@ def test_bad_rows_of_blocks(kind, share):
         same_decode([plan], payloads, limits=Limits(), kind=kind)
 
 
-@pytest.mark.parametrize("kept", range(1, 63))
+@cases("kept", range(1, 63))
 def test_bad_rows_of_blocks_whose_fields_are_dropped(kept):
     """Each choice of fields, cut in each place, or with bytes behind that a field may take for its own."""
     kinds = ["string", ["null", "long"], {"type": "array", "items": "string"}, "boolean", "int", "long"]

@@ -7,6 +7,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 import side_by_side
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from protobuf_vectors import ROWS, SCHEMAS
@@ -141,9 +142,7 @@ def test_lists_that_are_longer_than_blocks_of_items():
     same_encode(encode_plan(message, kind, options), pa.array(rows * 4, kind))
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"), dict.fromkeys((row["schema"], row["message"]) for row in ROWS)
-)
+@cases(("schema", "message"), dict.fromkeys((row["schema"], row["message"]) for row in ROWS))
 def test_rows_of_the_vectors(schema, message):
     rnd = random.Random(schema + message)
     rows = [bytes.fromhex(row["row"]) for row in ROWS if (row["schema"], row["message"]) == (schema, message)]
