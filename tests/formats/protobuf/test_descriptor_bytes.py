@@ -138,7 +138,7 @@ def test_texts_of_registries(text, imports):
 
 
 @given(proto_files())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_text(text):
     expected = protoc(text)
     assert expected is not None
