@@ -48,7 +48,9 @@ GROUPS = {
         r"/services/(test_(thin_client|kafka_\w+|apicurio|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
     ),
     "services": re.compile(r"/services/"),
-    "spark": re.compile(r"/spark/"),
+    # An older Spark's session is one of its own: whichever worker is free has it.
+    "spark": re.compile(r"/spark/(?!test_older\.py)"),
+    "spark, older": re.compile(r"/spark/"),
     "cluster": re.compile(r"/cluster/"),
 }
 #: The files that take longest: none of them is to begin when other workers are nearly done.
@@ -133,7 +135,6 @@ def _precedence(request):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session):
     """Collect garbage from now on, but leave out the tests themselves, of which there are many."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from side_by_side import THREADS, answer, at_once, on_both
 from strategies import damaged
+from tries import tries
 
 from kcodec import (
     CODES,
@@ -659,7 +660,7 @@ class Contract:
                 ]
         same_answers(example, found)
 
-    @settings(max_examples=30)
+    @settings(max_examples=tries(30))
     @given(data=st.data())
     def test_damaged_payloads(self, example, data):
         payload = st.binary(max_size=30)

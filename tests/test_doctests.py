@@ -11,6 +11,7 @@ MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for package in ("kcodec", "kcodec_spark")
     for path in (ROOT / package).rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
 )
 
 

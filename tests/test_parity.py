@@ -7,6 +7,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from kcodec import CODES
 from kcodec._impl import IMPLEMENTATIONS, kernel
@@ -57,7 +58,7 @@ def test_the_kernels_have_twins():
     assert {"kcodec.formats.avro._kernel", "kcodec.columns._frames", "kcodec.wire._varint"} <= set(TWINS)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@cases("name", COMPILED)
 def test_compiled_modules_are_compiled(name):
     file = importlib.import_module(name).__file__
     assert file.endswith(tuple(EXTENSION_SUFFIXES)), file

@@ -6,6 +6,7 @@ import pkgutil
 import re
 
 import pytest
+from cases import cases
 from doc_pages import ALL_PAGES, DOCS, PAGES, ROOT
 
 REFERENCE = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
@@ -50,7 +51,7 @@ def test_nothing_is_listed_twice():
     assert len(LISTED) == len(set(LISTED))
 
 
-@pytest.mark.parametrize("name", LISTED)
+@cases("name", LISTED)
 def test_what_is_listed_exists(name):
     found = pkgutil.resolve_name(name)
     assert not inspect.ismodule(found) or name in ("kcodec.plan", "kcodec.registry.transfer")
@@ -68,6 +69,6 @@ NAMED = {
 } - {"kcodec.schema_formats", "kcodec.registries"}
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@cases("name", sorted(NAMED))
 def test_what_is_named_exists(name):
     pkgutil.resolve_name(name)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.errors import CapacityError
@@ -86,9 +87,8 @@ for position, field in enumerate(EVERYTHING["fields"]):
             kind["name"] += str(position)
 
 
-@pytest.fixture(params=ALL, ids=str)
-def kind(request):
-    return ALL[request.param]
+#: One test for all kinds of columns.
+each_kind = cases("kind", ALL.values(), ids=ALL)
 
 
 @pytest.fixture(params=[False, True], ids=["32", "64"])
@@ -110,6 +110,7 @@ def column_types(kind: pa.DataType) -> list[pa.DataType]:
     return [kind, *(deeper for one in below for deeper in column_types(one))]
 
 
+@each_kind
 def test_no_rows(kind, large, impl):
     codec = codec_of(kind[0], large=large)
     decoded = codec.decode([])
@@ -117,6 +118,7 @@ def test_no_rows(kind, large, impl):
     assert (decoded.type, len(decoded)) == (codec.arrow_type, 0)
 
 
+@each_kind
 def test_all_null(kind, large, impl):
     codec = codec_of(kind[0], large=large)
     decoded = codec.decode([None] * 700)
@@ -124,6 +126,7 @@ def test_all_null(kind, large, impl):
     assert (decoded.type, decoded.null_count) == (codec.arrow_type, 700)
 
 
+@each_kind
 def test_every_kind_is_whole(kind, large, impl):
     schema, values = kind
     codec = codec_of(schema, large=large)
@@ -260,6 +263,7 @@ def bad_forms(values):
 
 
 @pytest.mark.parametrize("position", range(5))
+@each_kind
 def test_bad_rows_leave_no_trace(kind, position, impl):
     schema, values = kind
     codec = codec_of(schema)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 import kcodec
 from kcodec import AvroCodec, JsonCodec, ProtobufCodec
@@ -150,7 +151,7 @@ def drawn_row(random):
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "PROTOBUF", "JSON"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_no_call_leaves_anything_to_the_next(kind, seed):
     """Columns are kept between calls: whatever one has held or failed at, the next reads as if it were the first."""

@@ -4,6 +4,7 @@ import contextlib
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,7 +90,7 @@ def test_types():
     assert ddl_type("array<array<void>>") == pa.list_(pa.list_(pa.null()))
 
 
-@pytest.mark.parametrize("text", WRONG)
+@cases("text", WRONG)
 def test_what_is_no_type(text):
     with pytest.raises(SchemaError):
         ddl_type(text)

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import AvroCodec
@@ -78,8 +79,8 @@ def test_fixed_width_of_nothing(impl):
     assert codec.decode(pa.array([b"", None], pa.binary(0)), errors="report")[1].num_rows == 0
 
 
-@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
-@pytest.mark.parametrize("first", range(6))
+@cases("kind", BINARY + TEXT, ids=str)
+@cases("first", range(6))
 def test_slices(codec, kind, first):
     values = pa.array(ROWS * 3, pa.binary()).cast(kind)
     for size in (0, 1, 5, 15):

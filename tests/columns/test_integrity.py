@@ -5,6 +5,7 @@ import uuid
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -117,7 +118,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@cases("name", BROKEN)
 def test_broken_arrays_are_refused(name, impl):
     array = BROKEN[name]
     array.validate()
@@ -141,7 +142,7 @@ def test_structs_that_are_all_null_are_written(impl):
     assert rows(column) == [{"s": None}] * 2
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@cases("name", BROKEN)
 def test_what_reads_payloads_refuses_them(name, impl):
     array = BROKEN[name]
     for call in (
@@ -167,7 +168,7 @@ def writers(kind):
         yield ProtobufCodec(protobuf.derived_text(kind)).encode
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@cases("name", BROKEN)
 def test_what_writes_columns_refuses_them(name, impl):
     array = BROKEN[name]
     inside = pa.StructArray.from_arrays([array], ["f"])

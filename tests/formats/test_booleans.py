@@ -5,6 +5,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.protocol import TopicCodec, list_batches, read_batches, write_batches
@@ -60,8 +61,8 @@ def _options(kind="bool"):
                 yield pytest.param(call, arguments, name, id=f"{call.__qualname__}-{name}")
 
 
-@pytest.mark.parametrize(("call", "arguments", "name"), list(_options()))
-@pytest.mark.parametrize("value", ["false", 0, []])
+@cases(("call", "arguments", "name"), list(_options()))
+@cases("value", ["false", 0, []])
 def test_options_that_are_no_booleans_are_refused(call, arguments, name, value):
     with pytest.raises(kcodec.ConfigError, match=f"^{name}=.* is not True or False$"):
         call(*arguments, **{name: value})

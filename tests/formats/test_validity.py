@@ -3,7 +3,7 @@
 import itertools
 
 import pyarrow as pa
-import pytest
+from cases import cases
 
 import kcodec
 from kcodec import ConnectSchema
@@ -68,22 +68,22 @@ def check(codec, rows):
     codec.decode(rows, errors="null").validate(full=True)
 
 
-@pytest.mark.parametrize("compat", [None, "connect"])
-@pytest.mark.parametrize("schema", CONNECT, ids=str)
+@cases("compat", [None, "connect"])
+@cases("schema", CONNECT, ids=str)
 def test_connect(impl, schema, compat):
     check(kcodec.ConnectJsonCodec(schema, schemas_enable=False, compat=compat), ROWS)
     rows = [b'{"schema":%s,"payload":%s}' % (schema.to_text().encode(), row) for row in ROWS]
     check(kcodec.ConnectJsonCodec(compat=compat), rows)
 
 
-@pytest.mark.parametrize("compat", [None, "connect"])
-@pytest.mark.parametrize("kind", TIMES, ids=str)
+@cases("compat", [None, "connect"])
+@cases("kind", TIMES, ids=str)
 def test_connect_by_arrow_type(impl, kind, compat):
     check(kcodec.ConnectJsonCodec(kind, schemas_enable=False, compat=compat), ROWS)
 
 
-@pytest.mark.parametrize("compat", [None, "ksqldb"])
-@pytest.mark.parametrize("sql", SQL)
+@cases("compat", [None, "ksqldb"])
+@cases("sql", SQL)
 def test_ksqldb(impl, sql, compat):
     check(kcodec.KsqlCodec("JSON", f"A {sql}", wrap=False, compat=compat), ROWS)
     check(kcodec.KsqlCodec("JSON", f"A {sql}", compat=compat), [b'{"A":%s}' % row for row in ROWS])
@@ -91,8 +91,8 @@ def test_ksqldb(impl, sql, compat):
         check(kcodec.KsqlCodec("DELIMITED", f"A {sql}", compat=compat), CELLS)
 
 
-@pytest.mark.parametrize("kind", TIMES, ids=str)
-@pytest.mark.parametrize("times", ["iso", "number"])
+@cases("kind", TIMES, ids=str)
+@cases("times", ["iso", "number"])
 def test_json(impl, kind, times):
     for nonfinite, text_numbers in itertools.product((False, True), repeat=2):
         check(kcodec.JsonCodec(kind, times=times, nonfinite=nonfinite, text_numbers=text_numbers), ROWS)

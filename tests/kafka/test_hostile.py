@@ -12,13 +12,14 @@ import pytest
 from fake_broker import HOST, FakeCluster, filled, knows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from kcodec.errors import KafkaError, KcodecError
 from kcodec.kafka import read, write
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.settings import Settings
 
-HOSTILE = settings(max_examples=25, deadline=None)
+HOSTILE = settings(max_examples=tries(25), deadline=None)
 QUICK = {
     "request.timeout.ms": 300,
     "default.api.timeout.ms": 300,

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec.errors import ConfigError
 from kcodec.kafka.where import Where, named_columns
@@ -16,7 +17,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "rows"),
     [
         ("value.id == 2", [1]),
@@ -82,7 +83,7 @@ def test_conditions(text, rows):
     assert Where(text, batch.schema, "where").rows(batch)["offset"].to_pylist() == rows
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "",

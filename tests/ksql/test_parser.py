@@ -4,6 +4,7 @@ import contextlib
 import pickle
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -191,7 +192,7 @@ def created(columns="(a INT)", properties="", kind="STREAM"):
     return f"CREATE {kind} s {columns} WITH (kafka_topic='t', value_format='JSON'{more});"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         # What is no statement.

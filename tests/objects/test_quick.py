@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import NotPlain, exact, left_to_columns
@@ -255,7 +256,7 @@ def agrees(codec, data):
         assert exact(codec.decode_one(data)) == wanted
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"ID": 1, "NAME": "x", "AT": 1714557600001, "DAY": -1, "T": 1000, "D": 1.5, "M": {"a": 1}, "S": {"a": 2}}',
@@ -279,7 +280,7 @@ def agrees(codec, data):
         "{} ",
     ],
 )
-@pytest.mark.parametrize("compat", [None, "ksqldb"])
+@cases("compat", [None, "ksqldb"])
 def test_rows_of_ksqldb(impl, text, compat):
     agrees(KsqlCodec("JSON", KSQL.columns, compat=compat) if compat else KSQL, text.encode())
 

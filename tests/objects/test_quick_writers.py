@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import NotPlain, left_to_columns
@@ -272,7 +273,7 @@ LEFT += [
 ]
 
 
-@pytest.mark.parametrize(("codec", "value"), LEFT, ids=lambda each: repr(each) if type(each) is dict else "")
+@cases(("codec", "value"), LEFT, ids=lambda each: repr(each) if type(each) is dict else "")
 def test_objects_that_are_left_to_columns(impl, codec, value):
     """The answer, bytes or what is wrong with the value, is that of columns."""
     with pytest.raises(NotPlain):

@@ -4,8 +4,8 @@ import struct
 from collections import Counter
 
 import pyarrow as pa
-import pytest
 from avro_values import of_vector
+from cases import cases
 from serde_lines import check_line, deserialized, is_named, lines_of, schema_of, serialized, unused
 from side_by_side import comparable
 
@@ -113,7 +113,7 @@ def answer_of(line, array, serde):
     return of_vector(schema, line["value"], array.type, AvroOptions()), comparable(array)[0]
 
 
-@pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
+@cases("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
     if line["kind"] == "serialize":
         given = schema_of(line, line) if line["api"] == "schema" else None

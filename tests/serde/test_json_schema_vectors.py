@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pyarrow as pa
-import pytest
+from cases import cases
 from serde_lines import check_line, deserialized, lines_of, schema_of, serialized, unused
 
 from kcodec.formats.json.plan import RAW
@@ -58,7 +58,7 @@ def answer_of(line, array, _serde):
     return expected, answer
 
 
-@pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
+@cases("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
     if line["kind"] == "serialize":
         pair = serialized(line, column(line), schema=schema_of(line, line))

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 
 import pyarrow as pa
-import pytest
+from cases import cases
 from serde_lines import check_line, deserialized, is_named, lines_of, schema_of, serialized, unused
 
 from kcodec.formats.protobuf.codec import ProtobufCodec
@@ -66,7 +66,7 @@ def without_order(line, answer):
     return value, payload[:start], *rest
 
 
-@pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
+@cases("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
     if line["kind"] == "serialize":
         message = line["value"] and line["value"]["message"]

@@ -12,6 +12,7 @@ import pytest
 from asked import TYPE, Asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from kcodec.registry import Schema
 from kcodec.registry.compatibility.levels import Compatibility
@@ -345,7 +346,7 @@ class TestFaults:
         max_leaves=8,
     )
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=tries(300), deadline=None)
     @given(
         method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]),
         path=paths,

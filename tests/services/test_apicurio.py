@@ -69,6 +69,7 @@ def register(handle, topic):
     return handle.register(f"{topic}-value", Schema(REFERRING, references=(reference,)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "settings",
     [{"auto_register": "true"}, {"find_latest": "true"}, {}, {"find_latest": "true", "use_id": "globalId"}],
@@ -148,6 +149,7 @@ class TestItsOwnServer:
         """Return the format of values as `kcodec.kafka` takes it."""
         return {"format": "AVRO", "registry": registry.open(address, config), "frame": frame, **more}
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("name", NATIVE)
     def test_both_ways(self, kafka, root, address, topic, run_java, name):
         """Java's records are read, with the types within as references; and ours by Java."""

@@ -82,6 +82,7 @@ class Terminal:
         os.close(self._ours)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_records_on_the_screen(kafka, own_server, topic, tmp_path, kind):
     serde = Serde(kind, own_server.address, topic=topic, schema=SCHEMAS[kind])

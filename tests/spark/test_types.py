@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import functions as F
@@ -59,7 +60,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", SPARK_TYPES, ids=lambda kind: kind.simpleString()[:60])
+@cases("kind", SPARK_TYPES, ids=lambda kind: kind.simpleString()[:60])
 def test_avro_schema_of_a_spark_type_is_sparks_own(converters, kind):
     for arguments in ((False, "topLevelRecord", ""), (True, "rec", "my.ns"), (True, "a.rec", "")):
         assert types.to_avro_type(kind, *arguments) == converters.to_avro(kind, *arguments)
@@ -243,7 +244,7 @@ def read_as(classic):
     return column_type
 
 
-@pytest.mark.parametrize("schema", AVRO_SCHEMAS, ids=lambda schema: text(schema)[:70])
+@cases("schema", AVRO_SCHEMAS, ids=lambda schema: text(schema)[:70])
 def test_spark_type_of_an_avro_schema_is_sparks_own(converters, read_as, schema):
     assert read_as(text(schema)) == converters.to_sql(text(schema))
 

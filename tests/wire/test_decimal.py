@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from wire_columns import column, same
@@ -66,7 +67,7 @@ JAVA = [
 ]
 
 
-@pytest.mark.parametrize(("unscaled", "scale", "text", "plain"), JAVA)
+@cases(("unscaled", "scale", "text", "plain"), JAVA)
 def test_text_is_that_of_java(impl, unscaled, scale, text, plain):
     data, offsets = column([to_bytes(unscaled)])
     assert decimals_to_text(data, offsets, scale).to_list() == [text.encode()]
@@ -93,7 +94,7 @@ def test_every_edge_of_the_widths(impl):
         assert decimals_to_arrow(padded.data, size=40, precision=digits, bits=bits).tolist() == slots.tolist()
 
 
-@pytest.mark.parametrize("precision", [*range(1, 39), 57, 76])
+@cases("precision", [*range(1, 39), 57, 76])
 def test_precision_is_checked_at_its_edge(impl, precision):
     bits = 128 if precision <= 38 else 256
     for number in (10**precision, -(10**precision)):
@@ -121,7 +122,7 @@ def test_padded_and_empty_values(impl):
         assert decimals_from_arrow(slots, bits=bits).to_list() == [to_bytes(number) for number in expected]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "code"),
     [
         *(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from wire_columns import column, same
@@ -26,7 +27,7 @@ def test_bad_sequences_wherever_they_stand(bad):
                 assert error == (DecodeError, 1, len(text), "invalid_utf8"), (filler, after)
 
 
-@pytest.mark.parametrize("length", range(0, 70, 3))
+@cases("length", range(0, 70, 3))
 def test_good_sequences_wherever_they_stand(impl, length):
     for good in GOOD:
         for filler in ("x", "é", "漢", "🙂"):

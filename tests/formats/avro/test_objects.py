@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
@@ -181,7 +182,7 @@ FIXED_MONEY = {"type": "fixed", "name": "M", "size": 2, "logicalType": "decimal"
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "value"),
     [
         ("int", 7.0),
@@ -224,7 +225,7 @@ def test_a_value_is_written_as_in_a_column(kind, value, impl):
     assert codec.encode_list([{"f": value}, None]) == codec.encode([{"f": value}, None]).to_pylist()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "value", "code", "path"),
     [
         ("int", 1 << 31, "out_of_range", "f"),

@@ -7,9 +7,11 @@ from functools import partial
 import pyarrow as pa
 import pytest
 import side_by_side
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
+from tries import tries
 
 from kcodec._impl import kernel
 from kcodec.errors import SchemaError
@@ -65,7 +67,7 @@ def test_many_programs(data):
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_blocks_of_many_programs(data):
     text = data.draw(avro_schemas())
     reader = parse(text)
@@ -286,7 +288,7 @@ def test_a_bad_row_among_others(plan, damage):
         same_decode([plan], payloads, limits=Limits())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
 @pytest.mark.parametrize("share", [2, 10, 100])
 def test_bad_rows_of_blocks(kind, share):
@@ -306,7 +308,7 @@ def test_bad_rows_of_blocks(kind, share):
         same_decode([plan], payloads, limits=Limits(), kind=kind)
 
 
-@pytest.mark.parametrize("kept", range(1, 63))
+@cases("kept", range(1, 63))
 def test_bad_rows_of_blocks_whose_fields_are_dropped(kept):
     """Each choice of fields, cut in each place, or with bytes behind that a field may take for its own."""
     kinds = ["string", ["null", "long"], {"type": "array", "items": "string"}, "boolean", "int", "long"]
@@ -371,7 +373,7 @@ def test_unusual_rows_of_blocks():
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_bad_rows_of_any_schema(data):
     text = data.draw(avro_schemas())
     writer = parse(text)
@@ -388,7 +390,7 @@ def test_bad_rows_of_any_schema(data):
 
 
 @given(st.data())
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_blocks_of_rows_with_several_faults(data):
     """The first fault of each row is told, whichever of its fields a block reads first."""
     schema = parse(data.draw(avro_schemas()))
@@ -402,7 +404,7 @@ def test_blocks_of_rows_with_several_faults(data):
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_encode_in_blocks(data):
     schema = parse(data.draw(avro_schemas()))
     plan = decode_plan(schema, schema)

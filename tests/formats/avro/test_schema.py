@@ -5,6 +5,7 @@ import json
 from collections import Counter
 
 import pytest
+from cases import cases
 
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.model import MAX_NESTING, canonical, same
@@ -67,7 +68,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "message"), REFUSED, ids=str)
+@cases(("schema", "message"), REFUSED, ids=str)
 def test_refused_with_its_path(schema, message):
     with pytest.raises(SchemaError) as caught:
         parse(schema)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import ConnectJsonCodec, DecodeError
@@ -49,7 +50,7 @@ DIFFERENCES = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "data", "strict", "lenient"), DIFFERENCES)
+@cases(("schema", "data", "strict", "lenient"), DIFFERENCES)
 def test_documented_differences(schema, data, strict, lenient, impl):
     for compat, expected in ((None, strict), ("connect", lenient)):
         codec = ConnectJsonCodec(schema, schemas_enable=False, compat=compat)

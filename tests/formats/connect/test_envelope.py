@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ def parts(data, impl=None):
     return data[found.schema : found.schema_end], data[found.payload : found.payload_end]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "expected"),
     [
         (b'{"schema":%b,"payload":{"a":1}}' % SCHEMA, (SCHEMA, b'{"a":1}')),

@@ -7,6 +7,7 @@ from connect_rows import DECIMAL, rows, struct
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from side_by_side import answer, on_both
+from tries import tries
 
 from kcodec import ConnectJsonCodec
 from kcodec.formats.connect.arrow import column_value, unscaled
@@ -101,7 +102,7 @@ def columns(draw):
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(columns(), st.sampled_from([None, "connect"]))
 def test_the_implementations_agree(values, compat):
     codec = ConnectJsonCodec(compat=compat)
@@ -130,7 +131,7 @@ def test_what_strict_reads_connect_reads_the_same(values):
         )
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 @given(columns())
 @example(rows((struct(), {}), (struct(a=DECIMAL), {})))
 def test_columns_are_what_the_converter_gives_for_each_row(values):

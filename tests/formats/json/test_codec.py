@@ -9,6 +9,7 @@ import struct
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.formats.json.codec import infer
@@ -42,7 +43,7 @@ def fault(kind, document, **options):
     return row["code"], row["offset"], row["path"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "document", "expected"),
     [
         (pa.bool_(), "true", True),
@@ -123,7 +124,7 @@ ORDER = pa.struct(
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "document", "expected"),
     [
         (ORDER, "{}", ("missing_key", 1, "id")),
@@ -359,7 +360,7 @@ def test_encoding(impl):
     assert b'"d":"0.00000001","e":"12000"' in text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("number", "double", "single"),
     [
         (0.0, "0.0", "0.0"),
@@ -537,7 +538,7 @@ def test_types_are_checked():
         kcodec.JsonCodec(pa.schema([pa.field("a", pa.int8(), metadata=RAW)]))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("documents", "options", "expected"),
     [
         (['{"a":1}', '{"b":"x","a":null}'], {}, pa.struct([("a", pa.int64()), ("b", pa.string())])),

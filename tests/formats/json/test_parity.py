@@ -18,6 +18,7 @@ import side_by_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
+from tries import tries
 
 from kcodec._impl import kernel
 from kcodec.formats.json.node import Form, JsonNode, Op
@@ -334,7 +335,7 @@ def test_scattered_rows_of_every_layout():
     same_in_every_layout(kind, rows)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("nulls", [0, 0.01, 0.5])
 @pytest.mark.parametrize(("producers", "same"), [(2, 0), (4, 1), (3, 2), (2, 3), (5, 0)])
 def test_rows_of_producers(producers, same, nulls):
@@ -395,7 +396,7 @@ def test_lists_and_blobs_of_producers():
     assert decoded.null_count == 0
 
 
-@pytest.mark.parametrize("fields", [65, 700])
+@pytest.mark.parametrize("fields", [65, pytest.param(700, marks=pytest.mark.thorough)])
 def test_scattered_rows_of_many_fields(fields):
     names = [f"field_{i}" for i in range(fields)]
     plan = json_plan(pa.struct([(name, pa.int32()) for name in names]), "decode")
@@ -406,6 +407,7 @@ def test_scattered_rows_of_many_fields(fields):
     same_decode([plan], rows)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", VALUES)
 def test_one_row_among_alike_ones(name, few):
@@ -512,7 +514,7 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", ["steady", "few", "any"])
 @pytest.mark.parametrize("wrong", [{0}, {0, 1, 40}, {0, 7, 8, 9, 20, 31, 64}, set(range(65)) - {3, 50}])
 def test_bad_rows_at_every_place_of_blocks(order, wrong):
@@ -555,7 +557,7 @@ def test_bad_rows_anywhere(data):
 
 
 @given(st.data())
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_blocks_of_rows_with_several_faults(data):
     """The first fault of each row is told, whichever of its fields a block reads first."""
     plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import ConfigError, DecodeError, EncodeError, JsonSchemaCodec, Limits, SchemaError
 from kcodec.formats.json.plan import RAW
@@ -38,7 +39,7 @@ def encoded(schema, *rows, kind=None, **arguments):
 STRUCT = pa.struct([pa.field("boolean", pa.bool_()), pa.field("string", pa.string())])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "kind", "nullable"),
     [
         (INTEGER, pa.int64(), False),

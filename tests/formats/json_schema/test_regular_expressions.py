@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from cases import cases
 
 from kcodec import JsonSchemaCodec, SchemaError
 from kcodec.formats.json_schema.references import Documents
@@ -67,8 +68,8 @@ def schema(draft, pattern):
     }
 
 
-@pytest.mark.parametrize("draft", DRAFTS)
-@pytest.mark.parametrize(("pattern", "taken", "refused"), VERDICTS, ids=[each[0] for each in VERDICTS])
+@cases("draft", DRAFTS)
+@cases(("pattern", "taken", "refused"), VERDICTS, ids=[each[0] for each in VERDICTS])
 def test_verdicts_of_java(draft, pattern, taken, refused):
     validator = Validator(parse(json.dumps(schema(draft, pattern))).documents)
     for text in (*taken, *refused):
@@ -155,7 +156,7 @@ def test_patterns_are_read_without_being_compiled(pattern, monkeypatch):
     assert parse(json.dumps({"pattern": pattern})).root.rules["pattern"] == pattern
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "reason"),
     [
         ("(a", "a group has no end, at position 0"),
@@ -177,7 +178,7 @@ def test_patterns_are_read_without_being_compiled(pattern, monkeypatch):
         ("(" * 1000 + ")" * 1000, "too large"),
     ],
 )
-@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+@cases("keyword", ["pattern", "patternProperties"])
 def test_what_is_no_pattern_is_refused_with_its_place(pattern, reason, keyword):
     value = pattern if keyword == "pattern" else {pattern: {}}
     with pytest.raises(SchemaError, match=f"^#/{keyword}: .*{reason}"):

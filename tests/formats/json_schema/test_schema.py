@@ -5,6 +5,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from cases import cases
 from vector_files import read_vectors
 
 from kcodec.errors import SchemaError
@@ -139,9 +140,9 @@ OLD = [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 6, 7)
 NEW = [f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")]
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties"])
-@pytest.mark.parametrize(
+@cases("draft", [*OLD, *NEW])
+@cases("key", ["minLength", "maxItems", "minProperties"])
+@cases(
     ("number", "is_old"),
     [("2", True), ("2e0", True), ("1.5e1", True), ("-1", True), ("2147483647", True), ("2147483648", False),
      ("-2147483649", False), ("2.0", False), ("20e-1", False), ("1e2", False), ("1e400", False)],
@@ -166,9 +167,9 @@ def test_a_multiple_of_nothing(draft, number):
             parse(text)
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize("key", ["readOnly", "writeOnly", "deprecated"])
-@pytest.mark.parametrize("beside", ["", '"$ref": "#", ', '"type": "string", '])
+@cases("draft", [*OLD, *NEW])
+@cases("key", ["readOnly", "writeOnly", "deprecated"])
+@cases("beside", ["", '"$ref": "#", ', '"type": "string", '])
 def test_what_schemas_say_of_themselves_is_a_boolean(draft, key, beside):
     parse(f'{{"$schema": "{draft}", {beside} "{key}": true}}')
     text = f'{{"$schema": "{draft}", {beside} "{key}": null}}'
@@ -198,8 +199,8 @@ def test_definitions_of_the_newer_drafts_are_schemas(draft, rest, path):
         parse(text)
 
 
-@pytest.mark.parametrize("draft", NEW)
-@pytest.mark.parametrize(
+@cases("draft", NEW)
+@cases(
     ("rest", "path"),
     [
         ('"$dynamicAnchor": 1', "#/$dynamicAnchor: not text"),
@@ -290,8 +291,8 @@ def test_drafts_that_are_named_otherwise():
             parse(f'{{"$schema": {value}}}')
 
 
-@pytest.mark.parametrize("main", [*OLD, *NEW])
-@pytest.mark.parametrize("other", [*OLD, *NEW, "http://e.org/", None])
+@cases("main", [*OLD, *NEW])
+@cases("other", [*OLD, *NEW, "http://e.org/", None])
 def test_drafts_of_documents_that_are_referred_to(main, other):
     """Those of a newer draft are all read as it; those of an older one as what they name, or as it but for draft 4."""
     known = dict(zip(OLD, (4, 6, 7), strict=True))
@@ -438,7 +439,7 @@ def test_uris_that_java_takes(text):
     assert is_uri(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["a b", "a<", "a[b]", "/a]", "##", "a#b#", "a%b", "%4", "a\u00a0", "\u2028", "\x85", "a\x00", ":a", "é:a", "1:a",
      "a:", "a:#b", "//", "http://", "//[x/", "//x[/", "\\", "{a}", "^", "`", "|", '"'],

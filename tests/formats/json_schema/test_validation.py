@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from vector_files import read_vectors
 
 from kcodec import ConfigError, DecodeError, EncodeError, JsonSchemaCodec, SchemaError
@@ -35,7 +36,7 @@ def accepts(draft, schema, document):
     return violation({"$schema": DRAFTS.get(draft, draft), **schema}, document) is None
 
 
-@pytest.mark.parametrize("line", VERDICTS, ids=[line["id"] for line in VERDICTS])
+@cases("line", VERDICTS, ids=[line["id"] for line in VERDICTS])
 def test_verdicts_of_confluents_validators(line):
     try:
         found = Validator(parse(line["schema"]).documents).violation(line["document"].encode())

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from cases import cases
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import HealthCheck, given, settings
 from proto_texts import proto_files
@@ -128,7 +129,7 @@ def registry_texts():
                 yield pytest.param(line[key], imports, id=f"{line['id']}-{key}")
 
 
-@pytest.mark.parametrize(("text", "imports"), list(registry_texts()))
+@cases(("text", "imports"), list(registry_texts()))
 def test_texts_of_registries(text, imports):
     expected = protoc(text, imports)
     # What the compiler does not take, such as an explicit map_entry, has a descriptor all the same.
@@ -137,7 +138,7 @@ def test_texts_of_registries(text, imports):
 
 
 @given(proto_files())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_text(text):
     expected = protoc(text)
     assert expected is not None

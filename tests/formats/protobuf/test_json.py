@@ -6,6 +6,7 @@ import math
 import struct
 
 import pytest
+from cases import cases
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ def types_of(row):
     return SCHEMAS[row["schema"]].messages
 
 
-@pytest.mark.parametrize("row", WITH_JSON, ids=lambda row: row["id"])
+@cases("row", WITH_JSON, ids=lambda row: row["id"])
 def test_vectors(row):
     # Where DynamicMessage and generated classes differ, messages are as the latter, but for what starts afresh.
     expected = row["json"] if "encoded_generated" in row else {**row["json"], **row.get("json_generated", {})}
@@ -51,7 +52,7 @@ def test_vectors(row):
             assert to_json(message, types_of(row), how) == expected[name]
 
 
-@pytest.mark.parametrize(
+@cases(
     "row",
     [
         row
@@ -109,7 +110,7 @@ def read(text, **options):
     return to_json(from_json(data, M, TYPES, **options), TYPES)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "printed"),
     [
         ('{"int_32": 1}', '{"int32":1}'),
@@ -161,7 +162,7 @@ def test_spellings(text, printed):
     assert read(printed) == printed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "code", "offset", "path"),
     [
         ("", "truncated", 0, ""),

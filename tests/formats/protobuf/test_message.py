@@ -1,6 +1,7 @@
 """Single messages against protobuf-java: values, canonical bytes, refusals."""
 
 import pytest
+from cases import cases
 from protobuf_vectors import ROWS, is_stricter, type_of, value_of
 
 from kcodec.formats.protobuf.message import Message, read_message, write_message
@@ -33,13 +34,13 @@ def test_counts():
     assert (len(GOOD), len(BAD)) == (255, 133)
 
 
-@pytest.mark.parametrize("row", GOOD, ids=lambda row: row["id"])
+@cases("row", GOOD, ids=lambda row: row["id"])
 def test_values(row):
     message = read_message(type_of(row), bytes.fromhex(row["row"]))
     assert value_of(message) == expected(row)
 
 
-@pytest.mark.parametrize("row", GOOD, ids=lambda row: row["id"])
+@cases("row", GOOD, ids=lambda row: row["id"])
 def test_bytes(row):
     message = read_message(type_of(row), bytes.fromhex(row["row"]))
     # Text that is not UTF-8 is kept as it is, as generated classes do.
@@ -59,7 +60,7 @@ CODES = {
 }
 
 
-@pytest.mark.parametrize("row", BAD, ids=lambda row: row["id"])
+@cases("row", BAD, ids=lambda row: row["id"])
 def test_refusals(row):
     data = bytes.fromhex(row["row"])
     with pytest.raises(RowError) as caught:

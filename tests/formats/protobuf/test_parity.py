@@ -7,10 +7,12 @@ from functools import partial
 import pyarrow as pa
 import pytest
 import side_by_side
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from protobuf_vectors import ROWS, SCHEMAS
 from random_messages import damaged, payload, schema_text, spoiled
+from tries import tries
 
 from kcodec._impl import kernel
 from kcodec.formats.protobuf.encode_plan import encode_plan
@@ -42,7 +44,7 @@ def plan_of(message, options, fields=None):
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_blocks(seed):
     rnd = random.Random(seed)
     message = ProtobufSchema.parse(schema_text(rnd)).message("p.M0")
@@ -81,7 +83,7 @@ def test_a_fault_behind_a_required_field_that_lacks():
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_blocks_of_bad_rows(seed):
     """Each row has faults in several places, of which the first is told."""
     rnd = random.Random(seed)
@@ -95,7 +97,7 @@ def test_blocks_of_bad_rows(seed):
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_blocks_are_written(seed):
     rnd = random.Random(seed)
     message = ProtobufSchema.parse(schema_text(rnd)).message("p.M0")
@@ -141,9 +143,7 @@ def test_lists_that_are_longer_than_blocks_of_items():
     same_encode(encode_plan(message, kind, options), pa.array(rows * 4, kind))
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"), dict.fromkeys((row["schema"], row["message"]) for row in ROWS)
-)
+@cases(("schema", "message"), dict.fromkeys((row["schema"], row["message"]) for row in ROWS))
 def test_rows_of_the_vectors(schema, message):
     rnd = random.Random(schema + message)
     rows = [bytes.fromhex(row["row"]) for row in ROWS if (row["schema"], row["message"]) == (schema, message)]
@@ -318,7 +318,7 @@ enum E { A = 0; LONG_NAME = 1; }"""
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["string", "int32", "bool", "sfixed64"])
 @given(seed=st.integers(0, 1 << 32), options=st.sampled_from(OPTIONS))
-@settings(max_examples=15)
+@settings(max_examples=tries(15))
 def test_maps_with_equal_keys(key, seed, options):
     """The last value of a key counts, in the place of the first, in maps of any size and within each other."""
     rnd = random.Random(seed)

@@ -5,7 +5,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proto_texts import proto_files
 
@@ -217,7 +217,7 @@ LARGE = {
     + "option deprecated = true;" * 20_000
     + "".join(f"int32 a{i} = {i + 1};" for i in range(20_000))
     + "}",
-    "comments": "".join(f"int32 a{i} = {i + 1}; /* a */\n" for i in range(50_000)),
+    "comments": "".join(f"int32 a{i} = {i + 1}; /* a */\n" for i in range(20_000)),
     "comments in a line": "int32 a = 1;" + "/* a */" * 200_000,
     "an aggregate": "option (o) = {" + "a: 1 " * 100_000 + "};",
 }
@@ -303,7 +303,6 @@ def test_a_chain_of_imports():
 
 
 @given(proto_files(), st.integers(0, 2**32))
-@settings(max_examples=60)
 def test_printing_and_parsing_again_changes_nothing(text, seed):
     printed = print_file(parse(text))
     assert print_file(parse(printed)) == printed

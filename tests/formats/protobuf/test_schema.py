@@ -5,6 +5,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 from vector_files import read_vectors
 
 from kcodec import ProtobufCodec, SchemaError
@@ -68,7 +69,7 @@ def test_text_and_descriptor_mean_the_same(name):
 
 
 @given(st.data())
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_damaged_descriptors(data):
     line = SCHEMAS[data.draw(st.sampled_from(sorted(SCHEMAS)))]
     damaged = bytearray(base64.b64decode(line["descriptor_set"]))

@@ -1,6 +1,6 @@
 """Columns against protobuf-java: every shared row, decoded and encoded again, on both implementations."""
 
-import pytest
+from cases import cases
 from protobuf_values import column_value, same
 from protobuf_vectors import ROWS, SCHEMAS, is_stricter, items
 
@@ -39,7 +39,7 @@ def wanted(row):
     return row.get("generated", row["value"]) if row["id"].endswith(GENERATED) else row["value"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+@cases("row", ROWS, ids=lambda row: row["id"])
 def test_row(impl, row):
     codec = codec_of(row)
     value = wanted(row)

@@ -5,6 +5,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import SchemaError
 from kcodec.ksql.types import (
@@ -47,7 +48,7 @@ def test_no_columns(text):
     assert parse_columns(text) == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("ID", "a type is missing at line 1, column 3"),

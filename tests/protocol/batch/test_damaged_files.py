@@ -54,7 +54,7 @@ def damages(content: bytes, seed: int) -> list[bytes]:
     return [*found, rng.randbytes(500), content + rng.randbytes(50), bytes(4096), content + bytes(4096)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("damaged", FILES)
 def test_damage_is_told(damaged, impl, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from cases import cases
 from vector_files import read_vectors
 
 from kcodec.protocol import MessageSpec, load
@@ -49,7 +49,7 @@ def tagged(name="t", tag=0, versions="2+", kind="int32", **members):
     return field(name, kind, versions, tag=tag, taggedVersions="2+", **members)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "codes"),
     [
         (spec(field()), spec(field(), validVersions="0-2"), []),

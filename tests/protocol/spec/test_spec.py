@@ -6,6 +6,7 @@ import uuid
 import zipfile
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -157,7 +158,7 @@ def test_a_definition_is_read():
         spec.describe(4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "rule", "path", "reason"),
     [
         (

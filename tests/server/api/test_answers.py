@@ -13,6 +13,7 @@ from asked import TYPE, Asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_users import KEPT, basic
+from tries import tries
 
 from kcodec.errors import RegistryError
 from kcodec.registry import Config, Schema
@@ -368,7 +369,7 @@ QUESTIONS = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(
     steps=st.lists(changes, min_size=1, max_size=12), own=st.lists(st.booleans(), min_size=12, max_size=12)
 )

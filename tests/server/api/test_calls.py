@@ -1,6 +1,7 @@
 """The calls of Confluent's API: what each answers, with its codes and texts."""
 
 import pytest
+from cases import cases
 
 from kcodec.server.api.calls import ROUTES
 
@@ -506,7 +507,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body", "status", "code"), REFUSED)
+@cases(("method", "path", "body", "status", "code"), REFUSED)
 def test_refusals(filled, method, path, body, status, code):
     assert filled(method, path, body).fault[:2] == (status, code)
 
