@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from clusters import DRIVER, Cluster
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
@@ -17,7 +18,6 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from processes import ENDS_WITH_US, Service, until
 from sinks import SINKS
-from standalone import DRIVER, Standalone
 
 HERE = Path(__file__).parent
 PARTITIONS = 4
@@ -56,7 +56,7 @@ class Trial:
 
     def __init__(
         self,
-        cluster: Standalone,
+        cluster: Cluster,
         broker: Service,
         registry: Service,
         sink: str,

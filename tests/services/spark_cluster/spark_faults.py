@@ -15,8 +15,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import processes
 from cluster_trial import Figures, Trial
+from clusters import of_sink
 from sinks import SINKS
-from standalone import of_sink
 
 
 def run(sink: str, folder: Path, times: int, tell) -> tuple[list[Figures], int]:

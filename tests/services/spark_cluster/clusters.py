@@ -1,4 +1,4 @@
-"""A cluster of Spark's own on this machine: a master and two workers, of one core each, as processes of their own."""
+"""Clusters of Spark's own on this machine: two workers of one core each, and what they start."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from artifacts import SPARK_JAVA, Lacking, jars, java, python
 from ports import HOST, free_port
@@ -22,13 +23,13 @@ _MARK = "KCODEC_SPARK_CLUSTER"
 EXECUTOR, DRIVER = "CoarseGrainedExecutorBackend", "org.apache.spark.deploy.SparkSubmit"
 
 
-class Standalone:
-    """A master and two workers; to be started, and closed.
+class Cluster:
+    """Workers within the JVM of each driver, whose executors are processes of their own.
 
     Parameters
     ----------
     folder : Path
-        Where logs, and what the workers unpack, are to be.
+        Where logs, and what workers unpack, are to be.
     python : str
         The Python of drivers and of tasks, which has the Spark that is to run.
     packages : Path or None
@@ -37,48 +38,35 @@ class Standalone:
         The path of further Java classes, for drivers and tasks.
     """
 
+    master = "local-cluster[2,1,640]"
+
     def __init__(
         self, folder: Path, python: str = sys.executable, packages: Path | None = ROOT, classes: str = ""
     ) -> None:
         if not Path("/proc/self/environ").exists():
             raise Lacking("no /proc, by which the processes of a Spark cluster are found")
+        self.folder = folder
         self.python = python
-        home = _home(python)
-        port = free_port()
+        self.home = _home(python)
+        self._mark = uuid.uuid4().hex
         self._more = {f"spark.{each}.extraClassPath": classes for each in ("driver", "executor") if classes}
-        self.master = f"spark://{HOST}:{port}"
-        self._mark = f"{_MARK}={uuid.uuid4().hex}"
-        path = [worker_path(folder / "path", home)]
+        path = [worker_path(folder / "path", self.home)]
         if packages is not None:
             path.append(str(packages))
         #: That of drivers too.
         self.environment = {
-            "SPARK_HOME": str(home),
+            "SPARK_HOME": str(self.home),
             "SPARK_LOCAL_IP": HOST,
-            "SPARK_NO_DAEMONIZE": "1",
-            "SPARK_DAEMON_MEMORY": "128m",
-            # Of jobs over HTTP, at a port that may be taken.
-            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
             "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
             "PYSPARK_PYTHON": python,
             "PYTHONPATH": os.pathsep.join(path),
-            **dict([self._mark.split("=")]),
+            # Spark starts what it starts in the folder of the driver's own Spark.
+            "SPARK_WORKER_DIR": str(folder / "work"),
+            _MARK: self._mark,
         }
         if python != sys.executable:
             # The archive of classes, if there is one, is of another Spark.
             self.environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        self._program = str(home / "bin" / "spark-class")
-        self._folder = folder
-        self._master = self._daemon("master", "master.Master", port)
-        own = ["--cores", "1", "--memory", "640m", "--work-dir", str(folder / "work"), self.master]
-        self.workers = [
-            self._daemon(f"worker-{number}", "worker.Worker", free_port(), own) for number in (1, 2)
-        ]
-
-    def _daemon(self, name: str, program: str, port: int, more: Sequence[str] = ()) -> Service:
-        place = ["--host", HOST, "--port", str(port), "--webui-port", "0"]
-        command = [self._program, f"org.apache.spark.deploy.{program}", *place, *more]
-        return Service(name, self._folder, command, lambda: listens(port), self.environment)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -94,6 +82,57 @@ class Standalone:
         }
 
     def start(self) -> None:
+        """Start what drivers find running."""
+
+    def close(self) -> None:
+        """End all that was started here, what that started included."""
+        for pid in self.processes():
+            _kill(pid)
+
+    def processes(self, word: str = "") -> list[int]:
+        """Return the ids of all processes that were started here, or by these, and have a word in their command."""
+        return [pid for pid, command in _marked(f"{_MARK}={self._mark}") if word in command]
+
+    def kill(self, word: str) -> None:
+        """Kill those processes."""
+        for pid in self.processes(word):
+            _kill(pid)
+
+    def kill_executor(self) -> None:
+        """Kill one of the processes that run tasks; its worker starts another."""
+        until(lambda: self.processes(EXECUTOR))
+        _kill(self.processes(EXECUTOR)[0])
+
+
+class Standalone(Cluster):
+    """A master and two workers, of one core each, as processes of their own; parameters as above."""
+
+    def __init__(self, folder: Path, *others: Any, **more: Any) -> None:
+        super().__init__(folder, *others, **more)
+        port = free_port()
+        self.master = f"spark://{HOST}:{port}"
+        self.environment |= {
+            "SPARK_DAEMON_MEMORY": "128m",
+            # Jobs are not taken over HTTP, at a port that others may have.
+            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+        }
+        self._master = self._daemon("master", "master.Master", port)
+        own = ["--cores", "1", "--memory", "640m", "--work-dir", str(folder / "work"), self.master]
+        self.workers = [
+            self._daemon(f"worker-{number}", "worker.Worker", free_port(), own) for number in (1, 2)
+        ]
+
+    def _daemon(self, name: str, program: str, port: int, more: Sequence[str] = ()) -> Service:
+        place = ["--host", HOST, "--port", str(port), "--webui-port", "0"]
+        command = [
+            str(self.home / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{program}",
+            *place,
+            *more,
+        ]
+        return Service(name, self.folder, command, lambda: listens(port), self.environment)
+
+    def start(self) -> None:
         self._master.start()
         for each in self.workers:
             each.launch()
@@ -101,30 +140,12 @@ class Standalone:
             each.await_ready()
 
     def close(self) -> None:
-        """End all that was started here, what it started included."""
         for each in (self._master, *self.workers):
             each.kill()
-        for pid in self.processes():
-            _kill(pid)
-
-    def processes(self, word: str = "") -> list[int]:
-        """Return the ids of all processes that were started here, or by these, and have a word in their command."""
-        return [pid for pid, command in _marked(self._mark) if word in command]
-
-    def kill(self, word: str) -> int:
-        """Kill those processes; returns how many there were."""
-        found = self.processes(word)
-        for pid in found:
-            _kill(pid)
-        return len(found)
-
-    def kill_executor(self) -> None:
-        """Kill one of the processes that run tasks; the worker starts another."""
-        until(lambda: self.processes(EXECUTOR))
-        _kill(self.processes(EXECUTOR)[0])
+        super().close()
 
     def kill_worker(self) -> None:
-        """Kill what starts these, with what it has started."""
+        """Kill what starts executors, with those that it has started."""
         worker = self.workers[0]
         ours = [pid for pid in self.processes(EXECUTOR) if _parent(pid) == worker.pid]
         worker.kill()
