@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from artifacts import SPARK_JAVA, Lacking, jars, java, python
+from artifacts import SPARK_JAVA, Lacking, jars, java, python, run
 from ports import HOST, free_port
 from processes import SPARK, Service, listens, until, worker_path
 from sinks import TABLES
@@ -165,8 +165,8 @@ def of_sink(sink: str, folder: Path) -> Standalone:
 
 def _home(python: str) -> Path:
     """Return the folder of the Spark that a Python has."""
-    (found,) = Path(python).parents[1].glob("lib/python*/site-packages/pyspark")
-    return found
+    [found] = run([python, "-c", "import pyspark; print(pyspark.__path__[0])"])
+    return Path(found)
 
 
 def _marked(mark: str) -> Iterator[tuple[int, str]]:

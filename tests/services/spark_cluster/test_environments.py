@@ -1,0 +1,127 @@
+"""How kcodec comes to the workers of a cluster: shipped, in a packed environment, in the Python of an image."""
+
+import json
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import processes
+import pytest
+import wheels
+from artifacts import had, python
+from clusters import Cluster, Standalone
+from topics import Message, order, order_schema, serializer
+
+import kcodec
+
+HERE = Path(__file__).parent
+ROWS = 400
+
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
+
+
+@contextmanager
+def started(cluster):
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture
+def filled(kafka, topic, registry_url):
+    """Fill a topic with orders, and make another beside it."""
+    value = serializer(registry_url, order_schema(), topic)
+    kafka.produce(topic, [Message(b"%d" % number, value(order(number))) for number in range(ROWS)])
+    kafka.create(f"{topic}-copy")
+    return topic
+
+
+def run(cluster, kafka, registry_url, topic, folder, *, ships=False, driver=None, path="", **settings):
+    """Run the job; gives what it tells, of which the sums are already compared."""
+    folder.mkdir()
+    given = {
+        "settings": {**cluster.settings, "spark.scheduler.minRegisteredResourcesRatio": "1", **settings},
+        "broker": kafka.address,
+        "registry": registry_url,
+        "topic": topic,
+        "folder": str(folder),
+        "ship": ships,
+    }
+    (folder / "given").write_text(json.dumps(given))
+    environment = {**os.environ, **cluster.environment}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [cluster.environment["PYTHONPATH"], path]))
+    done = subprocess.run(
+        [*processes.ENDS_WITH_US, driver or cluster.python, str(HERE / "job.py"), str(folder / "given")],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line][-40:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["read"] == told["decoded"] == told["streamed"] == sum(range(ROWS))
+    assert told["copied"] == ROWS
+    # Both workers took part.
+    assert told["daemons"] == 2
+    return told
+
+
+@pytest.mark.parametrize("kind", [Standalone, Cluster])
+def test_shipped(kind, filled, kafka, registry_url, packages, tmp_path):
+    """By a driver that has kcodec, to workers that have not."""
+    with started(had(lambda: kind(tmp_path, packages=None))) as cluster:
+        told = run(
+            cluster,
+            kafka,
+            registry_url,
+            filled,
+            tmp_path / "job",
+            ships=True,
+            path=str(packages),
+            **{"spark.pyspark.python": had(lambda: python("thin"))},
+        )
+    assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in told["before"]
+    assert told["after"].endswith(f"kcodec {kcodec.__version__}: ready")
+    assert all(str(packages) not in each for each in told["from"])
+
+
+def test_a_packed_environment(filled, kafka, registry_url, packages, tmp_path):
+    """Which is sent by ``--archives``, and unpacked beside each executor."""
+    thin = had(lambda: python("thin"))
+    venv = wheels.environment(tmp_path, thin)
+    [own] = (venv / "lib").glob("python*/site-packages")
+    (own / "others.pth").unlink()
+    [theirs] = Path(thin).parents[1].glob("lib/python*/site-packages")
+    shutil.copytree(theirs, own, dirs_exist_ok=True)
+    archive = shutil.make_archive(str(tmp_path / "env"), "gztar", venv)
+    with started(had(lambda: Standalone(tmp_path, packages=None))) as cluster:
+        told = run(
+            cluster,
+            kafka,
+            registry_url,
+            filled,
+            tmp_path / "job",
+            path=str(packages),
+            **{
+                "spark.pyspark.python": "./environment/bin/python",
+                "spark.archives": f"{archive}#environment",
+            },
+        )
+    assert told["before"].endswith(f"kcodec {kcodec.__version__}: ready")
+    assert all("/environment/" in each for each in told["from"])
+
+
+def test_the_python_of_an_image(filled, kafka, registry_url, tmp_path):
+    """That of driver and executors, which has a wheel."""
+    image = wheels.environment(tmp_path, had(lambda: python("spark-4.1"))) / "bin" / "python"
+    with started(had(lambda: Standalone(tmp_path, str(image), packages=None))) as cluster:
+        told = run(cluster, kafka, registry_url, filled, tmp_path / "job")
+    assert told["spark"].startswith("4.1")
+    assert told["pythons"] == [str(image)]
+    assert all(str(image.parents[1]) in each for each in told["from"])
