@@ -47,6 +47,12 @@ def run(sink: str, folder: Path, times: int, tell) -> tuple[list[Figures], int]:
             return trial.finish()
         except BaseException:
             tell(trial.tail())
+            tell(
+                "written",
+                dict(trial.written),
+                "done",
+                *sorted((trial.folder / "checkpoint").glob("*/*"))[-6:],
+            )
             raise
 
 
