@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import uuid
@@ -60,8 +61,6 @@ class Cluster:
             "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
             "PYSPARK_PYTHON": python,
             "PYTHONPATH": os.pathsep.join(path),
-            # Spark starts what it starts in the folder of the driver's own Spark.
-            "SPARK_WORKER_DIR": str(folder / "work"),
             _MARK: self._mark,
         }
         if python != sys.executable:
@@ -88,6 +87,8 @@ class Cluster:
         """End all that was started here, what that started included."""
         for pid in self.processes():
             _kill(pid)
+        # Where workers within a driver's JVM unpack, which takes no other place for it.
+        shutil.rmtree(self.home / "work", ignore_errors=True)
 
     def processes(self, word: str = "") -> list[int]:
         """Return the ids of all processes that were started here, or by these, and have a word in their command."""
