@@ -114,3 +114,6 @@ SINKS = {"files": Files, "foreachBatch": Batches, "kcodec_kafka": Topic, "Delta"
 
 #: These have no runtime for the newest Spark.
 TABLES = ("Delta", "Iceberg")
+
+#: Of these a row may be there twice, where a task is run again.
+AT_LEAST_ONCE = ("kcodec_kafka",)

@@ -6,10 +6,7 @@ import pytest
 from artifacts import had
 from cluster_trial import Trial
 from clusters import Cluster, of_sink
-from sinks import SINKS
-
-#: Of which a row may be there twice, where a task is run again.
-AT_LEAST_ONCE = ("kcodec_kafka",)
+from sinks import AT_LEAST_ONCE, SINKS
 
 
 @contextmanager
