@@ -4,10 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-from artifacts import had
-from clusters import Standalone
-from processes import ENDS_WITH_US, connect_server
+from processes import ENDS_WITH_US
 from topics import Message, order, order_schema, serializer
 
 import kcodec
@@ -15,26 +12,7 @@ import kcodec
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(params=["one process", pytest.param("cluster", marks=pytest.mark.thorough)])
-def server(request, thin, tmp_path):
-    """Return the address of a Connect server whose tasks run in its own process, or on two workers of a cluster."""
-    if request.param == "one process":
-        yield request.getfixturevalue("connect_server").address
-        return
-    cluster = had(lambda: Standalone(tmp_path, packages=None))
-    own = {**cluster.environment, "PYSPARK_PYTHON": thin}
-    server, address = connect_server(tmp_path, cluster.settings, own)
-    try:
-        cluster.start()
-        server.start()
-        yield address
-    finally:
-        server.stop()
-        cluster.close()
-
-
-@pytest.mark.timeout(600)
-def test_all_that_a_thin_client_does(thin, packages, server, kafka, registry_url, topic, tmp_path):
+def test_all_that_a_thin_client_does(thin, packages, connect_server, kafka, registry_url, topic, tmp_path):
     value = serializer(registry_url, order_schema(), topic)
     messages = [Message(b"good-%d" % number, value(order(number))) for number in range(30)]
     poison = [Message(b"poison", value(order(30))[:-1]), Message(b"tombstone", None)]
@@ -47,14 +25,14 @@ def test_all_that_a_thin_client_does(thin, packages, server, kafka, registry_url
     done = subprocess.run(
         [
             *ENDS_WITH_US,
-            *(thin, str(HERE / "thin_client.py"), server, kafka.address, registry_url, topic),
+            *(thin, str(HERE / "thin_client.py"), connect_server.address, kafka.address, registry_url, topic),
             str(tmp_path / "checkpoint"),
         ],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.utils import is_remote
 
 from kcodec_spark import check_server, from_avro, register_kafka, ship
 
 given = json.loads(Path(sys.argv[1]).read_text())
 spark = SparkSession.builder.config(map=given["settings"]).getOrCreate()
-spark.sparkContext.setLogLevel("ERROR")
+if not is_remote():
+    spark.sparkContext.setLogLevel("ERROR")
 told = {"spark": spark.version, "before": str(check_server(spark))}
 if given["ship"]:
     ship(spark)

@@ -41,11 +41,18 @@ def filled(kafka, topic, registry_url):
     return topic
 
 
-def run(cluster, kafka, registry_url, topic, folder, *, ships=False, workers=None, path="", **settings):
+def on(cluster, *job, workers=None, ships=False, path="", **settings):
+    """Run the job with a driver at a cluster."""
+    environment = {**cluster.environment, "PYSPARK_PYTHON": workers or cluster.python}
+    settings = {**cluster.settings, "spark.scheduler.minRegisteredResourcesRatio": "1", **settings}
+    return run(cluster.python, environment, settings, *job, ships=ships, path=path)
+
+
+def run(python, environment, settings, kafka, registry_url, topic, folder, *, ships, path):
     """Run the job; gives what it tells, of which the sums are already compared."""
     folder.mkdir(exist_ok=True)
     given = {
-        "settings": {**cluster.settings, "spark.scheduler.minRegisteredResourcesRatio": "1", **settings},
+        "settings": settings,
         "broker": kafka.address,
         "registry": registry_url,
         "topic": topic,
@@ -53,11 +60,10 @@ def run(cluster, kafka, registry_url, topic, folder, *, ships=False, workers=Non
         "ship": ships,
     }
     (folder / "given").write_text(json.dumps(given))
-    environment = {**os.environ, **cluster.environment}
-    environment["PYSPARK_PYTHON"] = workers or cluster.python
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [cluster.environment["PYTHONPATH"], path]))
+    environment = {**os.environ, **environment}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment["PYTHONPATH"], path]))
     done = subprocess.run(
-        [*processes.ENDS_WITH_US, cluster.python, str(HERE / "job.py"), str(folder / "given")],
+        [*processes.ENDS_WITH_US, python, str(HERE / "job.py"), str(folder / "given")],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -79,7 +85,7 @@ def run(cluster, kafka, registry_url, topic, folder, *, ships=False, workers=Non
 def test_shipped(kind, filled, kafka, registry_url, packages, tmp_path):
     """By a driver that has kcodec, to workers that have not."""
     with started(had(lambda: kind(tmp_path, packages=None))) as cluster:
-        told = run(
+        told = on(
             cluster,
             kafka,
             registry_url,
@@ -111,7 +117,7 @@ def test_a_packed_environment(filled, kafka, registry_url, packages, tmp_path):
     job.mkdir()
     (job / "environment").symlink_to(venv)
     with started(had(lambda: Standalone(tmp_path, packages=None))) as cluster:
-        told = run(
+        told = on(
             cluster,
             kafka,
             registry_url,
@@ -129,7 +135,26 @@ def test_the_python_of_an_image(filled, kafka, registry_url, tmp_path):
     """That of driver and executors, which has a wheel."""
     image = wheels.environment(tmp_path, had(lambda: python("spark-4.1"))) / "bin" / "python"
     with started(had(lambda: Standalone(tmp_path, str(image), packages=None))) as cluster:
-        told = run(cluster, kafka, registry_url, filled, tmp_path / "job")
+        told = on(cluster, kafka, registry_url, filled, tmp_path / "job")
     assert told["spark"].startswith("4.1")
     assert told["pythons"] == [str(image)]
     assert [each for each in told["from"] if str(image.parents[1]) not in each] == []
+
+
+def test_at_a_connect_server(thin, filled, kafka, registry_url, packages, tmp_path):
+    """Whose tasks run on the cluster: shipped by a client that has neither Java nor py4j."""
+    (tmp_path / "server").mkdir()
+    with started(had(lambda: Standalone(tmp_path, packages=None))) as cluster:
+        own = {**cluster.environment, "PYSPARK_PYTHON": thin}
+        more = {"spark.scheduler.minRegisteredResourcesRatio": "1"}
+        server, address = processes.connect_server(tmp_path / "server", {**cluster.settings, **more}, own)
+        server.start()
+        try:
+            job = (kafka, registry_url, filled, tmp_path / "job")
+            told = run(
+                thin, {"PYTHONPATH": ""}, {"spark.remote": address}, *job, ships=True, path=str(packages)
+            )
+        finally:
+            server.stop()
+    assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in told["before"]
+    assert told["after"].endswith(f"kcodec {kcodec.__version__}: ready")
