@@ -112,11 +112,6 @@ class Standalone(Cluster):
         super().__init__(folder, *others, **more)
         port = free_port()
         self.master = f"spark://{HOST}:{port}"
-        self.environment |= {
-            "SPARK_DAEMON_MEMORY": "128m",
-            # Jobs are not taken over HTTP, at a port that others may have.
-            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
-        }
         self._master = self._daemon("master", "master.Master", port)
         own = ["--cores", "1", "--memory", "640m", "--work-dir", str(folder / "work"), self.master]
         self.workers = [
@@ -131,7 +126,12 @@ class Standalone(Cluster):
             *place,
             *more,
         ]
-        return Service(name, self.folder, command, lambda: listens(port), self.environment)
+        own = {
+            "SPARK_DAEMON_MEMORY": "128m",
+            # Jobs are not taken over HTTP, at a port that others may have.
+            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+        }
+        return Service(name, self.folder, command, lambda: listens(port), {**self.environment, **own})
 
     def start(self) -> None:
         self._master.start()
