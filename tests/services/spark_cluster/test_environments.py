@@ -12,7 +12,7 @@ import processes
 import pytest
 import wheels
 from artifacts import had, python
-from clusters import Cluster, Standalone
+from clusters import Standalone
 from topics import Message, order, order_schema, serializer
 
 import kcodec
@@ -71,8 +71,9 @@ def run(python, environment, settings, kafka, registry_url, topic, folder, *, sh
         timeout=600,
         check=False,
     )
-    errors = [line for line in done.stderr.splitlines() if "\tat " not in line]
-    assert done.returncode == 0, "\n".join(errors[-40:])
+    # What Spark logs of its own end stands behind.
+    errors = [line for line in done.stderr.partition("Traceback")[2].splitlines() if "\tat " not in line]
+    assert done.returncode == 0, "\n".join(errors[:40])
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["read"] == told["decoded"] == told["streamed"] == sum(range(ROWS))
     assert told["copied"] == ROWS
@@ -81,10 +82,9 @@ def run(python, environment, settings, kafka, registry_url, topic, folder, *, sh
     return told
 
 
-@pytest.mark.parametrize("kind", [Standalone, Cluster])
-def test_shipped(kind, filled, kafka, registry_url, packages, tmp_path):
+def test_shipped(filled, kafka, registry_url, packages, tmp_path):
     """By a driver that has kcodec, to workers that have not."""
-    with started(had(lambda: kind(tmp_path, packages=None))) as cluster:
+    with started(had(lambda: Standalone(tmp_path, packages=None))) as cluster:
         told = on(
             cluster,
             kafka,
