@@ -7,7 +7,7 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough lint docs fuzz chaos soak debug bench history clean
+.PHONY: help demo test thorough lint docs fuzz chaos spark-faults soak debug bench history clean
 
 help:
 	@echo 'make demo     show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
@@ -17,6 +17,7 @@ help:
 	@echo 'make docs     build the documentation site in build/site'
 	@echo 'make fuzz     fuzz each target under sanitizers (SECONDS=60; needs clang)'
 	@echo 'make chaos    three brokers under faults, all work on them checked (SECONDS=600 SEED=1)'
+	@echo 'make spark-faults  a stream on two Spark workers under faults, into five sinks (TIMES=1 SINKS="files Delta")'
 	@echo 'make soak     hours of work, after which memory, files and threads are as before (HOURS=1)'
 	@echo 'make debug    rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
 	@echo 'make bench    run the benchmarks of asv_bench'
@@ -68,6 +69,9 @@ fuzz: $(VENV)/fuzz.stamp
 
 chaos: $(VENV)/test.stamp
 	$(RUN) tests/cluster/chaos.py --seconds=$(or $(SECONDS),600) $(if $(SEED),--seed=$(SEED))
+
+spark-faults: $(VENV)/test.stamp
+	$(RUN) tests/services/spark_cluster/spark_faults.py --times=$(or $(TIMES),1) $(if $(SINKS),--sinks $(SINKS))
 
 soak: $(VENV)/test.stamp
 	$(RUN) tests/cluster/soak.py --hours=$(or $(HOURS),1)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -332,4 +333,13 @@ def _worker_advice(error: str) -> str:
     reason = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
     if reason:
         return f"the server's Python is not {_MINOR} as here: set PYSPARK_PYTHON on the server ({reason})"
+    # What a worker raised that was started stands behind its last traceback, and before what Java tells of it.
+    behind = re.split(r"^Traceback .*$", "\n".join(lines), flags=re.MULTILINE)[1:]
+    raised = (
+        re.search(r"^[A-Za-z_][\w.]*(Error|Exception|Exit): .*$", behind[-1], re.MULTILINE)
+        if behind
+        else None
+    )
+    if raised:
+        return f"a Python worker failed: {raised[0]}"
     return f"no Python worker could be started: {lines[0] if lines else 'no reason given'}"

@@ -1,7 +1,7 @@
 """Which offsets are read: ranges of partitions, planned from what a user asks for, split, and limited."""
 
-import itertools
 import json
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -394,17 +394,35 @@ def split_ranges(
     check_kind(int | None, "a number of parts", min_parts=min_parts)
     if max_count is not None and (not is_whole(max_count) or max_count < 1):
         raise ConfigError(f"max_count={max_count!r} is not a number of at least 1")
-    filled = [each for each in _checked(ranges) if each.size > 0]
-    total = sum(each.size for each in filled)
-    parts: list[Range] = []
-    for each in filled:
-        pieces = 1
-        if max_count is not None:
-            pieces = -(-each.size // max_count)
-        if min_parts is not None and min_parts > len(filled):
-            pieces = max(pieces, round(min_parts * each.size / total))
-        parts += _pieces(each, max(min(pieces, each.size), 1))
+    parts = [each for each in _checked(ranges) if each.size > 0]
+    if max_count is not None:
+        parts = [piece for each in parts for piece in _pieces(each, -(-each.size // max_count))]
+    if min_parts is not None and min_parts > len(parts):
+        parts = _spread(parts, min_parts)
     return parts
+
+
+def _spread(parts: Sequence[Range], count: int) -> list[Range]:
+    """Split the larger ones of parts, so that there are about so many of all.
+
+    A part that stays whole counts as one, however small it is: what is left of the count is for the others.
+    """
+    total = sum(each.size for each in parts)
+    small = [each for each in parts if _share(each, total, count) == 1]
+    total -= sum(each.size for each in small)
+    count = max(count - len(small), 1)
+    # All parts of a partition stay whole where one does.
+    whole = {each.place for each in small}
+    return [
+        piece
+        for each in parts
+        for piece in _pieces(each, 1 if each.place in whole else _share(each, total, count))
+    ]
+
+
+def _share(part: Range, total: int, count: int) -> int:
+    """Return how many of a count of parts one part is to have; rounded as Java does it."""
+    return max(math.floor(count * (part.size / total) + 0.5), 1)
 
 
 def _checked(ranges: Iterable[Range]) -> list[Range]:
@@ -416,9 +434,11 @@ def _checked(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _pieces(whole: Range, count: int) -> Iterator[Range]:
-    edges = [whole.start + whole.size * number // count for number in range(count + 1)]
-    for start, end in itertools.pairwise(edges):
-        yield whole._replace(start=start, end=end)
+    start, end = whole.start, whole.start + whole.size
+    for left in range(min(count, whole.size), 0, -1):
+        edge = start + (end - start) // left
+        yield whole._replace(start=start, end=edge)
+        start = edge
 
 
 def limit_ranges(ranges: Sequence[Range], max_offsets: int) -> list[Range]:

@@ -3,11 +3,14 @@
 import gc
 import json
 import logging
+import multiprocessing
 import os
+import signal
 import socket
 import ssl
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -117,6 +120,7 @@ def _run(settings: ServerSettings) -> None:
 
 def application() -> RegistryApplication:
     """Return the application of this process, and have it logged what it does."""
+    threading.Thread(target=_end_with_supervisor, daemon=True).start()
     settings = ServerSettings(**json.loads(os.environ[_VARIABLE]))
     errors = logging.StreamHandler(sys.stderr)
     errors.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -131,6 +135,17 @@ def application() -> RegistryApplication:
     scheme = "https" if settings.certificate else "http"
     _log.info("%s at %s://%s:%d", settings.url, scheme, settings.host, settings.port)
     return made
+
+
+def _end_with_supervisor() -> None:
+    """Stop this process, if it is a worker, once the process that looks after the workers is gone.
+
+    One that was killed could not tell them, and they would go on to hold the port, which nobody could then serve at.
+    """
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        supervisor.join()
+        signal.raise_signal(signal.SIGTERM)
 
 
 def _make_file(url: str) -> None:

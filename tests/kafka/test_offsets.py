@@ -1,6 +1,7 @@
 """Ranges: split, limited, and as Spark's own source writes offsets."""
 
 import pickle
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
@@ -37,6 +38,34 @@ def test_parts_are_the_whole(ranges, min_parts, max_count):
         assert [part.start for part in own] == edges[: len(own)]
         assert edges[-1] == (each.end if each.size else each.start)
     assert pickle.loads(pickle.dumps(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    ("sizes", "min_parts", "max_count", "parts"),
+    [
+        # One has ten times what each of the others has.
+        ([1000] + 9 * [100], 20, None, [11] + 9 * [1]),
+        # Small ones are a part each, which the large one does not get on top of its own.
+        ([10_000] + 99 * [10], 150, None, [51] + 99 * [1]),
+        ([1000, 10, 10, 10], 10, None, [7, 1, 1, 1]),
+        # Half a part is a whole one.
+        ([25, 25], 5, None, [3, 3]),
+        ([9000, 900, 10], 6, 3000, [3, 1, 1]),
+        ([9000, 900, 10], 7, 3000, [6, 1, 1]),
+        # Those that have nothing cost nothing.
+        ([10_000, *(10_000 * [0])], 4, None, [4] + 10_000 * [0]),
+        ([5], 9, None, [5]),
+    ],
+)
+def test_parts_of_unequal_partitions(sizes, min_parts, max_count, parts):
+    found = split_ranges([Range("t", at, 0, size) for at, size in enumerate(sizes)], min_parts, max_count)
+    count = Counter(each.partition for each in found)
+    assert [count[at] for at in range(len(sizes))] == parts
+
+
+def test_what_is_left_over_goes_to_the_last():
+    assert [each.size for each in split_ranges([Range("t", 0, 5, 1005)], 7)] == [142] + 6 * [143]
+    assert [each.size for each in split_ranges([Range("t", 0, 0, 10)], 4)] == [2, 2, 3, 3]
 
 
 @given(RANGES, st.integers(1, 2000))

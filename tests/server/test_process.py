@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from ports import HOST, free_port
+from processes import listens, until
 from registry_server import running
 
 from kcodec.cli.main import main
@@ -226,6 +227,17 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
         metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
         assert "kcodec_registry_requests_total" in metrics
         server.stop()
+
+
+def test_workers_end_with_what_started_them(tmp_path):
+    """What is killed cannot tell its workers, which are not to keep the port from the next one."""
+    with command(tmp_path, "--workers=2") as server:
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not listens(server.port))
+        server.log.close()
+        server.start()
+        assert server.stop() == 0
 
 
 def test_a_signal_lets_requests_end(tmp_path):

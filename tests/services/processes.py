@@ -285,22 +285,28 @@ def worker_path(folder: Path, pyspark: Path | None = None) -> str:
     return str(folder)
 
 
-def connect_server(folder: Path) -> tuple[Service, str]:
-    """Make a Spark Connect server with the Kafka connector, whose Python workers have no kcodec."""
+def connect_server(
+    folder: Path, settings: Mapping[str, str] = {}, environment: Mapping[str, str] = {}
+) -> tuple[Service, str]:
+    """Make a Spark Connect server with the Kafka connector, whose Python workers have no kcodec.
+
+    By itself it runs tasks in its own process; with the settings of a cluster, and its environment, the cluster does.
+    """
     import pyspark
 
     port = free_port()
     home = Path(pyspark.__file__).parent
     settings = {
         **SPARK,
+        "spark.master": MASTER,
         "spark.jars": spark_jars(),
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(port),
         "spark.sql.artifact.isolation.enabled": "true",
+        **settings,
     }
     command = [
         str(home / "bin" / "spark-submit"),
-        f"--master={MASTER}",
         "--class=org.apache.spark.sql.connect.service.SparkConnectServer",
         *(f"--conf={name}={value}" for name, value in settings.items()),
         "spark-internal",
@@ -311,5 +317,6 @@ def connect_server(folder: Path) -> tuple[Service, str]:
         "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
         "PYSPARK_PYTHON": python("thin"),
         "PYTHONPATH": worker_path(folder / "path"),
+        **environment,
     }
     return Service("connect", folder, command, lambda: listens(port), environment), f"sc://{HOST}:{port}"

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from processes import until, worker_path
 from pyspark.errors import PySparkException
 from topics import KEY_SCHEMA, Message, of_spark, order, order_schema, serializer
 
+from kcodec.kafka import Range, split_ranges
 from kcodec_spark import register_kafka
 from kcodec_spark.kafka.query import make
 from kcodec_spark.kafka.stream import stream
@@ -116,6 +118,37 @@ def test_offsets_are_those_of_sparks_source(classic, kafka, source, topic, optio
     elif "maxRecordsPerPartition" in options:
         # Spark's heeds it in streams only.
         assert own.rdd.getNumPartitions() == 12
+
+
+def test_parts_are_those_of_sparks_source(classic):
+    """Of partitions of all sizes, with either option and both."""
+    java = classic._jvm
+    kafka = java.org.apache.spark.sql.kafka010
+    nothing = getattr(getattr(java.scala, "None$"), "MODULE$")
+    lists = java.scala.jdk.javaapi.CollectionConverters
+
+    def theirs(ranges, **options):
+        calculator = kafka.KafkaOffsetRangeCalculator.apply(
+            java.org.apache.spark.sql.util.CaseInsensitiveStringMap(options)
+        )
+        given = java.java.util.ArrayList()
+        for each in ranges:
+            place = java.org.apache.kafka.common.TopicPartition(each.topic, each.partition)
+            given.add(kafka.KafkaOffsetRange(place, each.start, each.end, nothing))
+        nowhere = getattr(calculator, "getRanges$default$2")()
+        found = lists.asJava(calculator.getRanges(lists.asScala(given).toSeq(), nowhere))
+        return [
+            Range(part.topic(), part.partition(), part.fromOffset(), part.untilOffset()) for part in found
+        ]
+
+    chosen = random.Random(1)
+    for _ in range(20):
+        sizes = [chosen.choice((0, 1, 7, 25, 100, 1000)) for _ in range(chosen.randrange(1, 9))]
+        ranges = [Range("t", at, 5, 5 + size) for at, size in enumerate(sizes)]
+        parts, most = chosen.randrange(1, 40), chosen.randrange(1, 300)
+        assert split_ranges(ranges, parts) == theirs(ranges, minPartitions=str(parts))
+        both = {"minPartitions": str(parts), "maxRecordsPerPartition": str(most)}
+        assert split_ranges(ranges, parts, most) == theirs(ranges, **both)
 
 
 def test_topics_by_pattern_and_assignment(classic, kafka, source, topic):

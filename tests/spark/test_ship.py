@@ -194,3 +194,9 @@ def test_advice_where_no_worker_starts():
     error = "x\n[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver\n"
     assert "set PYSPARK_PYTHON on the server ([PYTHON_VERSION_MISMATCH]" in _worker_advice(error)
     assert _worker_advice("no such file\nmore") == "no Python worker could be started: no such file"
+    failed = (
+        "\n  An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        "  File \"worker.py\", line 1, in main\n    process()\nImportError: cannot import name 'a': b.so\n"
+        "\nJVM stacktrace:\norg.apache.spark.SparkException: Job aborted\n\tat java.lang.Thread.run\n"
+    )
+    assert _worker_advice(failed) == "a Python worker failed: ImportError: cannot import name 'a': b.so"
