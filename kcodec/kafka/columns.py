@@ -20,7 +20,7 @@ from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["COLUMNS", "Columns", "completed"]
+__all__ = ["COLUMNS", "Columns", "completed", "filtered"]
 
 #: Without columns of their own choice, users get these; ``headers`` only if they ask for them.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -286,6 +286,28 @@ class Columns:
             where = (*place, offsets[row].as_py())
             self._fault(RecordFault(*where, source, byte, path, code, reason, schema_id))
         return array
+
+
+def filtered(records: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
+    """Return the records for which a mask is true, as they are: with views of the same bytes.
+
+    >>> records = pa.record_batch({"value": pa.array([b"a", b"b" * 20, None], pa.binary_view())})
+    >>> filtered(records, pa.array([False, True, True])).to_pydict()
+    {'value': [b'bbbbbbbbbbbbbbbbbbbb', None]}
+    """
+    arrays = [
+        _filtered_views(column, mask) if column.type == pa.binary_view() else column.filter(mask)
+        for column in records.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=records.schema)
+
+
+def _filtered_views(array: pa.Array, mask: pa.Array) -> pa.Array:
+    # Arrow does not filter them, but values of 16 bytes, which they are.
+    validity, views, *data = array.buffers()
+    found = pa.Array.from_buffers(pa.binary(16), len(array), [validity, views], offset=array.offset)
+    found = found.filter(mask)
+    return pa.Array.from_buffers(array.type, len(found), [*found.buffers(), *data], offset=found.offset)
 
 
 def _wanted(records: pa.RecordBatch, piece: Piece) -> Iterator[pa.RecordBatch]:

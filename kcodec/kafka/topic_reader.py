@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.cluster import LATEST, Cluster
-from kcodec.kafka.columns import Columns, completed
+from kcodec.kafka.columns import Columns, completed, filtered
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.newest import Newest
@@ -21,7 +21,10 @@ from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 
-__all__ = ["ISOLATION", "check_isolation", "find_ranges", "note_lost", "read"]
+if TYPE_CHECKING:
+    from kcodec.kafka.where import Look
+
+__all__ = ["ISOLATION", "check_isolation", "find_ranges", "note_lost", "read", "read_matching"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,11 @@ ISOLATION = ("read_committed", "read_uncommitted")
 
 #: Of columns of which no key or value is known yet, before they are taken to be null.
 _HELD_BYTES = 64 << 20
+
+#: How columns are made of pieces.
+_ReadAll = Callable[[Iterator[Piece], Columns], Iterator[pa.RecordBatch]]
+#: Who is told how far it is, and how many offsets there are.
+_Told = tuple[Callable[[int, int], object], int]
 
 
 def check_isolation(isolation: str | None, settings: Settings) -> str:
@@ -200,29 +208,94 @@ def read(
         )
         told = None if progress is None else (progress, sum(each.size for each in ranges))
         read_all = partial(_newest, deletes=latest_by_key == "deletes") if latest_by_key else _all
-        batches = opened.enter_context(
-            closing(_batches(Fetcher(cluster, ranges, isolation), made, report, read_all, told))
-        )
-        # A generator that has not begun ends without what is to be done at its end.
-        next(batches)
-        # As long as keys and values are null, it takes further ones to know of what type these are.
-        held: list[pa.RecordBatch] = []
-        left = _HELD_BYTES
-        while made.schema is None and left > 0 and (batch := next(batches, None)) is not None:
-            held.append(batch)
-            left -= batch.nbytes
-        schema = made.fix_schema()
-        reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
-        opened.pop_all()
+        reader = _reader(opened, Fetcher(cluster, ranges, isolation), made, report, read_all, told)
     return (reader, report) if errors == "report" else reader
+
+
+def read_matching(
+    part: Range,
+    look: "Look",
+    *,
+    key: "FormatLike | None" = None,
+    value: "FormatLike | None" = None,
+    columns: "Selection | None" = None,
+    config: Mapping[str, Any] | None = None,
+) -> pa.RecordBatchReader:
+    """Read those records of a range for which a condition holds; of others only what it reads is decoded, or checked.
+
+    Parameters
+    ----------
+    part : Range
+        With an end.
+    look : Look
+        The condition.
+    key, value, columns, config
+        As for `read`, which this is with ``errors="raise"``.
+
+    Raises
+    ------
+    ConfigError, KafkaError, RecordError
+        As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec.kafka.where import Look, parse
+    >>> look = Look(parse("value.id > 5", "where"), {"value.id": "value.id"}, pa.schema([("value.id", pa.int64())]))
+    >>> part = Range("orders", 0, 0, 1000)
+    >>> read_matching(part, look, value="AVRO", config={"bootstrap.servers": "broker:9092"})       # doctest: +SKIP
+    """
+    settings = Settings.of(config)
+    report = ReadReport()
+    made, first = (
+        Columns(
+            [part.topic],
+            settings,
+            key=key,
+            value=value,
+            columns=chosen,
+            isolation=settings.isolation,
+            errors="raise",
+            report=report,
+        )
+        for chosen in (columns, look.columns)
+    )
+    with ExitStack() as opened:
+        cluster = opened.enter_context(Cluster(settings))
+        ranges, _ = _plan(cluster, part, "earliest", "latest", settings.isolation)
+        read_all = partial(_matching, first=first, look=look)
+        return _reader(opened, Fetcher(cluster, ranges, settings.isolation), made, report, read_all, None)
+
+
+def _reader(
+    opened: ExitStack,
+    fetcher: Fetcher,
+    columns: Columns,
+    report: ReadReport,
+    read_all: _ReadAll,
+    told: _Told | None,
+) -> pa.RecordBatchReader:
+    """Return what reads the columns, and closes at its end what is open."""
+    batches = opened.enter_context(closing(_batches(fetcher, columns, report, read_all, told)))
+    # A generator that has not begun ends without what is to be done at its end.
+    next(batches)
+    # As long as keys and values are null, it takes further ones to know of what type these are.
+    held: list[pa.RecordBatch] = []
+    left = _HELD_BYTES
+    while columns.schema is None and left > 0 and (batch := next(batches, None)) is not None:
+        held.append(batch)
+        left -= batch.nbytes
+    schema = columns.fix_schema()
+    reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
+    opened.pop_all()
+    return reader
 
 
 def _batches(
     fetcher: Fetcher,
     columns: Columns,
     report: ReadReport,
-    read_all: Callable[[Iterator[Piece], Columns], Iterator[pa.RecordBatch]],
-    told: tuple[Callable[[int, int], object], int] | None,
+    read_all: _ReadAll,
+    told: _Told | None,
 ) -> Generator[pa.RecordBatch | None, None, None]:
     """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:
@@ -259,6 +332,16 @@ def _newest(pieces: Iterator[Piece], columns: Columns, *, deletes: bool) -> Iter
             newest.add(piece.place, records)
     for place, records in newest.take(deletes=deletes):
         yield columns.columns(place, records)
+
+
+def _matching(
+    pieces: Iterator[Piece], columns: Columns, *, first: Columns, look: "Look"
+) -> Iterator[pa.RecordBatch]:
+    for piece in pieces:
+        for records in columns.records(piece):
+            found = filtered(records, look.holds(first.columns(piece.place, records)))
+            if len(found):
+                yield columns.columns(piece.place, found)
 
 
 def note_lost(lost: list[Lost], report: ReadReport) -> None:

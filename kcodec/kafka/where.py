@@ -4,9 +4,9 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -28,7 +28,7 @@ from kcodec.kafka.condition import (
     paths,
 )
 
-__all__ = ["Where", "column_at", "empty", "matching", "named_columns", "parse"]
+__all__ = ["Look", "Where", "column_at", "empty", "matching", "named_columns", "parse"]
 
 #: Python goes down a condition as deep as it is, and a step for each part of it costs the time of all rows.
 _MOST_PARTS = 1000
@@ -98,6 +98,35 @@ class Where:
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows for which it holds."""
         return matching(self._condition, batch)
+
+
+class Look(NamedTuple):
+    """A condition, and what is looked at of records to tell whether it holds.
+
+    Attributes
+    ----------
+    condition : Condition
+    columns : mapping of str to str
+        What it reads, by the names that it has for them, as `kcodec.kafka.read` takes columns.
+    schema : pyarrow.Schema
+        Of what types these are to be compared.
+
+    Examples
+    --------
+    >>> look = Look(parse("id > 5", "where"), {"id": "value.id"}, pa.schema([("id", pa.int64())]))
+    >>> look.holds(pa.record_batch({"id": pa.array([5, 6, None], pa.int32())})).to_pylist()
+    [False, True, None]
+    """
+
+    condition: Condition
+    columns: Mapping[str, str]
+    schema: pa.Schema
+
+    def holds(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return whether it holds, of each row of these columns."""
+        arrays = [column.cast(field.type) for column, field in zip(batch.columns, self.schema, strict=True)]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return mask(self.condition, lambda path: column_at(rows, path))
 
 
 def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
-from kcodec.kafka.condition import Condition
+from kcodec.kafka.condition import Condition, paths
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
 from kcodec.kafka.narrow import narrowed
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
-from kcodec.kafka.where import matching
+from kcodec.kafka.where import Look, column_at, empty, matching
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import STREAM, Bound, Given
 
@@ -137,9 +138,17 @@ class Scan:
         """Read a part of a partition; None stands for nothing, where Spark wants a part of it."""
         if part is None:
             return
-        from kcodec.kafka.topic_reader import read
+        from kcodec.kafka.topic_reader import read, read_matching
 
         key, value = _payloads(self.payloads)
+        look = self._look()
+        if look is not None:
+            shown = pa.schema(list(self.schema)[: self.shown])
+            for batch in read_matching(
+                Range(*part), look, config=self.config, key=key, value=value, columns=self._shown_columns()
+            ):
+                yield _as_spark(batch, shown)
+            return
         found = read(
             Range(*part),
             config=self.config,
@@ -157,6 +166,47 @@ class Scan:
             if len(rows):
                 yield rows
         _log(report)
+
+    def _look(self) -> Look | None:
+        """Return how to tell first for which records the condition holds; None if whole rows are to be looked at."""
+        # A bad value is null then, as a whole.
+        if self.condition is None or self.is_permissive:
+            return None
+        kind = pa.struct(list(self.schema))
+        rows = empty(self.schema)
+        columns, fields = {}, []
+        for path in dict.fromkeys(paths(self.condition)):
+            first, *below = field_path(kind, path) or [""]
+            source = self._source(first)
+            # Headers that are null are not so before they are Spark's.
+            if source is None or source == "headers":
+                return None
+            name = ".".join(path)
+            columns[name] = ".".join((source, *below))
+            fields.append(pa.field(name, column_at(rows, path).type))
+        # Where a condition reads all that there is, nothing is gained.
+        if set(columns.values()) >= set(self._sources().values()):
+            return None
+        return Look(self.condition, columns, pa.schema(fields))
+
+    def _sources(self) -> dict[str, str]:
+        """Return what columns are of records, by their names; all fields of a value have the name of that."""
+        if isinstance(self.columns, Mapping):
+            return dict(self.columns)
+        return {each if each.endswith(".*") else each.rpartition(".")[2]: each for each in self.columns}
+
+    def _shown_columns(self) -> dict[str, str]:
+        """Return the columns that Spark gets; each of those behind is one."""
+        columns = list(self._sources().items())
+        return dict(columns[: len(columns) - (len(self.schema) - self.shown)])
+
+    def _source(self, name: str) -> str | None:
+        """Return what a column is of records; None if that cannot be told."""
+        sources = self._sources()
+        if name in sources:
+            return sources[name]
+        whole = [each.removesuffix("*") for each in sources.values() if each.endswith(".*")]
+        return f"{whole[0]}{name}" if len(whole) == 1 else None
 
 
 @functools.lru_cache(maxsize=_KEPT)

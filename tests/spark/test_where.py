@@ -12,7 +12,7 @@ from pyspark.sql import datasource as spark
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError
-from kcodec.kafka import read
+from kcodec.kafka import RecordError, read
 from kcodec.protocol import write_batches
 from kcodec_spark.kafka.pushed import push
 from kcodec_spark.kafka.query import make
@@ -151,6 +151,26 @@ def test_bad_values_are_found(options):
     assert rows_of(scan) == []
     good, _ = make({**lax, "where": "value._e is null and value.country = 'DE'"})
     assert len(rows_of(good)) == 6
+
+
+@pytest.mark.parametrize("columns", ["value.id,value.country", "value.*", "key,value,headers"])
+def test_of_other_records_only_what_is_asked_is_read(options, columns):
+    """The text of one record is none: that is told where the record is wanted."""
+    values = AvroCodec(SCHEMA).encode([row(number) for number in range(ROWS)]).to_pylist()
+    values[5] = values[5].replace(b"DE", b"\xff\xff")
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.append(("t", 0), write_batches(pa.table({"value": values})))
+        strict = {**options, "kafka.bootstrap.servers": cluster.address, "columns": columns}
+
+        def count(text, **others):
+            return len(rows_of(make({**strict, "where": text, **others})[0]))
+
+        assert count("value.id <> 5 and value.id > 1") == 7
+        for text in ("value.id >= 5", "value.country = 'FR'"):
+            with pytest.raises(RecordError, match="invalid_utf8: t-0, offset 5"):
+                count(text)
+        # A bad value is null, as a whole, and so is what is asked of it.
+        assert count("value.id is null", mode="PERMISSIVE") == 1
 
 
 def fetched(cluster, scan):
