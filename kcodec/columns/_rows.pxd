@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
     SLACK = 64           # bytes that kernels of blocks want to read behind a value, whatever they hold
+    LEAD = 16            # and before one
     MOVED = 8 << 10      # bytes of values that are moved to where there are as many
 
 

@@ -170,10 +170,10 @@ cdef class Rows:
         if first == count:
             return
         if self.moved == NULL:
-            self.moved = <uint8_t *>calloc(MOVED + SLACK, 1)
+            self.moved = <uint8_t *>calloc(LEAD + MOVED + SLACK, 1)
             if self.moved == NULL:
                 return
-        to = self.moved
+        to = self.moved + LEAD
         for first in range(first, count):
             if out[first].start == NULL:
                 continue
@@ -182,7 +182,7 @@ cdef class Rows:
             out[first].start = to
             to += size
             out[first].end = to
-            out[first].limit = self.moved + MOVED + SLACK
+            out[first].limit = self.moved + LEAD + MOVED + SLACK
 
 
 cdef int64_t fitting(const int32_t *offsets, int64_t rows, int64_t max_bytes) noexcept nogil:

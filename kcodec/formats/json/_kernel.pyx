@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._column cimport hide, set_null
 from kcodec.columns._order cimport Copies
-from kcodec.columns._rows cimport VIEWS, Slice
+from kcodec.columns._rows cimport LEAD, VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
@@ -320,9 +320,12 @@ cdef class JsonDecoder(Decoder):
 
 
 cdef inline bint begins_inside(const Block *block, const uint8_t *data) noexcept nogil:
-    """Return whether the 16 bytes before the first document are readable memory."""
+    """Return whether the 16 bytes before the first document are readable memory.
+
+    There are as many before those of the last rows, which stand elsewhere.
+    """
     cdef uint64_t left = ~block.dropped & (<uint64_t>-1 >> (64 - block.count)) if block.count else 0
-    return left and block.start[ctz64(left)] - data >= 16
+    return left and not 0 <= block.start[ctz64(left)] - data < LEAD
 
 
 cdef inline bint in_blocks(const Op *root) noexcept nogil:
