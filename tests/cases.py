@@ -37,7 +37,8 @@ def cases(names: str | tuple[str, ...], values: Iterable, ids: Iterable | Callab
             for name, case in table:
                 try:
                     test(**fixtures, **case)
-                except (Exception, pytest.fail.Exception) as error:
+                # One that skips itself would skip those behind it.
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     told.append(f"{name}\n{''.join(traceback.format_exception(error))}")
             if told:
                 pytest.fail(f"{len(told)} of {len(table)} cases:\n" + "\n".join(told), pytrace=False)

@@ -52,6 +52,15 @@ def test_tables_within_tables():
     assert "1 of 3 cases:\n2\n" in text
 
 
+def test_a_case_does_not_skip_the_others():
+    @cases("number", [1, 2])
+    def test(number):
+        if number == 1:
+            pytest.skip("not here")
+
+    assert failure(test).startswith("1 of 2 cases:\n1\nTraceback ")
+
+
 def test_a_table_has_cases():
     with pytest.raises(AssertionError, match="no cases"):
         cases("a", [])

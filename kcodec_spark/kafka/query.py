@@ -57,10 +57,9 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     shown = len(decoded)
     text = given.text("where")
     condition = None if text is None else parse(text, "where")
-    read: Any = list(columns)
+    read = {name if name.endswith(".*") else name.rpartition(".")[2]: name for name in columns}
     if condition is not None and (hidden := _hidden(condition, decoded)):
-        named_columns = {name if name.endswith(".*") else name.rpartition(".")[2]: name for name in columns}
-        read = {**named_columns, **hidden}
+        read |= hidden
         try:
             decoded = schema_of(read)
         except ConfigError as error:

@@ -44,7 +44,7 @@ class Scan:
     config: Mapping[str, Any] = field(repr=False)
     given: Given
     #: As `kcodec.kafka.read` takes them: those that Spark gets, and then those that only the condition reads.
-    columns: Any
+    columns: Mapping[str, str]
     #: What decodes keys and values, pickled: only tasks need it, not the process that finds the offsets of a stream.
     payloads: bytes = field(repr=False)
     is_permissive: bool
@@ -87,7 +87,7 @@ class Scan:
         if self.condition is None:
             return ranges
         # A field of a value may have the name of another column.
-        own = set(self.columns.values() if isinstance(self.columns, dict) else self.columns)
+        own = set(self.columns.values())
         return narrowed(
             cluster,
             ranges,
@@ -185,27 +185,20 @@ class Scan:
             columns[name] = ".".join((source, *below))
             fields.append(pa.field(name, column_at(rows, path).type))
         # Where a condition reads all that there is, nothing is gained.
-        if set(columns.values()) >= set(self._sources().values()):
+        if set(columns.values()) >= set(self.columns.values()):
             return None
         return Look(self.condition, columns, pa.schema(fields))
 
-    def _sources(self) -> dict[str, str]:
-        """Return what columns are of records, by their names; all fields of a value have the name of that."""
-        if isinstance(self.columns, Mapping):
-            return dict(self.columns)
-        return {each if each.endswith(".*") else each.rpartition(".")[2]: each for each in self.columns}
-
     def _shown_columns(self) -> dict[str, str]:
         """Return the columns that Spark gets; each of those behind is one."""
-        columns = list(self._sources().items())
+        columns = list(self.columns.items())
         return dict(columns[: len(columns) - (len(self.schema) - self.shown)])
 
     def _source(self, name: str) -> str | None:
         """Return what a column is of records; None if that cannot be told."""
-        sources = self._sources()
-        if name in sources:
-            return sources[name]
-        whole = [each.removesuffix("*") for each in sources.values() if each.endswith(".*")]
+        if name in self.columns:
+            return self.columns[name]
+        whole = [each.removesuffix("*") for each in self.columns.values() if each.endswith(".*")]
         return f"{whole[0]}{name}" if len(whole) == 1 else None
 
 
