@@ -33,6 +33,7 @@ _TYPES = {
     "headers": HEADERS,
 }
 _PAYLOADS = ("key", "value")
+_PYARROW = int(pa.__version__.split(".")[0])
 
 
 class _Column(NamedTuple):
@@ -303,7 +304,9 @@ def filtered(records: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
 
 
 def _filtered_views(array: pa.Array, mask: pa.Array) -> pa.Array:
-    # Arrow does not filter them, but values of 16 bytes, which they are.
+    # Arrow does not filter them, but values of 16 bytes, which they are. Before pyarrow 19 it does not take them back.
+    if _PYARROW < 19:
+        return array.cast(pa.binary()).filter(mask).cast(array.type)
     validity, views, *data = array.buffers()
     found = pa.Array.from_buffers(pa.binary(16), len(array), [validity, views], offset=array.offset)
     found = found.filter(mask)
