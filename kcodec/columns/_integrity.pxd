@@ -8,6 +8,7 @@ cdef class Kind:
     cdef object capsule
     cdef const ArrowSchema *schema
     cdef bint is_plain
+    cdef bint has_views
 
 
 cdef class Exported:

@@ -22,6 +22,23 @@ def check_offsets(array: pa.Array) -> None:
         raise ArrayError(f"an array of {array.type}: {found}")
 
 
+def lacks_memory(array: pa.Array) -> bool:
+    """Return whether views within an array name a buffer of long values that there is not, as casts of pyarrow do."""
+    kind, types = array.type, pa.types
+    if types.is_binary_view(kind) or types.is_string_view(kind):
+        return None in array.buffers()[2:]
+    if types.is_struct(kind):
+        return any(lacks_memory(array.field(number)) for number in range(kind.num_fields))
+    if isinstance(kind, pa.BaseExtensionType):
+        return lacks_memory(array.storage)
+    if types.is_dictionary(kind):
+        return lacks_memory(array.dictionary)
+    has_values = is_list(kind) or types.is_fixed_size_list(kind) or types.is_run_end_encoded(kind)
+    if types.is_map(kind):
+        return lacks_memory(array.keys) or lacks_memory(array.items)
+    return has_values and lacks_memory(array.values)
+
+
 def _walk(array: pa.Array, first: int, count: int, depth: int, shown: pa.BooleanArray | None) -> str | None:
     """Check `count` values from `first` on, and everything that they refer to; structs around may hide some."""
     kind, types = array.type, pa.types
@@ -91,11 +108,12 @@ def _has_references(kind: pa.DataType) -> bool:
 def _views(array: pa.Array) -> str | None:
     _, views, *pieces = array.buffers()
     content = memoryview(views).cast("B")
+    sizes = [piece.size if piece else 0 for piece in pieces]
     valid = array.is_valid().to_pylist()
     for row in range(len(array)):
         size, _, piece, start = struct.unpack_from("<i4sii", content, 16 * (array.offset + row))
         if not valid[row] or 0 <= size <= 12:
             continue
-        if size < 0 or not 0 <= piece < len(pieces) or not 0 <= start <= pieces[piece].size - size:
+        if size < 0 or not 0 <= piece < len(sizes) or not 0 <= start <= sizes[piece] - size:
             return "a view is outside of its buffer"
     return None
