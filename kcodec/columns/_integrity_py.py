@@ -26,7 +26,7 @@ def lacks_memory(array: pa.Array) -> bool:
     """Return whether views within an array name a buffer of long values that there is not, as casts of pyarrow do."""
     kind, types = array.type, pa.types
     if types.is_binary_view(kind) or types.is_string_view(kind):
-        return None in array.buffers()[2:]
+        return any(buffer is None for buffer in array.buffers()[2:])
     if types.is_struct(kind):
         return any(lacks_memory(array.field(number)) for number in range(kind.num_fields))
     if isinstance(kind, pa.BaseExtensionType):

@@ -143,7 +143,9 @@ def short_views():
     yield pa.DictionaryArray.from_arrays(pa.array([0, 3, None], pa.int8()), array)
 
 
-def test_views_of_short_values_alone(impl):
+@pytest.mark.parametrize("are_handed_over", [_integrity.HANDS_OVER_SHORT_VIEWS, False])
+def test_views_of_short_values_alone(are_handed_over, impl, monkeypatch):
+    monkeypatch.setattr(_integrity, "HANDS_OVER_SHORT_VIEWS", are_handed_over)
     for array in short_views():
         assert arrays(array)[0][0].equals(array), array.type
     assert AvroCodec('"bytes"').decode(pa.array([b"\x02a"]).cast(pa.binary_view())).to_pylist() == [b"a"]
