@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault
 
-__all__ = ["Faults", "integers", "joined", "refused", "schema_ids"]
+__all__ = ["Faults", "integers", "joined", "nulled", "refused", "schema_ids"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
@@ -186,6 +186,16 @@ def refused(
     """
     reason = reason or CODES[code]
     return [Fault(row, offset, path, code, reason) for row in pc.indices_nonzero(bad).to_pylist()]
+
+
+def nulled(array: pa.Array, rows: pa.BooleanArray) -> pa.Array:
+    """Return an array that is null in the rows for which a mask is true, which has no nulls of its own.
+
+    >>> nulled(pa.array(["a", "b"]), pa.array([True, False])).to_pylist()
+    [None, 'b']
+    """
+    # With a null scalar, pyarrow before 24 makes of a slice of texts one whose offsets are wrong.
+    return pc.if_else(rows, pa.nulls(len(array), array.type), array)
 
 
 def integers(numbers: Sequence[int | None]) -> pa.Array:

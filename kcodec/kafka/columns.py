@@ -20,7 +20,7 @@ from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["COLUMNS", "Columns", "completed", "filtered"]
+__all__ = ["COLUMNS", "Columns", "completed", "filtered", "size_of"]
 
 #: Without columns of their own choice, users get these; ``headers`` only if they ask for them.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -33,7 +33,7 @@ _TYPES = {
     "headers": HEADERS,
 }
 _PAYLOADS = ("key", "value")
-_PYARROW = int(pa.__version__.split(".")[0])
+_PYARROW = int(pa.__version__.partition(".")[0])
 
 
 class _Column(NamedTuple):
@@ -301,6 +301,16 @@ def filtered(records: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
         for column in records.columns
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=records.schema)
+
+
+def size_of(records: pa.RecordBatch) -> int:
+    """Return how many bytes the columns of records take; views count all that they share."""
+    try:
+        size: int = records.nbytes
+    except pa.ArrowTypeError:
+        # Older ones of pyarrow do not count what views refer to.
+        size = records.get_total_buffer_size()
+    return size
 
 
 def _filtered_views(array: pa.Array, mask: pa.Array) -> pa.Array:

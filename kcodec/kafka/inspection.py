@@ -23,6 +23,7 @@ from kcodec.formats.connect.codec import ConnectJsonCodec
 from kcodec.formats.derived import schema_of
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import schema_format
+from kcodec.kafka.columns import size_of
 from kcodec.kafka.looks import Look, looks_of
 from kcodec.kafka.offsets import Range
 from kcodec.kafka.settings import Settings
@@ -357,7 +358,7 @@ def last_records(rows: list[dict[str, Any]], sample: int, servers: Any, config: 
         batches, size = [], 0
         for batch in reader:
             batches.append(batch)
-            size += batch.nbytes
+            size += size_of(batch)
             if size >= _MOST_BYTES:
                 break
         found = pa.Table.from_batches(batches, reader.schema)

@@ -13,7 +13,7 @@ from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.cluster import LATEST, Cluster
-from kcodec.kafka.columns import Columns, completed, filtered
+from kcodec.kafka.columns import Columns, completed, filtered, size_of
 from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.newest import Newest
@@ -283,7 +283,7 @@ def _reader(
     left = _HELD_BYTES
     while columns.schema is None and left > 0 and (batch := next(batches, None)) is not None:
         held.append(batch)
-        left -= batch.nbytes
+        left -= size_of(batch)
     schema = columns.fix_schema()
     reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
     opened.pop_all()

@@ -17,6 +17,7 @@ from kcodec.columns.nested import unpack
 from kcodec.columns.stream import reader_of
 from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.columns import size_of
 from kcodec.kafka.offsets import Range
 from kcodec.kafka.partitioner import Partitioner
 from kcodec.kafka.payload_format import PayloadFormat
@@ -201,7 +202,7 @@ def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordB
     first = 0
     for batch in batches:
         # Columns of views may count the bytes of others too: so there are some rows in any case.
-        rows = min(max(len(batch) * _BYTES // max(batch.nbytes, 1), _FEWEST_ROWS), _MOST_ROWS)
+        rows = min(max(len(batch) * _BYTES // max(size_of(batch), 1), _FEWEST_ROWS), _MOST_ROWS)
         for at in range(0, len(batch), rows):
             yield first + at, batch.slice(at, rows)
         first += len(batch)

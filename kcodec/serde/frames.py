@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
-from kcodec.columns.faults import joined, refused
+from kcodec.columns.faults import joined, nulled, refused
 from kcodec.columns.frames import common_frame, decode_frames
 from kcodec.columns.given import arrays, payloads, without_view
 from kcodec.columns.packed import unpacked
@@ -169,7 +169,7 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, topic: Topi
     """Look for schema ids in headers and, if `is_dual`, in the prefixes of values that have no such header."""
     present = headers.is_valid()
     rows, indexes, frame = len(values), topic.index_kind, topic.frame
-    headers = pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type))
+    headers = nulled(headers, values.is_null())
     named = decode_frames(_from_text(headers, frame) if frame.id_type == "hex" else headers, indexes, frame)
     framed = decode_frames(values, indexes) if is_dual else None
     keys = list(framed.keys) if framed is not None else []
@@ -208,7 +208,7 @@ def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
     ids = _column(framed.selector, len(framed))
     sizes = pc.binary_length(messages)
     is_name = pc.and_(pc.greater(sizes, 0), pc.less(sizes, _MAX_NAME))
-    messages = pc.if_else(is_name, messages, pa.scalar(None, messages.type))
+    messages = pc.if_else(is_name, messages, pa.nulls(len(messages), messages.type))
     named = messages.dictionary_encode()
     refs = [ref_of(name) for name in named.dictionary.to_pylist()]
     kinds = len(refs) + 1

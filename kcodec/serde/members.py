@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run, Step
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import nulled, refused
 from kcodec.columns.given import arrays
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
 from kcodec.objects.form import ObjectForm
@@ -112,4 +112,4 @@ def _encode(
     faults.sort(key=lambda fault: fault.row)
     if stop and faults:
         return encoded, faults[:1]
-    return pc.if_else(wrong, pa.scalar(None, kind), encoded), faults
+    return nulled(encoded, wrong), faults

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import nulled
 from kcodec.columns.given import arrays
 from kcodec.columns.nested import unpack
 from kcodec.columns.types import is_text
@@ -279,8 +280,7 @@ def _without(
         if unknown is None or not pc.any(unknown).as_py():
             made.append(column)
             continue
-        plain = unpack(column)
-        made.append(pc.if_else(unknown, pa.scalar(None, plain.type), plain))
+        made.append(nulled(unpack(column), unknown))
         lost.append((name, np.asarray(unknown)))
     rows = len(columns[0]) if columns else 0
     counts = sum((unknown.astype(np.int32) for _, unknown in lost), np.zeros(rows, np.int32))

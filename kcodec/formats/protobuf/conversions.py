@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec._lazy import compute as pc
+from kcodec.columns.faults import nulled
 from kcodec.columns.given import sound
 from kcodec.columns.nested import rebuild
 from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
@@ -100,7 +100,7 @@ class Conversions:
         faults = [first[row].fault(row) for row in sorted(first)]
         if faults and not stop:
             bad = pa.array([row in first for row in range(len(array))])
-            array = pc.if_else(bad, pa.nulls(len(array), array.type), array)
+            array = nulled(array, bad)
         return array, faults
 
     def _message(

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import nulled, refused
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 
@@ -62,7 +62,7 @@ class Windows(NamedTuple):
         short = pc.fill_null(pc.and_(pc.greater(lengths, 0), pc.less(lengths, trailer)), False)
         faults = refused(short, "truncated", offset=0)
         if fits.false_count:
-            values = pc.if_else(fits, values, pa.scalar(None, values.type))
+            values = nulled(values, pc.invert(fits))
         keys = pc.binary_slice(values, 0, -trailer)
         windows = pc.binary_slice(values, -trailer, 2**31 - 1)
         last = _numbers(windows, trailer - 8)

@@ -81,7 +81,8 @@ def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Ar
                 stands, wrong = _value(
                     pa.array([below.default.as_py()], below.default.type), below, field.type
                 )
-                part = pc.if_else(missing, stands[0], part)
+                if stands[0].is_valid:
+                    part = pc.if_else(missing, stands[0], part)
                 found = [
                     *found,
                     *(each for fault in wrong for each in refused(missing, fault.code, fault.reason)),

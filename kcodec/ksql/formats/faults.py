@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from kcodec._lazy import compute as pc
+from kcodec.columns.faults import nulled
 from kcodec.errors import Fault
 from kcodec.plan.failure import prefix
 
@@ -40,6 +40,4 @@ def without_rows(array: pa.Array, faults: list[Fault]) -> tuple[pa.Array, list[F
         first.setdefault(fault.row, fault)
     bad = np.zeros(len(array), np.bool_)
     bad[list(first)] = True
-    return pc.if_else(pa.array(bad), pa.scalar(None, array.type), array), [
-        first[row] for row in sorted(first)
-    ]
+    return nulled(array, pa.array(bad)), [first[row] for row in sorted(first)]
