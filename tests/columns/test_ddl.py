@@ -151,7 +151,8 @@ _LEAVES = (
         pa.timestamp("ns"),
         pa.timestamp("s", "Asia/Tokyo"),
     ),
-    *(pa.decimal128(38, 38), pa.decimal32(5, 2), pa.dictionary(pa.int8(), pa.string())),
+    *(pa.decimal128(38, 38), pa.dictionary(pa.int8(), pa.string())),
+    *([pa.decimal32(5, 2)] if hasattr(pa, "decimal32") else []),
 )
 
 

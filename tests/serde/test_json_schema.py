@@ -108,7 +108,9 @@ class TestEnvelopes:
     config = (("json.envelope.detection", "true"),)
 
     def test_structs(self, impl, registry):
-        rows = pa.array([{"schema": "s", "payload": {"y": 3}}, None])
+        # Left to itself, older pyarrow sorts the names.
+        kind = pa.struct([("schema", pa.string()), ("payload", pa.struct([("y", pa.int64())]))])
+        rows = pa.array([{"schema": "s", "payload": {"y": 3}}, None], kind)
         for config, written in ({}, b'{"schema":"s","payload":{"y":3}}'), (dict(self.config), b'{"y":3}'):
             serde = Serde("JSON_SR", registry, topic="e", schema={}, config=config)
             assert serde.serialize(rows).to_pylist() == [FRAME + b"\3" + written, None]

@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
 #: What has an environment of its own: the thin client, without Spark's Java, py4j and a client of a registry; a program
-#: that shows topics on the terminal; what is needed beside a wheel to keep topics in tables; and what clusters run that
-#: have an older Spark.
+#: that shows topics on the terminal; what is needed beside a wheel to keep topics in tables; what clusters run that
+#: have an older Spark; and the oldest NumPy and pyarrow that kcodec takes.
 ENVIRONMENTS = {
     "thin": ("pyspark-client==4.2.0",),
     "kaskade": ("kaskade==5.1.0",),
@@ -49,6 +49,22 @@ ENVIRONMENTS = {
     "spark-3.5": ("pyspark[connect]==3.5.9", "numpy<2", "pandas<2.3", "pyarrow<19", "setuptools<81"),
     "spark-4.0": ("pyspark[connect]==4.0.5", "numpy<3", "pandas<3", "pyarrow<22"),
     "spark-4.1": ("pyspark[connect]==4.1.4", "numpy<3", "pandas<3", "pyarrow<22"),
+    "oldest": (
+        "numpy==1.26.*",
+        "pyarrow==18.*",
+        "confluent-kafka[json,schemaregistry]>=2.15",
+        "cramjam>=2.9",
+        "duckdb>=1.1",
+        "fastavro>=1.12",
+        "grpcio-tools>=1.80",
+        "httpx>=0.27",
+        "hypothesis>=6.100",
+        "jsonschema-rs>=0.60",
+        "pandas>=2.2,<2.3",
+        "polars>=1.20",
+        "pytest>=8",
+        "pytest-timeout>=2.3",
+    ),
 }
 
 _MINUTES = 15
