@@ -139,7 +139,9 @@ def test_text_beneath_nulls_is_not_looked_at():
     assert on_both(lambda: codec.encode(column).to_pylist()) == [b"\2\2a", None, b"\2\2c"]
 
 
-@pytest.mark.skipif(NULLS.is_valid()[0].as_py(), reason="older pyarrow does not tell which values of unions are null")
+@pytest.mark.skipif(
+    NULLS.is_valid()[0].as_py(), reason="older pyarrow does not tell which values of unions are null"
+)
 @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF"])
 @pytest.mark.parametrize("start", [0, 1])
 def test_unions_of_nulls_are_nulls(name, start):
