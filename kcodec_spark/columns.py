@@ -219,7 +219,7 @@ def _udf(
 ) -> Any:
     """Make a UDF of a function of Arrow arrays; `for_sql` where SQL calls it by its name, and takes what it returns."""
     from pyspark import cloudpickle
-    from pyspark.sql.types import ArrayType, StructField, StructType
+    from pyspark.sql.types import StructField, StructType
 
     check_booleans(deterministic=deterministic)
     check_local_python()
@@ -239,24 +239,26 @@ def _udf(
         import pandas as pd
         from pyspark.sql.functions import pandas_udf
 
+        from kcodec_spark.series import BOX
+
         # What Spark takes to be a function of columns by.
         work.__annotations__ = {"columns": pd.Series, "return": pd.Series}
         if form == "boxed":
-            returns = ArrayType(returns)
+            returns = StructType([StructField(BOX, returns)])
         elif form == "frame":
             # Columns of a DataFrame may be null, whatever is declared.
             returns = StructType([StructField(field.name, field.dataType) for field in returns])
         udf = pandas_udf(work, returns)
     if not deterministic:
         udf = udf.asNondeterministic()
-    return _unboxed(udf, name) if form == "boxed" else udf
+    return _unboxed(udf, BOX, name) if form == "boxed" else udf
 
 
-def _unboxed(udf: Any, name: str) -> "Callable[..., Column]":
-    """Return a function that calls a UDF which returns lists of one item, and takes the item."""
+def _unboxed(udf: Any, field: str, name: str) -> "Callable[..., Column]":
+    """Return a function that calls a UDF which returns structs of one field, and takes the field."""
 
     def call(*columns: Any) -> "Column":
-        column: Column = udf(*columns).getItem(0)
+        column: Column = udf(*columns).getField(field)
         return column.alias(f"{name}({', '.join(map(_shown, columns))})")
 
     return call

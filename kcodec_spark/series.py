@@ -6,8 +6,7 @@ structs, dates before 1677. Two habits of Spark's serializer let an Arrow array 
 - a Series over an extension array that has ``__arrow_array__`` becomes what that returns;
 - before that, nested values are converted by ``Series.apply``, for which an extension array is asked to ``map`` itself.
 
-A struct would have to be a DataFrame, which knows no null row. So it comes as a list of one struct, whose item the
-query takes.
+A struct has to be a DataFrame, which knows no null row. So it comes in a struct of one field, which the query takes.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
-__all__ = ["call"]
+__all__ = ["BOX", "call"]
+
+#: The field of a struct in which another one comes.
+BOX = "value"
 
 #: From here on a float may stand for several whole numbers, and up to here.
 _EXACT, _LARGEST = 1 << 53, 1 << 63
@@ -82,7 +84,7 @@ def call(function: Callable[..., pa.Array], form: str, *columns: "pd.Series[Any]
     function : callable
         Takes and returns Arrow arrays.
     form : {"plain", "boxed", "frame"}
-        Whether the result is a column; a struct, for which there is to be a list of one; or a struct as Spark's SQL
+        Whether the result is a column; a struct, which comes in the field `BOX` of another; or a struct as Spark's SQL
         takes it, a DataFrame of its fields, in which null rows are rows of nulls.
     columns : pandas.Series
         Bytes, texts or numbers, or lists of structs of them, as objects where there are nulls.
@@ -96,9 +98,8 @@ def call(function: Callable[..., pa.Array], form: str, *columns: "pd.Series[Any]
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if form == "boxed":
-        offsets = pa.array(np.arange(len(array) + 1, dtype=np.int32))
-        array = pa.ListArray.from_arrays(offsets, array)
-    elif form == "frame":
+        return pd.DataFrame({BOX: _ArrowArray(array)})
+    if form == "frame":
         names = [field.name for field in array.type]
         return pd.DataFrame(
             {name: _ArrowArray(part) for name, part in zip(names, array.flatten(), strict=True)}
