@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, Literal
 
 from kcodec._fork import fork_safe_lock
-from kcodec.errors import ConfigError, RegistryError, near, one_line
+from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import RegisteredSchema, Schema
-from kcodec.registry.source import SchemaId, SourceRegistry
+from kcodec.registry.source import SchemaId, SourceRegistry, check_settings
 
 __all__ = ["SETTINGS", "AzureRegistry", "AzureSource", "open_azure"]
 
@@ -57,17 +57,7 @@ def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
         raise ConfigError(
             "a registry of Azure is azure://namespace.servicebus.windows.net/group; credentials are not part of it"
         )
-    for key in config:
-        if key not in SETTINGS:
-            hint = near(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
-            raise ConfigError(f"unknown setting of azure:// {key!r}{hint}")
-    for key, kind in (("max.retries", int), ("timeout", float)):
-        try:
-            kind(config.get(key, 1))
-        except (TypeError, ValueError):
-            raise ConfigError(
-                f"{key}={config[key]!r} is not {'a whole' if kind is int else 'a'} number"
-            ) from None
+    check_settings("azure", config, SETTINGS)
     credential = config.get("credential")
     if credential is not None and not callable(getattr(credential, "get_token", None)):
         # What it is may be a secret.

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from kcodec._fork import fork_safe_lock
-from kcodec.errors import ConfigError, RegistryError, near, one_line
+from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import DEFAULT_TYPE, RegisteredSchema, Schema
-from kcodec.registry.source import SchemaId, SourceRegistry
+from kcodec.registry.source import SchemaId, SourceRegistry, check_settings
 
 __all__ = ["SETTINGS", "GlueRegistry", "GlueSource", "open_glue"]
 
@@ -49,18 +49,10 @@ def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
     region, _, name = url.partition("://")[2].partition("/")
     if not region or "/" in name or "@" in region:
         raise ConfigError("a registry of Glue is glue://region/registry; credentials are not part of it")
-    for key in config:
-        if key not in SETTINGS:
-            hint = near(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
-            raise ConfigError(f"unknown setting of glue:// {key!r}{hint}")
+    check_settings("glue", config, SETTINGS)
     level = str(config.get("compatibility", "BACKWARD")).upper()
     if level not in _LEVELS:
         raise ConfigError(f"compatibility={level} is not one of {', '.join(_LEVELS)}")
-    for key in ("max.retries", "timeout"):
-        try:
-            float(config.get(key, 1))
-        except (TypeError, ValueError):
-            raise ConfigError(f"{key}={config[key]!r} is not a number") from None
     return GlueRegistry(GlueSource(region, name or "default-registry", {**config, "compatibility": level}))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
-from kcodec.errors import ConfigError, KcodecError, RegistryError, one_line
+from kcodec.errors import ConfigError, KcodecError, RegistryError, near, one_line
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
@@ -14,7 +14,7 @@ from kcodec.registry.base import (
     unknown_schema,
 )
 
-__all__ = ["SchemaSource", "SourceRegistry", "of"]
+__all__ = ["SchemaSource", "SourceRegistry", "check_settings", "of"]
 
 #: An id as a source has it: a number, or the text of a GUID or of a fingerprint in hexadecimal digits.
 SchemaId = int | str
@@ -124,6 +124,22 @@ class _Given(_Lookup):
     def register(self, subject: str, schema: Schema) -> SchemaId:
         name = _fingerprint(schema)
         return name if name in self._schemas else super().register(subject, schema)
+
+
+def check_settings(scheme: str, config: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse settings of a client that are not known, and numbers that it would stumble over later."""
+    for key in config:
+        if key not in known:
+            hint = near(str(key), known) or f"; known are {', '.join(known)}"
+            raise ConfigError(f"unknown setting of {scheme}:// {key!r}{hint}")
+    for key, kind in (("max.retries", int), ("timeout", float)):
+        value = config.get(key, 1)
+        try:
+            exact = kind(value) == float(value)
+        except (TypeError, ValueError):
+            exact = False
+        if not exact:
+            raise ConfigError(f"{key}={value!r} is not a {'whole ' if kind is int else ''}number")
 
 
 def _given_schema(given: Any) -> Schema:

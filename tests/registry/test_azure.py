@@ -159,6 +159,7 @@ def test_refusals(azure, registry):
         ("azure://host/g", {"credentials": ""}, "did you mean 'credential'"),
         ("azure://host/g", {"credential": "secret"}, "credential is an object with get_token, not str"),
         ("azure://host/g", {"timeout": "soon"}, "timeout='soon' is not a number"),
+        ("azure://host/g", {"max.retries": 2.5}, r"max\.retries=2\.5 is not a whole number"),
         ("azure://host/g", {"max.retries": "2.5"}, r"max\.retries='2.5' is not a whole number"),
     ],
 )

@@ -6,6 +6,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -160,6 +161,28 @@ INSERT INTO versions VALUES ('a', 1, 1, 0), ('a', 2, 2, 1), (':.lab:b', 1, 2, 0)
 INSERT INTO schema_references VALUES (2, 'a', 1);
 PRAGMA user_version = 1;
 """
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[1]", "[]", "7", '["AVRO", "x", [[1]], null]', '["AVRO", "x", [], 7]']
+)
+def test_a_damaged_schema_is_an_error_that_names_it(content, tmp_path):
+    url = f"sqlite:///{tmp_path}/registry.db"
+    with closing(registries.open(url)) as registry:
+        number = registry.register("r-value", Schema('"int"')).id
+    with sqlite3.connect(tmp_path / "registry.db") as database:
+        database.execute("UPDATE schemas SET content = ?", (content,))
+    with closing(registries.open(url)) as registry:
+        for call, name in (
+            (lambda: registry.get_version("r-value", 1), "r-value 1"),
+            (lambda: registry.get_version("r-value"), "r-value 1"),
+            (lambda: registry.get(number), f"id {number}"),
+        ):
+            with pytest.raises(
+                RegistryError, match=f"what the database keeps of {name} is damaged"
+            ) as caught:
+                call()
+            assert (caught.value.status, caught.value.error_code) == (500, 50001)
 
 
 def test_a_file_of_the_first_release_is_taken_over(tmp_path):

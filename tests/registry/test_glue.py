@@ -106,6 +106,8 @@ def test_what_glue_does_not_have(registry):
         ("glue://us-east-1/r", {"endpoint": ""}, "did you mean 'endpoint.url'"),
         ("glue://us-east-1/r", {"compatibility": "GOOD"}, "compatibility=GOOD is not one of NONE"),
         ("glue://us-east-1/r", {"timeout": "soon"}, "timeout='soon' is not a number"),
+        ("glue://us-east-1/r", {"max.retries": 2.5}, r"max\.retries=2\.5 is not a whole number"),
+        ("glue://us-east-1/r", {"max.retries": "2.5"}, r"max\.retries='2\.5' is not a whole number"),
     ],
 )
 def test_settings(url, config, message):

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from kcodec._kept import Kept
+from kcodec.errors import RegistryError, one_line
 from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
@@ -44,9 +45,15 @@ def dump(schema: Schema) -> str:
     return json.dumps(parts if rules is None else [*parts, rules.json])
 
 
-def load(content: str) -> Schema:
-    """Return the schema that `dump` made a text of."""
-    return _loaded.get(content, lambda: _undumped(content))
+def load(content: str, *place: object) -> Schema:
+    """Return the schema that `dump` made a text of, which stands at a place: a subject and a version, or an id."""
+    try:
+        return _loaded.get(content, lambda: _undumped(content))
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        named = " ".join(map(str, place))
+        raise RegistryError(
+            f"what the database keeps of {named} is damaged: {one_line(error)}", 500, 50001
+        ) from error
 
 
 def _undumped(content: str) -> Schema:

@@ -98,7 +98,7 @@ class Ids:
         ).fetchone()
         if row is None:
             unknown_schema(name)
-        return RegisteredSchema(row[0], row[1], load(row[2])), row[3]
+        return RegisteredSchema(row[0], row[1], load(row[2], "id", row[0])), row[3]
 
     def place(self, schema_id: int, subject: str) -> SubjectVersion:
         """Return where the schema is that is meant by an id and a subject: there, or where it was registered first."""

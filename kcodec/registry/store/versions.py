@@ -126,7 +126,7 @@ class Versions:
             (subject, deleted),
         )
         for schema_id, identity, content, version in rows:
-            yield RegisteredSchema(schema_id, identity, load(content), subject, version)
+            yield RegisteredSchema(schema_id, identity, load(content, subject, version), subject, version)
 
     def row(self, subject: str, version: int, *, deleted: bool) -> RegisteredSchema:
         """Return a version of a subject, or refuse (40402)."""
@@ -137,7 +137,7 @@ class Versions:
         ).fetchone()
         if row is None:
             raise RegistryError(f"Version {version} not found.", 404, 40402)
-        return RegisteredSchema(row[0], row[1], load(row[2]), subject, version)
+        return RegisteredSchema(row[0], row[1], load(row[2], subject, version), subject, version)
 
     def find(self, subject: str, kept: Schema, *, deleted: bool = False) -> RegisteredSchema | None:
         """Return the latest version of a subject with the content of a schema."""
@@ -373,7 +373,7 @@ class Versions:
 
 
 def _registered(number: int, identity: str, content: str, subject: str, version: int) -> RegisteredSchema:
-    return RegisteredSchema(number, identity, load(content), subject, version)
+    return RegisteredSchema(number, identity, load(content, subject, version), subject, version)
 
 
 def check_version(version: Any) -> int:
