@@ -21,6 +21,7 @@ Examples
 'ca fe 00 00 00 00 00 00 00 07'
 """
 
+import ast
 import uuid
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -150,12 +151,14 @@ class Frame:
 
     @classmethod
     def of(cls, frame: "Frame | str | None") -> "Frame":
-        """Return a frame that is given as such, or by its name; None stands for Confluent's.
+        """Return a frame that is given as such, by its name, or as its `repr`; None stands for Confluent's.
 
         Examples
         --------
         >>> Frame.of("glue")
         kcodec.frames.GLUE
+        >>> Frame.of("Frame(prefix=b'K', id_size=8)").size
+        9
         >>> Frame.of("GLEU")
         Traceback (most recent call last):
         kcodec.errors.ConfigError: unknown frame 'GLEU': did you mean 'GLUE'?
@@ -166,11 +169,29 @@ class Frame:
             return frame
         if not isinstance(frame, str):
             raise ConfigError(f"frame={frame!r} is not a kcodec.frames.Frame, or the name of one")
-        found = FRAMES.get(frame.upper())
+        if frame.startswith("Frame("):
+            return cls._of_text(frame)
+        found = FRAMES.get(frame.removeprefix("kcodec.frames.").upper())
         if found is None:
             hint = near(frame, FRAMES) or f"; known are {', '.join(FRAMES)}"
             raise ConfigError(f"unknown frame {frame!r}{hint}")
         return found
+
+    @classmethod
+    def _of_text(cls, text: str) -> "Frame":
+        """Return a frame of which there is only its text: options of Spark and of commands are no more than that."""
+        try:
+            call = ast.parse(text, mode="eval").body
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+                raise ValueError
+            given = {each.arg or "**": ast.literal_eval(each.value) for each in call.keywords}
+            if len(given) < len(call.keywords):
+                raise ValueError
+            return cls(**given)
+        except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+            raise ConfigError(
+                f"frame={text[:200]!r} is not as Frame(prefix=b'...', id_size=8) is written"
+            ) from None
 
     @property
     def layout(self) -> Layout | None:

@@ -97,7 +97,7 @@ def add_frame(parser: argparse.ArgumentParser) -> None:
         "--frame",
         metavar="NAME",
         help="what names their schemas, of keys and values with a registry: CONFLUENT (default), GLUE, GLUE_ZLIB, "
-        "APICURIO, APICURIO_LEGACY, SINGLE_OBJECT, AZURE, AZURE_JSON, ...",
+        "APICURIO, APICURIO_LEGACY, SINGLE_OBJECT, AZURE, AZURE_JSON, ..., or \"Frame(prefix=b'K', id_size=8)\"",
     )
 
 

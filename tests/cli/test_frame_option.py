@@ -11,7 +11,8 @@ from glue import CREDENTIALS, glue_server
 from kafka_orders import ORDER, ROWS
 
 import kcodec
-from kcodec.kafka import write
+from kcodec.frames import Frame
+from kcodec.kafka import read, write
 
 GUID = uuid.UUID("01234567-89ab-cdef-fedc-ba9876543210")
 
@@ -60,6 +61,17 @@ def test_frames_that_headers_hold(run, cluster, registry):
     for more in ((), ("--frame", "CONFLUENT_HEADER")):
         status, out, _ = run("consume", "orders", *options, *more)
         assert (status, json.loads(out)["value"]) == (0, ROWS[0])
+
+
+def test_a_frame_of_the_users_own(run, cluster, registry):
+    own = Frame(b"Z", 8, compression="zlib")
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(json.dumps(ORDER)))
+    options = ("--value", "avro", "--registry", registry, "--frame", repr(own))
+    assert run("produce", "orders", *options, stdin=json.dumps(ROWS[0]).encode())[::2] == (0, "")
+    status, out, _ = run("consume", "orders", *options)
+    assert (status, json.loads(out)["value"]) == (0, ROWS[0])
+    values = read("orders", servers=cluster.address, columns=["value"], config=FAST).read_all()["value"]
+    assert values[0].as_py()[:2] == b"Z\x05"
 
 
 def test_a_frame_without_a_schema(run):

@@ -427,6 +427,31 @@ def test_frames_have_names():
     assert pickle.loads(pickle.dumps(GLUE)) == GLUE
 
 
+@pytest.mark.parametrize("frame", [*FRAMES.values(), OWN, OWN_PACKED, Frame(b"", 4), Frame(b"'\x00\\\"")])
+def test_texts_of_frames(frame):
+    assert Frame.of(repr(frame)) == Frame.of(str(frame)) == frame
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Frame(",
+        "Frame()()",
+        "Frame(b'a')",
+        "Frame(prefix=open('/etc/passwd').read())",
+        "Frame(prefix=b'a').of('x')",
+        "Frame(**{'prefix': b'a'})",
+        "Frame(size=8)",
+        "Frame(prefix=" + "(" * 5000 + ")",
+        "Frame(prefix=b'a', prefix=b'b')",
+        "Frame(prefix='a\0')",
+    ],
+)
+def test_texts_that_are_no_frames(text):
+    with pytest.raises(ConfigError, match=r"is not as Frame|prefix="):
+        Frame.of(text)
+
+
 class Broken(Source):
     def schema(self, schema_id):
         raise OSError("no\nnetwork")

@@ -4,12 +4,14 @@ import pytest
 from fake_broker import PATIENT, FakeCluster
 
 from kcodec import ConfigError, Serde, registry
+from kcodec.frames import Frame
 from kcodec.registry import Schema
 from kcodec_spark import from_avro, from_protobuf, read_topic, register_kafka, to_avro, to_protobuf
 
 AVRO = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 PROTOBUF = 'syntax = "proto3"; message Other { } message Order { int64 id = 1; }'
 SINGLE_OBJECT = Serde("AVRO", schema=AVRO, frame="SINGLE_OBJECT").serialize_one({"id": 1})
+OWN = Frame(b"\xca\xfe", 8, name="OWN")
 
 
 @pytest.fixture
@@ -26,6 +28,7 @@ def address(tmp_path):
     [
         ("APICURIO", "00 0000000000000001"),
         ("single_object", SINGLE_OBJECT[:10].hex()),
+        (OWN, "cafe 0000000000000001"),
     ],
 )
 def test_written_and_read(spark, address, frame, head):
@@ -59,16 +62,17 @@ def test_messages(spark, address):
     assert [row.m.id for row in read.collect()] == [1, 2]
 
 
-def test_a_topic(spark, address):
+@pytest.mark.parametrize("frame", ["APICURIO_GLOBAL_ID", OWN])
+def test_a_topic(spark, address, frame):
     with FakeCluster({"orders": 1}) as cluster:
         place = {f"kafka.{name}": value for name, value in PATIENT.items()}
         place |= {"kafka.bootstrap.servers": cluster.address, "schemaRegistryAddress": address}
-        place |= {"value.format": "avro", "value.frame": "APICURIO_GLOBAL_ID"}
+        place |= {"value.format": "avro", "value.frame": frame}
         register_kafka(spark)
         rows = spark.range(3).selectExpr("struct(id) AS value")
         rows.write.format("kcodec_kafka").options(**place, topic="orders").mode("append").save()
-        frame = read_topic(spark, {**place, "subscribe": "orders"})
-        assert sorted(row.value.id for row in frame.collect()) == [0, 1, 2]
+        read = read_topic(spark, {**place, "subscribe": "orders"})
+        assert sorted(row.value.id for row in read.collect()) == [0, 1, 2]
 
 
 def test_what_is_refused(address):
