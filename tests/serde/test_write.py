@@ -46,7 +46,7 @@ class TestWrite:
             RegistryError, match=r"give the serde a schema, or use\.latest\.version=true"
         ) as caught:
             Serde("AVRO", registry, topic="t").serialize(row)
-        assert (caught.value.status, caught.value.error_code) == (409, 409)
+        assert (caught.value.status, caught.value.error_code) == (409, 40901)
         assert caught.value.details.startswith("Schema being registered is incompatible")
         assert "derived" not in caught.value.details
         with pytest.raises(RegistryError) as caught:
