@@ -55,9 +55,9 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
         except RegistryError as error:
             if not is_derived or error.status != _INCOMPATIBLE:
                 raise
-            told = RegistryError(f"{error} ({_DERIVED})", error.status, error.error_code)
-            told.details = error.details
-            raise told from error
+            refused = RegistryError(f"{error} ({_DERIVED})", error.status, error.error_code)
+            refused.details = error.details
+            raise refused from error
         return _written(topic, schema, found)
     compared = None if is_derived else given
     if config.use_id is not None:
