@@ -7,7 +7,9 @@ output was not what it should be are left out. A table is printed, with the same
 """
 
 import argparse
+import html
 import json
+import math
 import statistics
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,29 @@ PROJECTS = {
         "Arrow -> to_pylist -> fastavro",
     ),
 }
-COLORS = {"kcodec": "#c0392b"}
+#: The picture: how wide it is, where bars begin and the scale ends, and which powers of ten these are.
+WIDTH, LEFT, RIGHT, FIRST, LAST = 600, 138, 552, 1, 5
+#: How high what stands above the bars is, the title of a case, and a bar.
+TOP, TITLE, BAR = 58, 34, 22
+STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #1f2328 }
+.case { font-weight: 600; font-size: 14px }
+.note { font-size: 12px }
+.project { text-anchor: end }
+.power { text-anchor: middle; fill: #59636e }
+rect { fill: #8c959f }
+.ours { fill: #0969da }
+.range { stroke: #1f2328; stroke-width: 1.5 }
+.grid { stroke: #d1d9e0 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #f0f6fc }
+  .power { fill: #b1bac4 }
+  rect { fill: #656c76 }
+  .ours { fill: #388bfd }
+  .range { stroke: #f0f6fc }
+  .grid { stroke: #3d444d }
+}
+"""
 
 
 def per_record(runs: list[dict[str, Any]], name: str, direction: str) -> dict[str, list[float]]:
@@ -70,50 +94,61 @@ def table(drawn: list[tuple[str, dict[str, list[float]]]]) -> str:
 
 
 def draw(drawn: list[tuple[str, dict[str, list[float]]]], runs: list[dict[str, Any]], file: Path) -> None:
-    """Draw one group of bars for each case, on a logarithmic scale."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams |= {"svg.hashsalt": "kcodec", "svg.fonttype": "none"}
-    from matplotlib import pyplot as plt
-
-    bars_of = [len(times) for _, times in drawn]
-    figure, axes = plt.subplots(
-        len(drawn),
-        1,
-        figsize=(8, 0.4 + 0.45 * len(drawn) + 0.22 * sum(bars_of)),
-        height_ratios=[1 + count for count in bars_of],
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    slowest = max(found[-1] for _, times in drawn for found in times.values())
-    for axis, (title, times) in zip(axes[:, 0], drawn, strict=True):
-        names = list(times)[::-1]
-        middles = [statistics.median(times[name]) for name in names]
-        reach = [
-            [middle - times[name][0] for name, middle in zip(names, middles, strict=True)],
-            [times[name][-1] - middle for name, middle in zip(names, middles, strict=True)],
-        ]
-        colors = [COLORS.get(name, "#8395a7") for name in names]
-        bars = axis.barh(names, middles, xerr=reach, color=colors, error_kw={"capsize": 2, "elinewidth": 0.8})
-        axis.bar_label(bars, [f"{middle:,.0f}" for middle in middles], padding=5, fontsize=8)
-        axis.set_xscale("log")
-        axis.set_xlim(10, 4 * slowest)
-        axis.set_title(title, loc="left", fontsize=9)
-        axis.tick_params(labelsize=8)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[-1, 0].set_xlabel(
-        f"nanoseconds of processor time per record, one thread; {len(runs)} runs; less is better", fontsize=8
-    )
+    """Draw one group of bars for each case, on a logarithmic scale, in the colours of a light and a dark page."""
     first = runs[0]
     versions = ", ".join(
         f"{name} {first['versions'][name]}"
         for name in ("polars-avro", "pyruhvro", "polars", "fastavro", "pyarrow")
         if name in first["versions"]
     )
-    figure.suptitle(f"{first['rows']:,} records; Python {first['python']}, {versions}", fontsize=8)
-    figure.savefig(file, metadata={"Date": None})
+    parts = [
+        _text("nanoseconds of processor time per record, in powers of ten; less is better", 4, 16, "note"),
+        _text(f"medians of {len(runs)} runs of {first['rows']:,} records, one thread", 4, 34, "note"),
+        _text(f"Python {first['python']}, {versions}", 4, 52, "note"),
+    ]
+    powers = [10**power for power in range(FIRST, LAST + 1)]
+    y = TOP
+    for title, times in drawn:
+        parts.append(_text(title, 4, y + 22, "case"))
+        y += TITLE
+        lines = "".join(f"M{_across(power):.1f} {y}v{BAR * len(times)}" for power in powers)
+        parts.append(f'<path class="grid" d="{lines}"/>')
+        for project, found in times.items():
+            middle = statistics.median(found)
+            least, end, most = _across(found[0]), _across(middle), _across(found[-1])
+            center = y + BAR / 2
+            ours = _class("ours" if project == "kcodec" else "")
+            parts += [
+                _text(project, LEFT - 8, y + 15, "project"),
+                f'<rect{ours} x="{LEFT}" y="{y + 3}" width="{end - LEFT:.1f}" height="{BAR - 6}"/>',
+                f'<path class="range" d="M{least:.1f} {center}H{most:.1f}"/>',
+                _text(f"{middle:,.0f}", most + 6, y + 15),
+            ]
+            y += BAR
+    scale = [_text(f"{power:,}", _across(power), y + 20, "power") for power in powers]
+    svg = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 28}"'
+        f' viewBox="0 0 {WIDTH} {y + 28}" role="img" aria-labelledby="t">',
+        '<title id="t">Processor time per record of kcodec and its peers; the shorter bar is the faster</title>',
+        f"<style>{STYLE}</style>",
+        *parts,
+        *scale,
+        "</svg>\n",
+    ]
+    file.write_text("\n".join(svg), encoding="utf-8")
+
+
+def _across(time: float) -> float:
+    """Return where a time is on the scale."""
+    return LEFT + (RIGHT - LEFT) * (math.log10(time) - FIRST) / (LAST - FIRST)
+
+
+def _text(text: str, x: float, y: float, kind: str = "") -> str:
+    return f'<text{_class(kind)} x="{x:.1f}" y="{y}">{html.escape(text)}</text>'
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ results are kept.
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,23 @@ def on_page_markdown(text: str, page: Any, **_: Any) -> str:
         link = '<a href="../history/">The commits that were measured</a>'
         text = text.replace("## Over time\n", f"## Over time\n\n{link}\n")
     return _linked(text, "../")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Give names to what the theme leaves without one, for those who hear a page."""
+    output = output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
+    output = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", output)
+    # The label of a section that has a page of its own is empty; the title above its list is not.
+    output = re.sub(r'<label class="md-nav__title" for="(__nav_\w+)"', r'\g<0> id="\1_title"', output)
+    output = re.sub(r'aria-labelledby="(__nav_\w+)_label"', r'aria-labelledby="\1_title"', output)
+    # Parts of the outline are called as their headings are, two of which may be alike.
+    seen: Counter[str] = Counter()
+
+    def numbered(found: re.Match[str]) -> str:
+        seen[found[1]] += 1
+        return found[0] if seen[found[1]] == 1 else f'{found[0][:-1]} {seen[found[1]]}"'
+
+    return re.sub(r'<nav class="md-nav" aria-label="([^"]*)"', numbered, output)
 
 
 def on_post_build(config: Any) -> None:

@@ -39,7 +39,7 @@ def test_first_sight():
     """A picture, how to install it and what it is for, on one screen; then links."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     first = next(number for number, line in enumerate(lines) if re.search(r"(?<!!)\[[^]]+\]\(", line))
-    assert first <= 42
+    assert first <= 40
     head = "\n".join(lines[:first])
     assert re.findall(r"^```(\w+)$", head, re.MULTILINE) == ["sh", "python", "python", "python"]
     assert "![" in head
@@ -56,6 +56,30 @@ def test_pages_begin_with_what_they_are_for(page):
     assert re.match(r"[A-Z`]", paragraph)
     assert not paragraph.startswith("```")
     assert re.search(r"[.:](?: |$)", paragraph)
+
+
+def test_bars():
+    """The picture of the benchmarks has the figures of the tables, those of the README too."""
+    picture = (ROOT / "docs" / "benchmarks.svg").read_text(encoding="utf-8")
+    bars: dict[str, dict[str, str]] = {}
+    for case, project, figure in re.findall(
+        r'class="case"[^>]*>([^<]+)|class="project"[^>]*>([^<]+)|<text x[^>]*>([\d,]+)<', picture
+    ):
+        if case:
+            current = bars.setdefault(case, {})
+        elif project:
+            name = project
+        else:
+            current[name] = figure
+    for page in (ROOT / "README.md", ROOT / "docs" / "benchmarks.md"):
+        head, _, *rows = re.search(r"\| ns per record .*\n(?:\|.*\n)+", page.read_text(encoding="utf-8"))[
+            0
+        ].splitlines()
+        projects = [cell.strip() for cell in head.strip("|").split("|")][1:]
+        assert len(rows) > 5
+        for case, *cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows):
+            told = {name: cell.partition(" ")[0] for name, cell in zip(projects, cells, strict=True) if cell}
+            assert told == {name: bars[case][name] for name in projects if name in bars[case]}
 
 
 def test_codes():

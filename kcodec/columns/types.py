@@ -13,6 +13,7 @@ __all__ = [
     "is_list",
     "is_text",
     "list_of",
+    "map_hint",
     "plain_type",
     "stored_type",
     "type_at",
@@ -122,6 +123,20 @@ def zone_hint(kind: pa.DataType, other: pa.DataType) -> str:
         return ""
     own, wanted = ("no", "one") if kind.tz is None else ("a", "none")
     return f": it has {own} time zone, and {other} has {wanted}"
+
+
+def map_hint(kind: pa.DataType) -> str:
+    """Return what to say of a type that is not taken as a map because rows of dicts were made columns: it is a struct.
+
+    Examples
+    --------
+    >>> map_hint(pa.struct([("a", pa.string())]))
+    ', which pa.Table.from_pylist(rows, pa.schema(codec.arrow_type)) makes of dicts'
+    >>> map_hint(pa.list_(pa.string()))
+    ''
+    """
+    made = ", which pa.Table.from_pylist(rows, pa.schema(codec.arrow_type)) makes of dicts"
+    return made if pa.types.is_struct(kind) else ""
 
 
 def list_of(item: pa.Field, like: pa.DataType) -> pa.DataType:

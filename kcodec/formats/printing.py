@@ -32,6 +32,10 @@ class SchemaPrinting(SchemaPayloads):
         """
         return None
 
+    def console_text(self, schema: Any, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()) -> str:
+        """Return one payload as `json_text` does, but for nothing in it that is there for people to read."""
+        return self.json_text(schema, value, start, indexes)
+
     def json_text(self, schema: Any, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()) -> str:
         """Return one payload as JSON, as the language's console consumers print it, or as its columns have it.
 

@@ -12,6 +12,12 @@ __all__ = ["Chosen", "choose"]
 
 #: What a registry answers where a subject is there, and the schema is not.
 _NO_SUCH_SCHEMA = 40403
+#: And to a version that the subject's level refuses.
+_INCOMPATIBLE = 409
+_DERIVED = (
+    "this schema was derived from the columns: give the serde a schema, or use.latest.version=true to write as the "
+    "latest version"
+)
 
 
 class Chosen(NamedTuple):
@@ -44,7 +50,15 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
         raise ConfigError("the subject name strategy gives no subject")
     if config.registers:
         schema = with_references(topic, given)
-        return _written(topic, schema, registry.register(subject, schema, normalize=config.normalize))
+        try:
+            found = registry.register(subject, schema, normalize=config.normalize)
+        except RegistryError as error:
+            if not is_derived or error.status != _INCOMPATIBLE:
+                raise
+            refused = RegistryError(f"{error} ({_DERIVED})", error.status, error.error_code)
+            refused.details = error.details
+            raise refused from error
+        return _written(topic, schema, found)
     compared = None if is_derived else given
     if config.use_id is not None:
         found = topic.registered(config.use_id)

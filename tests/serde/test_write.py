@@ -8,7 +8,7 @@ from order_registry import V1, V2, frame
 
 from kcodec import Serde
 from kcodec.errors import ConfigError, EncodeError, RegistryError, SchemaError
-from kcodec.registry import Metadata, Schema
+from kcodec.registry import Config, Metadata, Schema
 
 pytestmark = pytest.mark.usefixtures("impl")
 
@@ -37,6 +37,24 @@ class TestWrite:
         assert serde.deserialize(values).to_pylist() == column.to_pylist()
         table = pa.table({"id": pa.array([2]), "tags": pa.array([["b"]])})
         assert serde.serialize(table).num_chunks == 1
+
+    def test_a_derived_schema_that_is_refused_names_what_to_give(self, registry):
+        registry.register("t-value", Schema(V1))
+        registry.set_config(Config("BACKWARD"), "t-value")
+        row = pa.table({"id": [1]})
+        with pytest.raises(
+            RegistryError, match=r"give the serde a schema, or use\.latest\.version=true"
+        ) as caught:
+            Serde("AVRO", registry, topic="t").serialize(row)
+        assert (caught.value.status, caught.value.error_code) == (409, 40901)
+        assert caught.value.details.startswith("Schema being registered is incompatible")
+        assert "derived" not in caught.value.details
+        with pytest.raises(RegistryError) as caught:
+            Serde("AVRO", registry, topic="t", schema='"int"').serialize(pa.array([1]))
+        assert "derived" not in str(caught.value)
+        written = Serde("AVRO", registry, topic="t", config={"use.latest.version": True}).serialize(row)
+        assert written.to_pylist() == [frame(1, b"\x02")]
+        assert registry.versions("t-value") == [1]
 
     @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF"])
     @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
 #: What has an environment of its own: the thin client, without Spark's Java, py4j and a client of a registry; a program
-#: that shows topics on the terminal; what is needed beside a wheel to keep topics in tables; what clusters run that
-#: have an older Spark; and the oldest NumPy and pyarrow that kcodec takes.
+#: that shows topics on the terminal; what is needed beside a wheel to keep topics in tables; what reads a topic in
+#: tasks; what clusters run that have an older Spark; and the oldest NumPy and pyarrow that kcodec takes.
 ENVIRONMENTS = {
     "thin": ("pyspark-client==4.2.0",),
     "kaskade": ("kaskade==5.1.0",),
@@ -45,6 +45,13 @@ ENVIRONMENTS = {
         "PyJWT[crypto]>=2.9",
         "uvicorn>=0.30",
         "uvloop>=0.19",
+    ),
+    "ray-dask": (
+        "ray[data]>=2.40",
+        "dask[dataframe,distributed]>=2025.1",
+        "pyarrow>=18",
+        "numpy>=1.26",
+        "cramjam>=2.9",
     ),
     "spark-3.5": ("pyspark[connect]==3.5.9", "numpy<2", "pandas<2.3", "pyarrow<19", "setuptools<81"),
     "spark-4.0": ("pyspark[connect]==4.0.5", "numpy<3", "pandas<3", "pyarrow<22"),

@@ -59,8 +59,11 @@ KAFKA = ROOT / "docs" / "kafka.md"
 KSQL = ROOT / "docs" / "ksql.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
+#: Run in test_ray_dask.py.
+RAY_DASK = ROOT / "docs" / "howto" / "ray_dask.md"
+
 SERVICES = [page for page in PAGES if page_needs_services(page)]
-HOWTO = [page for page in SERVICES if page.parent.name == "howto"]
+HOWTO = [page for page in SERVICES if page.parent.name == "howto" and page != RAY_DASK]
 on_own_server = pytest.mark.parametrize("registry_url", ["own_server"], indirect=True)
 
 

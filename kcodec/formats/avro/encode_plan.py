@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, plain_type, zone_hint
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, map_hint, plain_type, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.model import MAX_NESTING, Field, Schema
@@ -90,7 +90,7 @@ class _EncodePlan(PlanMaker):
             ]
             names += ["..."] * (len(schema.values) > _NAMED_MEMBERS)
             return f": a struct of its members is wanted, of which one is not null: {', '.join(names)}"
-        return ": a map is wanted, with keys of text" if schema.type == "map" else ""
+        return f": a map is wanted, with keys of text{map_hint(kind)}" if schema.type == "map" else ""
 
     def write(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         if depth > MAX_NESTING:

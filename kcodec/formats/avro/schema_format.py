@@ -226,6 +226,14 @@ class AvroFormat(SchemaFormat):
         strict = replace(self, fail_on_trailing=True, decimals_as_numbers=True)
         return super(AvroFormat, strict).json_text(schema, value, start, indexes)
 
+    def console_text(
+        self, schema: ParsedSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
+    ) -> str:
+        """Return a value in Avro's JSON encoding, with decimals as their bytes."""
+        return super(AvroFormat, replace(self, fail_on_trailing=True)).json_text(
+            schema, value, start, indexes
+        )
+
     def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
         """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it."""
         return same(left.root, right.root)

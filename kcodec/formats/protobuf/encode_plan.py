@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, zone_hint
+from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, map_hint, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
@@ -121,7 +121,7 @@ class _EncodePlan:
         if field.is_map:
             assert field.message is not None
             if not pa.types.is_map(kind):
-                return self.mismatch(column, field.name, "a map")
+                return self.mismatch(column, field.name, f"a map{map_hint(self.kind(column))}")
             parts = [
                 self.value(field.message.by_number[number], child, depth)
                 for number, child in zip((1, 2), below, strict=True)

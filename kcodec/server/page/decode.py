@@ -30,7 +30,9 @@ def decode(visit: Visit) -> Response:
     given = visit.request.form
     text, encoding = given.text("message"), given.text("encoding", "auto")
     name, context = given.text("schema").strip(), given.text("context", DEFAULT_CONTEXT)
+    is_raw = bool(given.text("raw"))
     shown: dict[str, Any] = {"text": text[:_MAX_ECHO], "encoding": encoding, "name": name, "context": context}
+    shown["raw"] = is_raw
     try:
         data = read_bytes(text, encoding)
     except ValueError as error:
@@ -44,7 +46,7 @@ def decode(visit: Visit) -> Response:
             problem = f"{one_line(error)}." if visit.can("read") else _HIDDEN
         if problem:
             return _page(visit, 422, name_problem=problem, **shown)
-    message = read_message(visit.registry, data, context, found, functools.partial(_hidden, visit))
+    message = read_message(visit.registry, data, context, found, functools.partial(_hidden, visit), is_raw)
     places = [] if message.found is None else visit.places(message.found.id, message.context)
     rows, left_out = dump(message)
     return _page(
@@ -80,6 +82,7 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "text": "",
         "encoding": "auto",
         "name": "",
+        "raw": False,
         "context": DEFAULT_CONTEXT,
         "input_problem": "",
         "name_problem": "",

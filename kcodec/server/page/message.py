@@ -227,6 +227,7 @@ def read_message(
     context: str,
     given: RegisteredSchema | None = None,
     hidden: Callable[[RegisteredSchema | None, str], str] = lambda found, context: "",
+    is_raw: bool = False,
 ) -> Message:
     """Take a message apart.
 
@@ -242,9 +243,11 @@ def read_message(
         The schema, of a message without a frame.
     hidden : callable
         Returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
+    is_raw : bool
+        Whether the value is shown as consoles print it, with decimals of Avro as their bytes.
     """
     if given is not None:
-        return _value(registry, Message(data, [], given, context), 0)
+        return _value(registry, Message(data, [], given, context), 0, is_raw)
     size = {b"\0": 5, b"\1": 17}.get(data[:1])
     if size is None:
         return Message(
@@ -271,10 +274,10 @@ def read_message(
         return message._replace(parts=rest, problem=problem, offset=1)
     if problem := hidden(found, context):
         return message._replace(parts=rest, problem=problem, offset=1)
-    return _value(registry, message._replace(found=found, context=context), size)
+    return _value(registry, message._replace(found=found, context=context), size, is_raw)
 
 
-def _value(registry: EmbeddedRegistry, message: Message, start: int) -> Message:
+def _value(registry: EmbeddedRegistry, message: Message, start: int, is_raw: bool) -> Message:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
     schema, data, parts = message.found.schema, message.data, message.parts
@@ -291,7 +294,8 @@ def _value(registry: EmbeddedRegistry, message: Message, start: int) -> Message:
                 return message._replace(problem=f"{error.code}: {error.reason}.", offset=start)
             parts = [*parts, Part("indexes", start, end), Part("payload", end, len(data))]
             message, start = message._replace(parts=parts, indexes=indexes), end
-        return message._replace(value=known.json_text(parsed, data, start, indexes))
+        text = known.console_text if is_raw else known.json_text
+        return message._replace(value=text(parsed, data, start, indexes))
     except DecodeError as error:
         offset = start if error.offset is None else error.offset
         return message._replace(problem=f"{error.code}: {error.reason}.", offset=offset, place=error.path)

@@ -232,6 +232,12 @@ def test_encode_errors(impl):
         (
             {"type": "map", "values": "string"},
             pa.array([{"a": "b"}]),
+            "map: a map is wanted, with keys of text, which pa.Table.from_pylist(rows, "
+            "pa.schema(codec.arrow_type)) makes of dicts",
+        ),
+        (
+            {"type": "map", "values": "string"},
+            pa.array([["a"]]),
             "map: a map is wanted, with keys of text",
         ),
     ],

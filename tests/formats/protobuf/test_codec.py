@@ -662,3 +662,15 @@ def test_that_a_time_has_no_zone_is_told(impl):
         "timestamp[us] cannot be written as google.protobuf.Timestamp: it has no time zone, and "
         "timestamp[us, tz=UTC] has one"
     ]
+
+
+def test_how_dicts_are_maps_is_told(impl):
+    codec = ProtobufCodec('syntax = "proto3"; message M { map<string, string> labels = 1; }')
+    rows = [{"labels": {"a": "b"}}]
+    _, report = codec.encode(pa.Table.from_pylist(rows), errors="report")
+    assert report["reason"].to_pylist() == [
+        "struct<a: string> cannot be written as a map, which pa.Table.from_pylist(rows, pa.schema(codec.arrow_type)) "
+        "makes of dicts"
+    ]
+    written = codec.encode(pa.Table.from_pylist(rows, pa.schema(codec.arrow_type)))
+    assert written.to_pylist() == [codec.encode_one(rows[0])]

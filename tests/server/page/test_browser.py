@@ -222,6 +222,11 @@ def test_pages_fit_a_telephone(opened):
         # Long lines go on below.
         cut = "[...document.querySelectorAll('.code')].filter(each => each.scrollWidth > each.clientWidth).length"
         assert page.evaluate(cut) == 0, name
+    # So do columns, rather than to break a date.
+    page.goto(PAGES["subject"])
+    dates = page.locator("tbody th p")
+    expect(dates).to_have_count(3)
+    assert {each.evaluate("each => Math.round(each.offsetHeight / 22)") for each in dates.all()} == {1}
 
 
 def test_keys_are_enough(opened):

@@ -7,10 +7,11 @@ import uuid
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_browser import ADDRESS, CUSTOMER, filled
+from page_browser import ADDRESS, CUSTOMER, Browser, filled
 
 from kcodec.registry import Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
+from kcodec.server.page.app import RegistryPage
 from kcodec.server.page.message import (
     MAX_BYTES,
     Part,
@@ -352,3 +353,14 @@ def test_decimals_are_numbers():
     payload = bytes.fromhex("04 04aa 02 fffffffe 02 04".replace(" ", ""))
     message = read_message(registry, framed(found, payload), ".")
     assert message.value == '{"price":11.94,"tax":{"T":-2},"raw":"\\u0004"}'
+    message = read_message(registry, framed(found, payload), ".", is_raw=True)
+    assert message.value == r'{"price":"\u0004ª","tax":{"T":"ÿÿÿþ"},"raw":"\u0004"}'
+    browser = Browser(RegistryPage(registry, root_path="/ui"))
+    pasted = framed(found, payload).hex()
+    shown = browser.post("decode", message=pasted)
+    assert "11.94" in shown.text
+    assert 'value="1" checked' not in shown.html
+    shown = browser.post("decode", message=pasted, raw="1")
+    assert "11.94" not in shown.text
+    assert r"\u0004ª" in shown.text
+    assert 'value="1" checked' in shown.html
