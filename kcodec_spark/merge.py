@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["merge_newest"]
 
 _DELETED, _PLACE = "__kcodec_deleted", "__kcodec_place"
+#: What Spark says of a source that is read twice, and may be another the second time.
+_NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
 
 
 def merge_newest(
@@ -27,7 +29,9 @@ def merge_newest(
     """Bring a table up to date: of each key, the newest row of some changes is updated, inserted or deleted.
 
     The table is one of any source that has ``MERGE``, such as Delta Lake and Iceberg. Changes that come again change
-    nothing, so that the function may be called by ``foreachBatch``, which repeats a batch that has failed.
+    nothing, so that the function may be called by ``foreachBatch``, which repeats a batch that has failed. Iceberg
+    reads them twice, which Spark refuses of functions that are not ``deterministic``: their rows are kept by the
+    executors (`localCheckpoint`) until they are merged.
 
     Parameters
     ----------
@@ -61,6 +65,7 @@ def merge_newest(
     >>> changes = unwrap(events, delete_tombstone_handling_mode="rewrite").select("value.*", "offset") # doctest: +SKIP
     >>> merge_newest(changes, "shop.orders", "id", deleted="__deleted = 'true'")                # doctest: +SKIP
     """
+    from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
     named = [keys] if isinstance(keys, str) else list(keys)
@@ -74,10 +79,20 @@ def merge_newest(
     if not set(named) <= set(written):
         raise ConfigError(f"columns={written} has not all of the keys {', '.join(named)}")
     rows = _newest(df, named, written, order, F.lit(False) if deleted is None else deleted)
+    try:
+        _merge(rows, table, named, written)
+    except PySparkException as error:
+        if _NOT_DETERMINISTIC not in str(error):
+            raise
+        _merge(rows.localCheckpoint(), table, named, written)
+
+
+def _merge(rows: "DataFrame", table: str, keys: list[str], written: list[str]) -> None:
+    spark = rows.sparkSession
     view = f"kcodec_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(view)
     try:
-        spark.sql(_statement(table, view, named, written)).collect()
+        spark.sql(_statement(table, view, keys, written)).collect()
     finally:
         spark.catalog.dropTempView(view)
 
