@@ -60,7 +60,7 @@ def _axis(title: str, peer: str, found: Any) -> str:
     beside = f", {peer} dashed" if peer else ""
     parts = [
         _text(title, 4, 16, "title"),
-        _text(f"slope {slope(found.points):.1f}{beside}", 4, 32, "quiet"),
+        _text(f"slope {round(slope(found.points), 1) + 0:.1f}{beside}", 4, 32, "quiet"),
     ]
     for power in _powers(times):
         y = up(10.0**power)
