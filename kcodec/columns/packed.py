@@ -51,7 +51,7 @@ def unpacked(
     rows = values.cast(pa.large_binary()).to_pylist()
     faults: list[Fault] = []
     size, mark = frame.size, len(frame.prefix)
-    room = _MAX_BYTES - sum(len(row) for row in rows if row is not None)
+    room = max(0, _MAX_BYTES - sum(len(row) for row in rows if row is not None))
     for at, number in enumerate(selector):
         if number < 0 or not frames.packed[number]:
             continue

@@ -42,6 +42,9 @@ _KNOWN: dict[str, type | None] = {
     "max.response.bytes": int,
 }
 
+#: Settings that have no part of one; times may have.
+_COUNTS = ("max.retries", "cache.capacity", "max.response.bytes")
+
 #: What the settings of Java's client are called here.
 _JAVA = {
     "ssl.truststore.location": "ssl.ca.location, a PEM file (keytool -exportcert -rfc)",
@@ -162,6 +165,10 @@ def _number(name: str, value: Any, kind: type) -> Any:
         raise ConfigError(f"{name}={value!r} is not a number") from None
     if not 0 <= number < 1 << 31 or (name in ("timeout", "max.response.bytes") and not number):
         raise ConfigError(f"{name}={value!r} is out of range")
+    if name in _COUNTS:
+        if number != int(number):
+            raise ConfigError(f"{name}={value!r} is not a whole number")
+        return int(number)
     return number
 
 

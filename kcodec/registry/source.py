@@ -136,10 +136,13 @@ def check_settings(scheme: str, config: Mapping[str, Any], known: Iterable[str])
         value = config.get(key, 1)
         try:
             exact = kind(value) == float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact:
             raise ConfigError(f"{key}={value!r} is not a {'whole ' if kind is int else ''}number")
+        # The bounds of a server's settings: clients take none of these for what it says.
+        if not 0 <= kind(value) < 1 << 31 or (kind is float and not kind(value)):
+            raise ConfigError(f"{key}={value!r} is out of range")
 
 
 def _given_schema(given: Any) -> Schema:

@@ -164,7 +164,15 @@ PRAGMA user_version = 1;
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[1]", "[]", "7", '["AVRO", "x", [[1]], null]', '["AVRO", "x", [], 7]']
+    "content",
+    [
+        *("{", "[1]", "[]", "7", "[" * 100_000, b"\xff"),
+        '["AVRO", 7, [], null]',
+        '[null, "x", [], null]',
+        '["AVRO", "x", [[1]], null]',
+        '["AVRO", "x", [["name", "subject", "one"]], null]',
+        '["AVRO", "x", [], 7]',
+    ],
 )
 def test_a_damaged_schema_is_an_error_that_names_it(content, tmp_path):
     url = f"sqlite:///{tmp_path}/registry.db"

@@ -108,6 +108,10 @@ def test_what_glue_does_not_have(registry):
         ("glue://us-east-1/r", {"timeout": "soon"}, "timeout='soon' is not a number"),
         ("glue://us-east-1/r", {"max.retries": 2.5}, r"max\.retries=2\.5 is not a whole number"),
         ("glue://us-east-1/r", {"max.retries": "2.5"}, r"max\.retries='2\.5' is not a whole number"),
+        ("glue://us-east-1/r", {"max.retries": float("inf")}, r"max\.retries=inf is not a whole number"),
+        ("glue://us-east-1/r", {"max.retries": -1}, r"max\.retries=-1 is out of range"),
+        ("glue://us-east-1/r", {"timeout": 0}, "timeout=0 is out of range"),
+        ("glue://us-east-1/r", {"timeout": "inf"}, "timeout='inf' is out of range"),
     ],
 )
 def test_settings(url, config, message):

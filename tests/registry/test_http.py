@@ -497,6 +497,7 @@ class TestHttp:
         ("name", "value"),
         [
             ("max.retries", -1),
+            ("max.retries", 2.5),
             ("max.retries", []),
             ("retries.wait.ms", "-5"),
             ("cache.capacity", 2**31),

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from kcodec._kept import Kept
-from kcodec.errors import RegistryError, one_line
+from kcodec.errors import RegistryError, is_whole, one_line
 from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
@@ -49,7 +49,7 @@ def load(content: str, *place: object) -> Schema:
     """Return the schema that `dump` made a text of, which stands at a place: a subject and a version, or an id."""
     try:
         return _loaded.get(content, lambda: _undumped(content))
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         named = " ".join(map(str, place))
         raise RegistryError(
             f"what the database keeps of {named} is damaged: {one_line(error)}", 500, 50001
@@ -58,6 +58,12 @@ def load(content: str, *place: object) -> Schema:
 
 def _undumped(content: str) -> Schema:
     kind, text, references, metadata, *rules = json.loads(content)
+    # What is no text or number here would fail far from here, without the name of what is damaged.
+    if not isinstance(kind, str) or not isinstance(text, str):
+        raise TypeError("type and schema are no texts")
+    for name, subject, version in references:
+        if not isinstance(name, str) or not isinstance(subject, str) or not is_whole(version):
+            raise TypeError("a reference is not two texts and a number")
     kept = None
     if metadata is not None:
         kept = Metadata.of(dict(metadata[0]), dict(metadata[1]), metadata[2])
