@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import tomllib
 
 import kcodec
 from kcodec import ConnectJsonCodec, JsonCodec, KcodecError, KsqlCodec, ProtobufCodec, protocol
@@ -26,6 +25,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 
 from side_by_side import comparable, exact  # noqa: E402
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    # What pytest itself reads its settings with there.
+    import tomli as tomllib
 
 #: Properties of the test suite, by the file that holds them: what they draw is drawn from the fuzzer's bytes.
 PROPERTIES = {
