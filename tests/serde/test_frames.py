@@ -52,6 +52,15 @@ CELLS = {
     "NONE": (None, "", {}),
     OWN: (str(GUID), "cafe" + GUID.hex, {"PROTOBUF": "0202"}),
     OWN_PACKED: (3, "5a050000000000000003", {}),
+    Frame(b"K"): (2**32 - 1, "4bffffffff", {"PROTOBUF": "0202"}),
+    Frame(b"K", compression="none"): (7, "4b0000000007", {"PROTOBUF": "0202"}),
+    Frame(b"K", 8, "bytes", "zlib"): (GUID.hex[:16], "4b05" + GUID.hex[:16], {}),
+    Frame(b"12345678", 16, "bytes", "zlib"): (str(GUID), b"12345678\x05".hex() + GUID.hex, {}),
+    Frame(b"v1-", 8, "hex", header="own"): (
+        GUID.hex[:16],
+        (b"v1-" + GUID.hex[:16].encode()).hex(),
+        {"PROTOBUF": "0202"},
+    ),
 }
 
 
