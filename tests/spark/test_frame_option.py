@@ -131,6 +131,10 @@ def test_what_is_refused(address):
         to_avro("value", options={"frame": "APICURIO_GLOBAL_ID"}, **place)
     with pytest.raises(ConfigError, match="unknown frame 'GLU'"):
         from_avro("value", options={"frame": "GLU"}, **place)
+    options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "value.format": "avro"}
+    options |= {"schemaRegistryAddress": "azure://host/group", "confluent.schema.registry.credential": "c"}
+    with pytest.raises(ConfigError, match="credential is an object with get_token, not str"):
+        read_topic(None, {**options, "value.frame": "AZURE"})
     options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "value.schema": "id BIGINT"}
     options |= {"value.format": "json", "value.frame": "GLUE"}
     with pytest.raises(ConfigError, match=r"value\.frame: json has no schemas in a registry"):
