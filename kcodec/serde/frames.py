@@ -263,7 +263,8 @@ def delimited(ref: bytes) -> bytes:
 
 
 def _of_header(fault: Fault, frame: Frame) -> Fault:
-    if frame.id_type == "hex":
+    # With an id it is what names the message that is damaged.
+    if frame.id_type == "hex" and fault.schema_id is None:
         wanted = f"{frame.prefix.decode(errors='replace')} and {2 * frame.id_size} hexadecimal digits"
         return fault._replace(offset=None, code="frame_magic", reason=f"the header is not {wanted}")
     return fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")

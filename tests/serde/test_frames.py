@@ -330,6 +330,26 @@ def test_headers_that_name_nothing(frame, headers, codes):
 
 
 @pytest.mark.usefixtures("impl")
+def test_messages_behind_digits_in_a_header():
+    frame = next(each for each in CELLS if Frame.of(each).id_type == "hex" and not isinstance(each, str))
+    serde = made("PROTOBUF", frame)
+    values, headers = serde.serialize_with_headers(ROWS)
+    value, good = values[0].as_py(), headers[0].as_py()
+    digits, message = good[: frame.size], good[frame.size :]
+    bad = [digits[:-1], b"w" + good[1:], digits, digits + message[:1], digits + b"\xfe\xff\xff\xff\x0f"]
+    array, report = serde.deserialize([value] * 6, headers=[*bad, good], errors="report")
+    assert array.to_pylist() == [None] * 5 + [ROWS[0].as_py()]
+    guid = GUID.hex[:16]
+    assert list(zip(*report.select(["code", "schema_id"]).to_pydict().values(), strict=True)) == [
+        ("frame_magic", None),
+        ("frame_magic", None),
+        ("frame_truncated", guid),
+        ("frame_truncated", guid),
+        ("size_limit", guid),
+    ]
+
+
+@pytest.mark.usefixtures("impl")
 def test_numbers_and_names_of_messages():
     numbered = {
         "shop.Alpha": 0,
