@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kcodec._fork import fork_safe_lock
 from kcodec.columns.faults import Faults
 from kcodec.errors import Fault
+from kcodec.frames import key_text
 
 __all__ = ["Meter", "SerdeMetrics", "logger"]
 
@@ -78,7 +79,7 @@ class Meter:
         """Count a schema that was fetched."""
         with self._lock:
             self._fetched += 1
-        name = key if isinstance(key, int) else key.hex()
+        name = key_text(key)
         logger.info("fetched schema %s from %s", name, url, extra={"schema_id": name})
 
     def read_one(self, key: int | bytes) -> None:

@@ -498,3 +498,19 @@ def test_a_source_that_fails():
         serde.deserialize(good)
     _, report = serde.deserialize(good, errors="report")
     assert report["code"].to_pylist() == ["registry_error"] * 2
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [("GLUE", str(GUID)), (Frame(b"K", 8, "bytes", "zlib"), GUID.hex[:16]), ("APICURIO", 2**40 + 1)],
+    ids=str,
+)
+def test_the_log_names_ids_as_reports_do(frame, name, caplog):
+    caplog.set_level("INFO", "kcodec")
+    source = Source(CELLS[frame][0])
+    values = made("AVRO", frame, source).serialize(ROWS)
+    caplog.clear()
+    made("AVRO", frame, source, reader_schema=AVRO).deserialize(values)
+    (told,) = (each for each in caplog.records if each.levelname == "INFO")
+    assert told.schema_id == name
+    assert f"fetched schema {name} from" in told.getMessage()
