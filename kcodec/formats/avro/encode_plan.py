@@ -168,8 +168,23 @@ class _EncodePlan(PlanMaker):
                 if data is None:
                     reason = f"there is no column {field.name}, and the field has no default{near(field.name, below)}"
                     return self.mismatch(schema, column, name, reason)
-                children.append(AvroNode(Op.DEFAULT, -1, field.name, data=data))
+                below_it = (self.left_out(field),) if self.objects else ()
+                children.append(AvroNode(Op.DEFAULT, -1, field.name, below_it, data=data))
         return self.node(Op.RECORD, column, name, children)
+
+    def left_out(self, field: Field) -> AvroNode:
+        """Write nothing but null, which a list that is linked ends with, of a field that is too deep for a column."""
+        fail = AvroNode(
+            Op.FAIL, -1, "", code="unknown_field", reason="recursive_depth leaves the field out here"
+        )
+        branches = [branch.type for branch in field.type.branches]
+        if "null" not in branches:
+            return fail
+        children = [
+            AvroNode(Op.ABSENT, -1, "") if each == "null" else AvroNode(Op.PRESENT, -1, "", (fail,))
+            for each in branches
+        ]
+        return AvroNode(Op.UNION, -1, "", tuple(children))
 
     def field(self, field: Field, column: int, depth: int) -> AvroNode:
         data = _absent(field) if self.objects else None

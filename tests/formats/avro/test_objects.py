@@ -409,3 +409,31 @@ def test_errors_and_options(impl):
     with pytest.raises(ConfigError):
         codec.encode_one(1, unions="all")
     assert json.dumps(codec.decode_one(b"\2")) == "1"
+
+
+#: Fields of a record that contains itself: bytes of one without any, objects that hold one more, and their bytes.
+RECURSIVE = {
+    "next": (["null", "R"], None, b"\0", {"id": 2}, b"\x02\x04\0"),
+    "items": ({"type": "array", "items": "R"}, {"default": []}, b"\0", [{"id": 2}], b"\x02\x04\0\0"),
+    "by": ({"type": "map", "values": "R"}, {"default": {}}, b"\0", {"a": {"id": 2}}, b"\x02\x02a\x04\0\0"),
+}
+
+
+@pytest.mark.parametrize("name", RECURSIVE)
+def test_records_that_contain_themselves(name, impl):
+    """Written as deep as there are columns; below, what is absent or null is, and nothing else."""
+    kind, more, empty, inner, data = RECURSIVE[name]
+    field = {"name": name, "type": kind, **(more or {"default": None})}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}, field]}
+    flat, deep = (AvroCodec(schema, recursive_depth=depth) for depth in (1, 2))
+    assert flat.encode_one({"id": 1}) == deep.encode_one({"id": 1}) == b"\x02" + empty
+    assert deep.encode_one({"id": 1, name: inner}) == b"\x02" + data
+    assert deep.decode_one(b"\x02" + data, maps="dict") == {"id": 1, name: inner}
+    with pytest.raises(
+        EncodeError, match=f"unknown_field: row 0, {name}: recursive_depth leaves the field out"
+    ):
+        flat.encode_one({"id": 1, name: inner})
+    if "null" in kind:
+        assert flat.encode_one({"id": 1, name: None}) == b"\x02" + empty
+    made, report = flat.encode_list([{"id": 1}, {"id": 1, name: inner}, None], errors="report")
+    assert (made, report["code"].to_pylist()) == ([b"\x02" + empty, None, None], ["unknown_field"])
