@@ -243,6 +243,7 @@ OTHER = {
         ("settings of Spark's own source; tests/services/test_internal_topics.py uses both", python),
     ],
     ("frames.md", "toml"): [("a part of another project's pyproject.toml", opener)],
+    ("encrypted_fields.md", "json"): [("a file that a command of the page sends", json.loads)],
     ("registry.md", "toml"): [("a part of another project's pyproject.toml", entry_points)],
     ("registry_server.md", "json"): [
         ("passwords are left out", users),

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from artifacts import SPARK_JAVA, artifacts, had, java
-from doc_pages import ALL_PAGES, ROOT, commands, is_run
+from doc_pages import ALL_PAGES, DOCS, ROOT, commands, fenced, is_run
 from ports import HOST, free_port
 from processes import ENDS_WITH_US, listens, own_registry, until
 from topics import Message
@@ -31,6 +31,9 @@ SCHEMA = (
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "note", "type": ["null", "string"], "default": null}]}'
 )
+
+
+ENCRYPTED = DOCS / "howto" / "encrypted_fields.md"
 
 
 class Step(NamedTuple):
@@ -52,6 +55,8 @@ class Shell:
         self.places: list[tuple[str, str]] = []
         #: Makes something to print for what follows.
         self.feed: Callable[[], None] = lambda: None
+        #: What servers have in their environment, and others not.
+        self.secrets: dict[str, str] = {}
         self._servers: list[tuple[subprocess.Popen, Path]] = []
         self._bin = folder / "bin"
         self._bin.mkdir()
@@ -59,7 +64,7 @@ class Shell:
         tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kcodec.cli.main "$@"\n')
         tool.chmod(0o755)
 
-    def _start(self, command: str, out: object = subprocess.PIPE) -> subprocess.Popen:
+    def _start(self, command: str, out: object = subprocess.PIPE, **more: str) -> subprocess.Popen:
         for there, here in self.places:
             command = command.replace(there, here)
         place = {"PATH": f"{self._bin}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
@@ -70,7 +75,7 @@ class Shell:
             stdout=out,
             stderr=subprocess.PIPE if out == subprocess.PIPE else subprocess.STDOUT,
             text=True,
-            env={**os.environ, **place},
+            env={**os.environ, **place, **more},
         )
 
     def run(self, command: str) -> Step:
@@ -79,7 +84,7 @@ class Shell:
             port = free_port()
             log = self.folder / f"{port}.log"
             with log.open("wb") as out:
-                process = self._start(f"{command} --port {port}", out)
+                process = self._start(f"{command} --port {port}", out, **self.secrets)
             self._servers.append((process, log))
             until(lambda: listens(port) or process.poll() is not None)
             assert process.poll() is None, log.read_text()
@@ -227,8 +232,28 @@ def of_the_tutorial(shell: Shell, steps: list[Step]) -> Story:
     assert sum(line.startswith(topic) for line in table.output.splitlines()) == 3
 
 
+def of_encrypted_fields(shell: Shell, steps: list[Step]) -> Story:
+    kafka, topic = map(shell.get, ("kafka", "topic"))
+    shell.places += [("localhost:9092", kafka.address), (" customers ", f" {topic} ")]
+    shell.places.append(("customers-value", f"{topic}-value"))
+    (body,) = (each.text for each in fenced(ENCRYPTED) if each.language == "json")
+    (shell.folder / "customer.json").write_text(body)
+    row = '{"id": 1, "email": "ada@example.com"}'
+    assert row in ENCRYPTED.read_text()
+    (shell.folder / "rows.jsonl").write_text(row)
+    shell.secrets["LOCAL_SECRET"] = "of this box"
+    yield
+    _, kek, version, _, opened, closed = steps
+    assert json.loads(kek.output)["shared"] is True
+    assert json.loads(version.output)["id"] == 1
+    opened, closed = (json.loads(each.output)["value"] for each in (opened, closed))
+    assert opened == json.loads(row)
+    assert (closed["id"], "@" in closed["email"]) == (1, False)
+
+
 #: What pages need beside their commands.
 STORIES = {
+    "encrypted_fields.md": of_encrypted_fields,
     "tutorial.md": of_the_tutorial,
     "kafka.md": of_topics,
     "registry.md": of_registries,
