@@ -90,7 +90,8 @@ def lines_of(kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "compression"), [("AVRO", "NONE"), ("AVRO", "ZLIB"), ("JSON", "NONE"), ("PROTOBUF", "ZLIB")]
+    ("kind", "compression"),
+    [(kind, compression) for kind in SCHEMAS for compression in ("NONE", "ZLIB")],
 )
 def test_both_ways(glue, registry, kind, compression):
     topic = f"orders{uuid.uuid4().hex}"

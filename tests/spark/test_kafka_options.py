@@ -228,6 +228,26 @@ def test_a_scan_shows_no_credentials_and_is_loaded_once():
     assert "sesame" not in repr(load(scan))
 
 
+def test_secrets_of_rules_do_not_travel(tmp_path):
+    """What decrypts keys would stand in the plan: workers have it in their environment."""
+    address = f"sqlite:///{tmp_path / 'schemas.db'}"
+    registry.open(address).register("orders-value", registry.Schema(RECORD))
+    options = {"value.format": "avro", "schemaRegistryAddress": address}
+    columns(**options)
+    secret = {"confluent.schema.registry.rule.executors._default_.param.secret": "sesame"}
+    for place in ({}, {"value.frame": "GLUE"}):
+        with pytest.raises(ConfigError, match="would have to travel to the executors") as refused:
+            columns(**options, **place, **secret)
+        assert "sesame" not in str(refused.value)
+    with pytest.raises(ConfigError) as refused:
+        columns(**{"value.format": "avro", "value.schema": RECORD}, **secret)
+    assert "sesame" not in str(refused.value)
+    row = StructType().add("value", StructType().add("id", "long").add("at", "long"))
+    with pytest.raises(ConfigError, match="would have to travel to the executors") as refused:
+        sink.make({**SERVERS, "topic": "orders", **options, **secret}, row)
+    assert "sesame" not in str(refused.value)
+
+
 def test_columns_of_the_same_name():
     """Options give no other names."""
     with pytest.raises(
