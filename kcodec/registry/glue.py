@@ -56,6 +56,10 @@ def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
     return GlueRegistry(GlueSource(region, name or "default-registry", {**config, "compatibility": level}))
 
 
+class _NotThere(LookupError):
+    """What Glue does not have; a `RegistryError` is a LookupError too, and may say that Glue refuses."""
+
+
 class GlueSource:
     """The calls of Glue that a registry is made of; it pickles without its client."""
 
@@ -81,7 +85,7 @@ class GlueSource:
 
         Raises
         ------
-        LookupError
+        _NotThere
             If there is no such registry, schema or version.
         RegistryError
             If Glue refuses it, or cannot be asked.
@@ -91,7 +95,7 @@ class GlueSource:
             answer: dict[str, Any] = getattr(client, name)(**arguments)
             return answer
         except client.exceptions.EntityNotFoundException as error:
-            raise LookupError(one_line(error)) from error
+            raise _NotThere(one_line(error)) from error
         except client.exceptions.ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
             raise RegistryError(f"Glue: {one_line(error)}", status, 50001) from error
@@ -132,11 +136,11 @@ class GlueSource:
             raise RegistryError("Glue keeps no references between schemas", 422, 42201)
         try:
             return self.find(subject, schema)
-        except LookupError:
+        except _NotThere:
             pass
         try:
             found = self.call("register_schema_version", **self.named(subject), SchemaDefinition=schema.text)
-        except LookupError:
+        except _NotThere:
             found = self._create(subject, schema)
         return self._checked(found)
 
@@ -176,9 +180,8 @@ class GlueSource:
     def find(self, subject: str, schema: Schema) -> str:
         """Return the UUID of a version by its text."""
         found = self.call("get_schema_by_definition", **self.named(subject), SchemaDefinition=schema.text)
-        if found.get("Status") == "PENDING":
-            return self._checked(found)
-        return str(self._available(found)["SchemaVersionId"])
+        # One that was refused before is found again, with the status that it got.
+        return self._checked(found)
 
     def latest(self, subject: str) -> tuple[str, Schema]:
         """Return the latest version of a schema, which has the subject's name."""

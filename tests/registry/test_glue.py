@@ -10,6 +10,7 @@ from aws_schema_registry import SchemaRegistryClient, codec
 from aws_schema_registry.avro import AvroSchema
 from aws_schema_registry.jsonschema import JsonSchema
 from aws_schema_registry.serde import KafkaDeserializer, KafkaSerializer
+from botocore.stub import Stubber
 from glue import CREDENTIALS, glue_server
 
 from kcodec import Serde
@@ -71,6 +72,108 @@ def test_register_and_look_up(registry, topic):
     assert registry.versions(f"{topic}-value") == [1, 2]
     again = pickle.loads(pickle.dumps(registry))
     assert again.get_by_guid(first.guid).schema == Schema(V1)
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Return a registry of answers that Glue gives and moto does not, and what adds one."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("kcodec.registry.glue._WAIT", 0)
+    handle = registries.open("glue://us-east-1/r", {"compatibility": "full_all"})
+    with Stubber(handle._glue._connected()) as stub:
+        yield handle, stub
+        stub.assert_no_pending_responses()
+
+
+GLUES = str(uuid.UUID(int=7))
+NAMED = {"SchemaId": {"RegistryName": "r", "SchemaName": "s"}}
+BY_TEXT = {**NAMED, "SchemaDefinition": V1}
+CREATED = {
+    "RegistryId": {"RegistryName": "r"},
+    "SchemaName": "s",
+    "DataFormat": "AVRO",
+    "Compatibility": "FULL_ALL",
+    "SchemaDefinition": V1,
+}
+
+
+def nothing(stub, call):
+    stub.add_client_error(call, "EntityNotFoundException", expected_params=BY_TEXT)
+
+
+def version(stub, call, asked, status):
+    stub.add_response(call, {"SchemaVersionId": GLUES, "Status": status}, asked)
+
+
+def test_the_first_version_makes_a_schema(recorded):
+    handle, stub = recorded
+    nothing(stub, "get_schema_by_definition")
+    nothing(stub, "register_schema_version")
+    stub.add_response(
+        "create_schema", {"SchemaVersionId": GLUES, "SchemaVersionStatus": "AVAILABLE"}, CREATED
+    )
+    assert handle.register("s", Schema(V1)).guid == GLUES
+
+
+def test_another_producer_makes_the_schema_first(recorded):
+    handle, stub = recorded
+    nothing(stub, "get_schema_by_definition")
+    nothing(stub, "register_schema_version")
+    stub.add_client_error("create_schema", "AlreadyExistsException", expected_params=CREATED)
+    version(stub, "register_schema_version", BY_TEXT, "AVAILABLE")
+    assert handle.register("s", Schema(V1)).guid == GLUES
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("statuses", "status", "message"),
+    [
+        (["PENDING", "PENDING", "AVAILABLE"], None, ""),
+        (["PENDING", "FAILURE"], 409, "is not compatible"),
+        (["FAILURE"], 409, "is not compatible"),
+        (["PENDING"] * 11, 500, "is PENDING"),
+        (["DELETING"], 500, "is DELETING"),
+    ],
+)
+def test_versions_that_are_checked(recorded, known, statuses, status, message):
+    """Also one that was registered before: what it was refused for stays."""
+    handle, stub = recorded
+    first, *later = statuses
+    if known:
+        version(stub, "get_schema_by_definition", BY_TEXT, first)
+    else:
+        nothing(stub, "get_schema_by_definition")
+        version(stub, "register_schema_version", BY_TEXT, first)
+    for each in later:
+        version(stub, "get_schema_version", {"SchemaVersionId": GLUES}, each)
+    if status is None:
+        assert handle.register("s", Schema(V1)).guid == GLUES
+        return
+    with pytest.raises(RegistryError, match=message) as refused:
+        handle.register("s", Schema(V1))
+    assert (refused.value.status, refused.value.missing) == (status, False)
+
+
+def test_what_is_refused_is_not_tried_otherwise(recorded):
+    """A role that may read, and not write, is told so: nothing else is called."""
+    handle, stub = recorded
+    for calls in (("get_schema_by_definition",), ("get_schema_by_definition", "register_schema_version")):
+        for call in calls[:-1]:
+            nothing(stub, call)
+        stub.add_client_error(calls[-1], "AccessDeniedException", "no", 400, expected_params=BY_TEXT)
+        with pytest.raises(RegistryError, match=r"Glue: .*AccessDenied") as refused:
+            handle.register("s", Schema(V1))
+        assert (refused.value.status, refused.value.missing) == (400, False)
+        stub.assert_no_pending_responses()
+
+
+def test_a_version_that_is_not_available_is_not_read(recorded):
+    handle, stub = recorded
+    version(stub, "get_schema_version", {"SchemaVersionId": GLUES}, "PENDING")
+    with pytest.raises(RegistryError, match="is PENDING, not AVAILABLE") as refused:
+        handle.get_by_guid(GLUES)
+    assert not refused.value.missing
 
 
 @pytest.mark.parametrize(
