@@ -77,7 +77,7 @@ class Frame:
     prefix : bytes
         What every frame begins with, at most 8 bytes (64 in front of ``"hex"``).
     id_size : {4, 8, 16, 0}
-        Bytes of the id that follows; 0 where there is none, so that the schema has to be given.
+        Bytes of the id that follows; 0 where there is no frame at all, so that the schema has to be given.
     id_type : {"int", "bytes", "hex", "fingerprint", "confluent"}
         Whether an id is a number, big-endian (of 4 bytes without a sign, of 8 with one), or bytes, of which 16 are a
         GUID. In headers also ``"hex"``: bytes, as the text of two digits for each. ``"fingerprint"`` and
@@ -140,6 +140,13 @@ class Frame:
             raise ConfigError("id_type='hex' is one of headers")
         if self.message == "header" and not self.header:
             raise ConfigError("message='header' is for ids in headers")
+        if not self.id_size:
+            if self.prefix or self.header or self.message not in ("indexes", ""):
+                raise ConfigError(
+                    "without an id there is no frame: id_size=0 takes no prefix, header or message"
+                )
+            # The default, which has nowhere to stand.
+            object.__setattr__(self, "message", "")
         if self.compression and (self.header or not self.id_size):
             raise ConfigError("a byte of compression stands before an id, in front of the payload")
 

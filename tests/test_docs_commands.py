@@ -121,7 +121,7 @@ NOT_RUN = [
     (r"make \w+.*", "builds and tests this checkout, as these tests do", target),
     (r"\.ci/\w+.*", "runs all tests, or builds everything", program),
     (r"python asv_bench/.+\.py( \w+)*", "a benchmark: minutes, and packages to compare with", script),
-    (r"asv .+", "benchmarks of two commits, which it builds", None),
+    (r"asv .+", "benchmarks: minutes, and some of two commits, which it builds", None),
     (r"sudo apt install .+", "needs root, and Debian's packages", None),
     (r"python3 -m venv \.venv && \. \.venv/bin/activate", "changes the shell that it is typed into", None),
     (r"wget .+", "needs the internet", broker),

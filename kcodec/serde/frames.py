@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.faults import joined, nulled, refused
-from kcodec.columns.frames import common_frame, decode_frames
+from kcodec.columns.frames import Indexes, common_frame, decode_frames
 from kcodec.columns.given import arrays, payloads, without_view
 from kcodec.columns.packed import unpacked
 from kcodec.columns.types import is_list
@@ -170,7 +170,8 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, topic: Topi
     present = headers.is_valid()
     rows, indexes, frame = len(values), topic.index_kind, topic.frame
     headers = nulled(headers, values.is_null())
-    named = decode_frames(_from_text(headers, frame) if frame.id_type == "hex" else headers, indexes, frame)
+    read = _from_text(headers, frame, indexes) if frame.id_type == "hex" else headers
+    named = decode_frames(read, indexes, frame)
     framed = decode_frames(values, indexes) if is_dual else None
     keys = list(framed.keys) if framed is not None else []
     faults = [_of_header(fault, frame) for fault in named.faults]
@@ -262,16 +263,24 @@ def delimited(ref: bytes) -> bytes:
 
 
 def _of_header(fault: Fault, frame: Frame) -> Fault:
-    if frame.id_type == "hex":
+    # With an id it is what names the message that is damaged.
+    if frame.id_type == "hex" and fault.schema_id is None:
         wanted = f"{frame.prefix.decode(errors='replace')} and {2 * frame.id_size} hexadecimal digits"
         return fault._replace(offset=None, code="frame_magic", reason=f"the header is not {wanted}")
     return fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")
 
 
-def _from_text(headers: pa.Array, frame: Frame) -> pa.Array:
-    """Return the bytes of ids that headers have as text, too few of them where it is no such text."""
+def _from_text(headers: pa.Array, frame: Frame, indexes: int) -> pa.Array:
+    """Return the bytes of ids that headers have as text, too few of them where it is no such text.
+
+    What names a message follows the text, as bytes.
+    """
     coded = headers.dictionary_encode()
-    ids = [frame.read(text) or b"" for text in coded.dictionary.to_pylist()]
+    ids: list[bytes] = []
+    for text in coded.dictionary.to_pylist():
+        end = frame.size if indexes != Indexes.NONE else len(text)
+        found = frame.read(text[:end])
+        ids.append(found + text[end:] if isinstance(found, bytes) else b"")
     return pa.array(ids, pa.binary()).take(coded.indices)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+import zlib
 
 import pyarrow as pa
 import pytest
@@ -63,15 +64,40 @@ def test_frames_that_headers_hold(run, cluster, registry):
         assert (status, json.loads(out)["value"]) == (0, ROWS[0])
 
 
-def test_a_frame_of_the_users_own(run, cluster, registry):
-    own = Frame(b"Z", 8, compression="zlib")
-    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(json.dumps(ORDER)))
+@pytest.mark.parametrize(
+    ("own", "head"),
+    [
+        (Frame(b"Z", 8, compression="zlib"), "5a05 0000000000000001"),
+        (Frame(b"Z", 4, compression="none"), "5a00 00000001"),
+        (Frame(b"\xca\xfe", 16, "bytes"), "cafe {guid}"),
+        (Frame(b"v1-", 16, "hex", header="own"), ""),
+    ],
+    ids=str,
+)
+def test_a_frame_of_the_users_own(run, cluster, registry, own, head):
+    kept = kcodec.registry.open(registry).get_version("orders-value")
     options = ("--value", "avro", "--registry", registry, "--frame", repr(own))
     assert run("produce", "orders", *options, stdin=json.dumps(ROWS[0]).encode())[::2] == (0, "")
     status, out, _ = run("consume", "orders", *options)
     assert (status, json.loads(out)["value"]) == (0, ROWS[0])
-    values = read("orders", servers=cluster.address, columns=["value"], config=FAST).read_all()["value"]
-    assert values[0].as_py()[:2] == b"Z\x05"
+    wanted = bytes.fromhex(head.format(guid=uuid.UUID(kept.guid).hex))
+    records = read("orders", servers=cluster.address, columns=["value", "headers"], config=FAST).read_all()
+    assert records["value"][0].as_py().startswith(wanted)
+    digits = b"v1-" + uuid.UUID(kept.guid).hex.encode()
+    assert records["headers"].to_pylist() == [[{"key": "own", "value": digits}] if own.header else []]
+
+
+def test_bombs_cost_their_own_rows(run, cluster, registry):
+    kept = kcodec.registry.open(registry).get_version("orders-value")
+    head = b"\x03\x05" + uuid.UUID(kept.guid).bytes
+    good = kcodec.AvroCodec(ORDER).encode(ROWS[:1])[0].as_py()
+    values = [head + zlib.compress(each) for each in (bytes((1 << 26) + 100_000), good)]
+    write(pa.table({"key": [b"k", b"k"], "value": values}), "orders", servers=cluster.address, config=FAST)
+    status, out, errors = run(
+        "consume", "orders", "--value", "avro", "--registry", registry, "--frame", "GLUE"
+    )
+    assert [json.loads(line)["value"] for line in out.splitlines()] == [None, ROWS[0]]
+    assert (status, "size_limit" in errors) == (1, True)
 
 
 def test_a_frame_without_a_schema(run):

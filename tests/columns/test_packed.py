@@ -52,6 +52,17 @@ def test_a_bomb_is_not_unpacked():
     assert unpack([row(bomb)], fits - len(bomb) - 1)[1] != []
 
 
+@pytest.mark.usefixtures("impl")
+@pytest.mark.parametrize("room", [-60, -len(zlib.compress(bytes(1000))) - 1, 0, 99])
+def test_an_array_has_room_for_so_much(monkeypatch, room):
+    rows = [row(zlib.compress(bytes(1000))), row(b"plain", 0), row(zlib.compress(bytes(300)))]
+    # Also where all that is compressed is more than an array has: that must not count as room without an end.
+    monkeypatch.setattr("kcodec.columns.packed._MAX_BYTES", sum(map(len, rows)) + room)
+    made, faults = unpack(rows)
+    assert made == [None, row(b"plain", 0), None]
+    assert [(fault[0], fault[2]) for fault in faults] == [(0, "size_limit"), (2, "size_limit")]
+
+
 @given(st.lists(st.none() | st.binary(max_size=50), max_size=8))
 def test_written_and_read(payloads):
     values = pa.array([None if each is None else row(each) for each in payloads], pa.binary())

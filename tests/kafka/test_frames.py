@@ -1,17 +1,29 @@
 """Topics whose keys and values have other frames than Confluent's, against a broker of the tests' own."""
 
 import uuid
+import zlib
 
 import pyarrow as pa
 import pytest
 from fake_broker import FAST, FakeCluster
 
 from kcodec import ConfigError, Serde, registry
+from kcodec.frames import Frame
 from kcodec.kafka import follow, read, write
 
 SCHEMA = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
 GUID = "01234567-89ab-cdef-fedc-ba9876543210"
 ROWS = [{"id": 1}, None, {"id": 2}]
+#: Frames of a user's own, and what the registry has as id.
+OWN = {
+    Frame(b"K"): 7,
+    Frame(b"\xca\xfe", 4, compression="zlib"): 7,
+    Frame(b"\xca\xfe", 8): 1 << 40,
+    Frame(b"K", 8, "bytes", "zlib"): "0123456789abcdef",
+    Frame(b"", 16, "bytes"): GUID,
+    Frame(b"K", 16, "bytes", "none"): GUID,
+    Frame(b"v1-", 16, "hex", header="own-{side}"): GUID,
+}
 TABLE = pa.table({"value": pa.array(ROWS, pa.struct([pa.field("id", pa.int64(), False)]))})
 
 
@@ -39,7 +51,7 @@ def cluster():
 
 def value(frame):
     """Return the format of values with a frame, as `kcodec.kafka` takes it, and what its registry has as id."""
-    numbers = {"APICURIO": 1 << 40, "APICURIO_GLOBAL_ID": 3}
+    numbers = {"APICURIO": 1 << 40, "APICURIO_GLOBAL_ID": 3, **OWN}
     made = {"format": "AVRO", "schema": SCHEMA, "frame": frame}
     if frame in ("SINGLE_OBJECT", "NONE"):
         return made
@@ -57,7 +69,9 @@ def value(frame):
         "AZURE",
         "AZURE_SCHEMA_ID",
         "NONE",
+        *OWN,
     ],
+    ids=str,
 )
 def test_written_and_read(cluster, frame):
     place = {"servers": cluster.address, "config": FAST}
@@ -70,6 +84,21 @@ def test_written_and_read(cluster, frame):
     )
     with follow("orders", start="earliest", value=value(frame), **place) as batches:
         assert batches.poll(timeout=5)["value"].to_pylist() == ROWS
+
+
+def test_bombs_cost_their_own_rows(cluster):
+    place = {"servers": cluster.address, "config": FAST}
+    serde = Serde(**value("GLUE_ZLIB"), topic="orders")
+    good = serde.serialize_one({"id": 1})
+    bomb = good[:18] + zlib.compress(bytes((1 << 26) + 100_000))
+    write(pa.table({"value": [bomb, good, bomb]}), "orders", **place)
+    reader, report = read("orders", value=value("GLUE"), errors="report", columns=["value"], **place)
+    assert reader.read_all()["value"].to_pylist() == [None, {"id": 1}, None]
+    told = {"code": "size_limit", "schema_id": GUID}
+    assert report.table().select(["offset", "code", "schema_id"]).to_pylist() == [
+        {"offset": 0, **told},
+        {"offset": 2, **told},
+    ]
 
 
 def test_a_header_names_the_message(cluster):

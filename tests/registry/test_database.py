@@ -179,7 +179,8 @@ def test_a_damaged_schema_is_an_error_that_names_it(content, tmp_path):
     with closing(registries.open(url)) as registry:
         number = registry.register("r-value", Schema('"int"')).id
     with sqlite3.connect(tmp_path / "registry.db") as database:
-        database.execute("UPDATE schemas SET content = ?", (content,))
+        # As text, whatever the bytes.
+        database.execute("UPDATE schemas SET content = CAST(? AS TEXT)", (content,))
     with closing(registries.open(url)) as registry:
         for call, name in (
             (lambda: registry.get_version("r-value", 1), "r-value 1"),

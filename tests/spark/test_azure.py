@@ -46,6 +46,8 @@ def test_topics(azure, tmp_path):
         options |= {
             "kafka.bootstrap.servers": cluster.address,
             "schemaRegistryAddress": azure.url,
+            "confluent.schema.registry.timeout": "60",
+            "confluent.schema.registry.max.retries": "1",
             "value.subject": "shop.R",
             "value.format": "avro",
             "value.frame": "AZURE",

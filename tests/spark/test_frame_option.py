@@ -1,5 +1,8 @@
 """The option ``frame`` of functions and of the data source of topics."""
 
+import uuid
+import zlib
+
 import pytest
 from fake_broker import PATIENT, FakeCluster
 
@@ -12,6 +15,14 @@ AVRO = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "l
 PROTOBUF = 'syntax = "proto3"; message Other { } message Order { int64 id = 1; }'
 SINGLE_OBJECT = Serde("AVRO", schema=AVRO, frame="SINGLE_OBJECT").serialize_one({"id": 1})
 OWN = Frame(b"\xca\xfe", 8, name="OWN")
+#: Frames of a user's own, and what stands before the payload; ``{guid}`` is the schema's.
+OTHERS = {
+    Frame(b"K"): "4b 00000001",
+    Frame(b"K", compression="zlib"): "4b 05 00000001",
+    Frame(b"K", 8, compression="zlib"): "4b 05 0000000000000001",
+    Frame(b"", 16, "bytes"): "{guid}",
+    Frame(b"\xca\xfe", 16, "bytes", "zlib"): "cafe 05 {guid}",
+}
 
 
 @pytest.fixture
@@ -53,6 +64,37 @@ def test_written_and_read(spark, address, frame, head):
     assert others[1]._error.schema_id == ("0000000000000000" if is_text else None)
 
 
+def test_frames_of_the_users_own(spark, address):
+    place = {"subject": "orders-value", "schemaRegistryAddress": address}
+    guid = uuid.UUID(registry.open(address).get_version("orders-value").guid).hex
+    rows = spark.range(1, 3).coalesce(1)
+    made = rows.select(
+        *(to_avro(["id"], options={"frame": each}, **place).alias(f"c{at}") for at, each in enumerate(OTHERS))
+    )
+    first = made.collect()[0]
+    for value, (frame, head) in zip(first, OTHERS.items(), strict=True):
+        assert bytes(value[: frame.size]).hex() == head.format(guid=guid).replace(" ", "")
+        assert (zlib.decompress(value[frame.size :]) if frame.compression else value[frame.size :]) == b"\x02"
+    # Options of Spark are texts where they come from a file.
+    read = made.select(
+        *(from_avro(f"c{at}", options={"frame": repr(each)}, **place) for at, each in enumerate(OTHERS))
+    )
+    assert [[each.id for each in row] for row in read.collect()] == [[1] * len(OTHERS), [2] * len(OTHERS)]
+
+
+def test_bombs_cost_their_own_rows(spark, address):
+    place = {"subject": "orders-value", "schemaRegistryAddress": address}
+    guid = uuid.UUID(registry.open(address).get_version("orders-value").guid)
+    head = b"\x03\x05" + guid.bytes
+    values = [head + zlib.compress(bytes((1 << 26) + 100_000)), head + zlib.compress(b"\x02")]
+    rows = spark.createDataFrame([(bytearray(each),) for each in values], "value binary")
+    options = {"frame": "GLUE_ZLIB", "mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    read = rows.select(from_avro("value", options=options, **place).alias("order"))
+    bad, good = (row.order for row in read.collect())
+    assert (bad.id, bad._error.code, bad._error.schema_id) == (None, "size_limit", str(guid))
+    assert (good.id, good._error) == (1, None)
+
+
 def test_messages(spark, address):
     place = {"subject": "messages-value", "schemaRegistryAddress": address}
     options = {"frame": "APICURIO"}
@@ -62,7 +104,11 @@ def test_messages(spark, address):
     assert [row.m.id for row in read.collect()] == [1, 2]
 
 
-@pytest.mark.parametrize("frame", ["APICURIO_GLOBAL_ID", OWN])
+@pytest.mark.parametrize(
+    "frame",
+    ["APICURIO_GLOBAL_ID", OWN, Frame(b"v1-", 16, "hex", header="own"), Frame(b"K", 16, "bytes", "zlib")],
+    ids=str,
+)
 def test_a_topic(spark, address, frame):
     with FakeCluster({"orders": 1}) as cluster:
         place = {f"kafka.{name}": value for name, value in PATIENT.items()}
@@ -85,6 +131,10 @@ def test_what_is_refused(address):
         to_avro("value", options={"frame": "APICURIO_GLOBAL_ID"}, **place)
     with pytest.raises(ConfigError, match="unknown frame 'GLU'"):
         from_avro("value", options={"frame": "GLU"}, **place)
+    options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "value.format": "avro"}
+    options |= {"schemaRegistryAddress": "azure://host/group", "confluent.schema.registry.credential": "c"}
+    with pytest.raises(ConfigError, match="credential is an object with get_token, not str"):
+        read_topic(None, {**options, "value.frame": "AZURE"})
     options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "value.schema": "id BIGINT"}
     options |= {"value.format": "json", "value.frame": "GLUE"}
     with pytest.raises(ConfigError, match=r"value\.frame: json has no schemas in a registry"):

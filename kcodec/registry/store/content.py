@@ -9,7 +9,7 @@ from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["dump", "kept_texts", "load"]
+__all__ = ["CONTENT", "dump", "kept_texts", "load"]
 
 #: Texts whose parsed forms are kept, and the characters of all of them.
 _MAX_KEPT = 100_000
@@ -22,7 +22,11 @@ def kept_texts() -> Kept[tuple[Any, ...], Any]:
 
 
 #: Schemas by what the database keeps of them.
-_loaded: Kept[str, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
+_loaded: Kept[str | bytes, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
+
+
+#: What statements ask for, for `load`: as text, bytes that are no UTF-8 would fail before their place is known.
+CONTENT = "CAST(content AS BLOB)"
 
 
 def dump(schema: Schema) -> str:
@@ -45,7 +49,7 @@ def dump(schema: Schema) -> str:
     return json.dumps(parts if rules is None else [*parts, rules.json])
 
 
-def load(content: str, *place: object) -> Schema:
+def load(content: str | bytes, *place: object) -> Schema:
     """Return the schema that `dump` made a text of, which stands at a place: a subject and a version, or an id."""
     try:
         return _loaded.get(content, lambda: _undumped(content))
@@ -56,8 +60,10 @@ def load(content: str, *place: object) -> Schema:
         ) from error
 
 
-def _undumped(content: str) -> Schema:
-    kind, text, references, metadata, *rules = json.loads(content)
+def _undumped(content: str | bytes) -> Schema:
+    kind, text, references, metadata, *rules = json.loads(
+        content if isinstance(content, str) else content.decode()
+    )
     # What is no text or number here would fail far from here, without the name of what is damaged.
     if not isinstance(kind, str) or not isinstance(text, str):
         raise TypeError("type and schema are no texts")

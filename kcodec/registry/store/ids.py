@@ -16,7 +16,7 @@ from kcodec.registry.base import (
     qualified,
     unknown_schema,
 )
-from kcodec.registry.store.content import dump, load
+from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import Settings
 
@@ -94,7 +94,7 @@ class Ids:
     ) -> tuple[RegisteredSchema, str]:
         """Return the first schema that meets a condition; `name` is what a message calls it."""
         row = self._database.execute(
-            f"SELECT id, guid, content, context FROM schemas WHERE {condition} ORDER BY context, id", values
+            f"SELECT id, guid, {CONTENT}, context FROM schemas WHERE {condition} ORDER BY context, id", values
         ).fetchone()
         if row is None:
             unknown_schema(name)

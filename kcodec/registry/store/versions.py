@@ -14,7 +14,7 @@ from kcodec.registry.base import (
     own_name,
 )
 from kcodec.registry.store.change_log import ChangeLog, author, now
-from kcodec.registry.store.content import dump, load
+from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import Settings
 
@@ -121,7 +121,7 @@ class Versions:
         """Yield the versions of a subject, the latest first; all, or those that refer to others."""
         only = "AND schema_key IN (SELECT schema_key FROM schema_references)" if referring else ""
         rows = self._database.execute(
-            "SELECT id, guid, content, version FROM versions JOIN schemas ON key = schema_key "
+            f"SELECT id, guid, {CONTENT}, version FROM versions JOIN schemas ON key = schema_key "
             f"WHERE subject = ? AND (? OR NOT deleted) {only} ORDER BY version DESC",
             (subject, deleted),
         )
@@ -131,7 +131,7 @@ class Versions:
     def row(self, subject: str, version: int, *, deleted: bool) -> RegisteredSchema:
         """Return a version of a subject, or refuse (40402)."""
         row = self._database.execute(
-            "SELECT id, guid, content FROM versions JOIN schemas ON key = schema_key "
+            f"SELECT id, guid, {CONTENT} FROM versions JOIN schemas ON key = schema_key "
             "WHERE subject = ? AND version = ? AND (? OR NOT deleted)",
             (subject, version, deleted),
         ).fetchone()
@@ -318,7 +318,7 @@ class Versions:
     def all(self) -> list[tuple[RegisteredSchema, bool]]:
         """Return the versions of all subjects, and whether each is softly deleted."""
         rows = self._database.execute(
-            "SELECT id, guid, content, subject, version, deleted FROM versions JOIN schemas ON key = schema_key "
+            f"SELECT id, guid, {CONTENT}, subject, version, deleted FROM versions JOIN schemas ON key = schema_key "
             "ORDER BY subject, version"
         )
         return [(_registered(*row), bool(deleted)) for *row, deleted in rows]
@@ -365,7 +365,7 @@ class Versions:
     def newest(self, limit: int) -> list[RegisteredSchema]:
         """Return the schemas that were registered last, each where it was registered first."""
         rows = self._database.execute(
-            "SELECT id, guid, content, subject, version FROM schemas JOIN versions ON schema_key = key "
+            f"SELECT id, guid, {CONTENT}, subject, version FROM schemas JOIN versions ON schema_key = key "
             "WHERE NOT deleted GROUP BY key HAVING min(version) ORDER BY key DESC LIMIT ?",
             (limit,),
         )
