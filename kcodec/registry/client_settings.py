@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Address", "Redaction", "addresses", "checked", "plain_name"]
+__all__ = ["Address", "Redaction", "addresses", "checked", "number", "plain_name"]
 
 _USER_INFO = "basic.auth.user.info"
 _SOURCE = "basic.auth.credentials.source"
@@ -124,9 +124,8 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in list(settings.items()):
         if name not in _KNOWN:
             raise ConfigError(_unknown(str(name)))
-        kind = _KNOWN[name]
-        if kind is not None:
-            settings[name] = _number(name, value, kind)
+        if _KNOWN[name] is not None:
+            settings[name] = number(name, value)
     if not isinstance(settings.get(_USER_INFO, ""), str):
         raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
     if not isinstance(settings.get("proxy", ""), str):
@@ -156,20 +155,38 @@ def _unknown(name: str) -> str:
     return f"unknown setting of a registry {name!r}{hint}"
 
 
-def _number(name: str, value: Any, kind: type) -> Any:
+def number(name: str, value: Any) -> Any:
+    """Return the value of a setting that is a number, which may be text, in the bounds of that setting.
+
+    >>> number("max.retries", "3"), number("timeout", None)
+    (3, None)
+    >>> number("max.retries", 2.5)
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: max.retries=2.5 is not a whole number
+    """
     if value is None:
         return None
+    kind = _KNOWN[name]
+    assert kind is not None
     try:
-        number = value if isinstance(value, float) else kind(value)
+        near_it = float(value)
+        found = value if isinstance(value, float) or name in _COUNTS else kind(value)
     except (ValueError, TypeError, OverflowError):
         raise ConfigError(f"{name}={value!r} is not a number") from None
-    if not 0 <= number < 1 << 31 or (name in ("timeout", "max.response.bytes") and not number):
-        raise ConfigError(f"{name}={value!r} is out of range")
     if name in _COUNTS:
-        if number != int(number):
+        found = _whole(value)
+        if found != near_it:
             raise ConfigError(f"{name}={value!r} is not a whole number")
-        return int(number)
-    return number
+    if not 0 <= found < 1 << 31 or (name in ("timeout", "max.response.bytes") and not found):
+        raise ConfigError(f"{name}={value!r} is out of range")
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
 
 
 class Redaction:

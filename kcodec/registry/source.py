@@ -13,6 +13,7 @@ from kcodec.registry.base import (
     guid,
     unknown_schema,
 )
+from kcodec.registry.client_settings import number
 
 __all__ = ["SchemaSource", "SourceRegistry", "check_settings", "of"]
 
@@ -132,17 +133,9 @@ def check_settings(scheme: str, config: Mapping[str, Any], known: Iterable[str])
         if key not in known:
             hint = near(str(key), known) or f"; known are {', '.join(known)}"
             raise ConfigError(f"unknown setting of {scheme}:// {key!r}{hint}")
-    for key, kind in (("max.retries", int), ("timeout", float)):
-        value = config.get(key, 1)
-        try:
-            exact = kind(value) == float(value)
-        except (TypeError, ValueError, OverflowError):
-            exact = False
-        if not exact:
-            raise ConfigError(f"{key}={value!r} is not a {'whole ' if kind is int else ''}number")
-        # The bounds of a server's settings: clients take none of these for what it says.
-        if not 0 <= kind(value) < 1 << 31 or (kind is float and not kind(value)):
-            raise ConfigError(f"{key}={value!r} is out of range")
+    for key in ("max.retries", "timeout"):
+        if number(key, config.get(key, 1)) is None:
+            raise ConfigError(f"{key}=None is not a number")
 
 
 def _given_schema(given: Any) -> Schema:
