@@ -22,7 +22,7 @@ def kept_texts() -> Kept[tuple[Any, ...], Any]:
 
 
 #: Schemas by what the database keeps of them.
-_loaded: Kept[str | bytes, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
+_loaded: Kept[bytes, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
 
 
 #: What statements ask for, for `load`: as text, bytes that are no UTF-8 would fail before their place is known.
@@ -36,7 +36,7 @@ def dump(schema: Schema) -> str:
     --------
     >>> dump(Schema('"int"'))
     '["AVRO", "\\"int\\"", [], null]'
-    >>> load(dump(Schema('"int"'))) == Schema('"int"')
+    >>> load(dump(Schema('"int"')).encode()) == Schema('"int"')
     True
     """
     metadata, rules = schema.metadata, schema.rules
@@ -49,8 +49,8 @@ def dump(schema: Schema) -> str:
     return json.dumps(parts if rules is None else [*parts, rules.json])
 
 
-def load(content: str | bytes, *place: object) -> Schema:
-    """Return the schema that `dump` made a text of, which stands at a place: a subject and a version, or an id."""
+def load(content: bytes, *place: object) -> Schema:
+    """Return the schema of what `CONTENT` gives at a place: a subject and a version, or an id."""
     try:
         return _loaded.get(content, lambda: _undumped(content))
     except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
@@ -60,10 +60,8 @@ def load(content: str | bytes, *place: object) -> Schema:
         ) from error
 
 
-def _undumped(content: str | bytes) -> Schema:
-    kind, text, references, metadata, *rules = json.loads(
-        content if isinstance(content, str) else content.decode()
-    )
+def _undumped(content: bytes) -> Schema:
+    kind, text, references, metadata, *rules = json.loads(content.decode())
     # What is no text or number here would fail far from here, without the name of what is damaged.
     if not isinstance(kind, str) or not isinstance(text, str):
         raise TypeError("type and schema are no texts")

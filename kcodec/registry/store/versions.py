@@ -372,7 +372,7 @@ class Versions:
         return [_registered(*row) for row in rows]
 
 
-def _registered(number: int, identity: str, content: str, subject: str, version: int) -> RegisteredSchema:
+def _registered(number: int, identity: str, content: bytes, subject: str, version: int) -> RegisteredSchema:
     return RegisteredSchema(number, identity, load(content, subject, version), subject, version)
 
 
