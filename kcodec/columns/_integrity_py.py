@@ -33,9 +33,9 @@ def lacks_memory(array: pa.Array) -> bool:
         return lacks_memory(array.storage)
     if types.is_dictionary(kind):
         return lacks_memory(array.dictionary)
-    has_values = is_list(kind) or types.is_fixed_size_list(kind) or types.is_run_end_encoded(kind)
     if types.is_map(kind):
         return lacks_memory(array.keys) or lacks_memory(array.items)
+    has_values = is_list(kind) or types.is_fixed_size_list(kind) or types.is_run_end_encoded(kind)
     return has_values and lacks_memory(array.values)
 
 

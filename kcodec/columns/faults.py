@@ -189,7 +189,7 @@ def refused(
 
 
 def nulled(array: pa.Array, rows: pa.BooleanArray) -> pa.Array:
-    """Return an array that is null in the rows for which a mask is true, which has no nulls of its own.
+    """Return an array that is null in the rows for which a mask is true, or null.
 
     >>> nulled(pa.array(["a", "b"]), pa.array([True, False])).to_pylist()
     [None, 'b']

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import nulled, refused
 from kcodec.columns.nested import replace_rows
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
@@ -203,7 +203,7 @@ class _Change:
             values = values.cast(binary)
         wanted = values
         if rows is not None:
-            wanted = pc.if_else(pa.array(rows), values, pa.nulls(len(values), values.type))
+            wanted = nulled(values, pa.array(~rows))
         made, failed = self.values(kernel("columns._binary").bytes_list(wanted.cast(binary)))
         self._fail(place, failed)
         found = self._column(made, values.type, place)

@@ -209,7 +209,7 @@ def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
     ids = _column(framed.selector, len(framed))
     sizes = pc.binary_length(messages)
     is_name = pc.and_(pc.greater(sizes, 0), pc.less(sizes, _MAX_NAME))
-    messages = pc.if_else(is_name, messages, pa.nulls(len(messages), messages.type))
+    messages = nulled(messages, pc.invert(is_name))
     named = messages.dictionary_encode()
     refs = [ref_of(name) for name in named.dictionary.to_pylist()]
     kinds = len(refs) + 1
