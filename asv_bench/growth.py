@@ -75,37 +75,32 @@ def rows(count: int) -> Callable[[], Any]:
     return lambda: codec.decode(payloads)
 
 
-def rows_by_pyruhvro(count: int) -> Callable[[], Any]:
+def _by_pyruhvro(values: list[bytes], schema: dict[str, Any]) -> Callable[[], Any]:
     import pyruhvro
 
-    values, text = [bytes(range(0, 20, 2))] * count, json.dumps(record(10))
+    text = json.dumps(schema)
     return lambda: pyruhvro.deserialize_array(values, text)
+
+
+def rows_by_pyruhvro(count: int) -> Callable[[], Any]:
+    return _by_pyruhvro([bytes(range(0, 20, 2))] * count, record(10))
 
 
 def fields_by_pyruhvro(count: int) -> Callable[[], Any]:
-    import pyruhvro
-
-    values, text = [bytes(count)] * 100, json.dumps(record(count))
-    return lambda: pyruhvro.deserialize_array(values, text)
+    return _by_pyruhvro([bytes(count)] * 100, record(count))
 
 
-def _text() -> dict[str, Any]:
-    return {"type": "record", "name": "R", "fields": [{"name": "f", "type": "string"}]}
+_TEXT = {"type": "record", "name": "R", "fields": [{"name": "f", "type": "string"}]}
 
 
 def size(count: int) -> Callable[[], Any]:
-    schema = _text()
-    codec = AvroCodec(schema)
+    codec = AvroCodec(_TEXT)
     payloads = codec.encode([{"f": "x" * count}])
     return lambda: codec.decode(payloads)
 
 
 def size_by_pyruhvro(count: int) -> Callable[[], Any]:
-    import pyruhvro
-
-    schema = _text()
-    values, text = AvroCodec(schema).encode([{"f": "x" * count}]).to_pylist(), json.dumps(schema)
-    return lambda: pyruhvro.deserialize_array(values, text)
+    return _by_pyruhvro(AvroCodec(_TEXT).encode([{"f": "x" * count}]).to_pylist(), _TEXT)
 
 
 def threads(count: int) -> Callable[[], Any]:
