@@ -17,6 +17,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, python, ready_classes, spark_jars
 from ports import HOST, free_port
@@ -40,6 +41,22 @@ def listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((HOST, port)) == 0
+
+
+def run(*command: object, timeout: float = 240, **options: Any) -> str:
+    """Run a command, which is to end well, and with us; gives what it printed."""
+    done = subprocess.run(
+        [*ENDS_WITH_US, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        **options,
+    )
+    # Of what Java tells, not all that was called.
+    errors = "\n".join(line for line in done.stderr.splitlines() if "\tat " not in line)
+    assert done.returncode == 0, f"{done.stdout[-5000:]}\n{errors}"
+    return done.stdout
 
 
 class Service:

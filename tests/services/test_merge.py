@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-import wheels
 from artifacts import had, jars, java, python
-from processes import SPARK_JAVA
+from processes import SPARK_JAVA, run
 
 HERE = Path(__file__).parent
 
@@ -23,4 +22,4 @@ def test_changes_are_merged_by_key(kind, packages, tmp_path):
         "PYTHONPATH": str(packages),
     }
     script = HERE / "merge_tables.py"
-    wheels.run(spark, script, kind, f"{classes}/*", tmp_path / "tables", env=place, cwd=tmp_path)
+    run(spark, script, kind, f"{classes}/*", tmp_path / "tables", env=place, cwd=tmp_path)

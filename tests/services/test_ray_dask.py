@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 import uuid
 
 import pytest
 from artifacts import had, python
 from doc_pages import ROOT, blocks
-from processes import ENDS_WITH_US
+from processes import run
 
 PAGE = ROOT / "docs" / "howto" / "ray_dask.md"
 
@@ -41,13 +40,4 @@ def test_ranges_are_read_in_tasks(kafka, registry_url, packages, sockets, tmp_pa
         assert there in script
         script = script.replace(there, here)
     # Workers would import a file again.
-    done = subprocess.run(
-        [*ENDS_WITH_US, had(lambda: python("ray-dask")), "-c", script],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    run(had(lambda: python("ray-dask")), "-c", script, env=environment, cwd=tmp_path)

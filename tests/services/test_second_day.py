@@ -7,7 +7,7 @@ import pytest
 import wheels
 from artifacts import had, python
 from ports import HOST, free_port
-from processes import Service, listens
+from processes import Service, listens, run
 
 HERE = Path(__file__).parent
 
@@ -29,6 +29,6 @@ def test_the_second_day(installed, kafka, topic, tmp_path):
     registry.start()
     try:
         place = (kafka.address, f"http://{HOST}:{port}", f"{topic}-second")
-        wheels.run(installed / "python", "-I", HERE / "second_day.py", *place, env=environment, cwd=home)
+        run(installed / "python", "-I", HERE / "second_day.py", *place, env=environment, cwd=home)
     finally:
         registry.stop()

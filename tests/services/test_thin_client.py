@@ -1,11 +1,10 @@
 """A client that has neither Java nor py4j, at a server whose Python workers have no kcodec."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from processes import ENDS_WITH_US
+from processes import run
 from topics import Message, order, order_schema, serializer
 
 import kcodec
@@ -34,17 +33,8 @@ def test_all_that_a_thin_client_does(
         topic,
         str(tmp_path / "checkpoint"),
     ]
-    done = subprocess.run(
-        [*ENDS_WITH_US, thin, str(HERE / "thin_client.py"), *arguments],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
-    told = json.loads(done.stdout.splitlines()[-1])
+    printed = run(thin, HERE / "thin_client.py", *arguments, env=environment, cwd=tmp_path)
+    told = json.loads(printed.splitlines()[-1])
     assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in told["before"]
     assert told["after"].endswith(f"kcodec {kcodec.__version__}: ready")
     ids = list(range(30))

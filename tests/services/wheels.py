@@ -1,12 +1,10 @@
 """A wheel of what is compiled here, and environments that it is installed in, with nothing of this checkout."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-from processes import ENDS_WITH_US
+from processes import run
 
 ROOT = Path(__file__).parents[2]
 #: Makes a wheel of this Python and platform alone, as of what it compiles.
@@ -14,19 +12,6 @@ SETUP = """\
 from setuptools import Distribution, setup
 setup(distclass=type("Compiled", (Distribution,), {"has_ext_modules": lambda self: True}))
 """
-
-
-def run(*command: object, **options: Any) -> None:
-    """Run a command, which is to end well."""
-    done = subprocess.run(
-        [*ENDS_WITH_US, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        **options,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 def wheel(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from azure.schemaregistry.encoder.avroencoder import AvroEncoder
 from azure_registry import azure_server
 from fake_broker import PATIENT, FakeCluster
 from ports import free_port
-from processes import ENDS_WITH_US, SPARK, worker_path
+from processes import SPARK, run, worker_path
 
 from kcodec.protocol import write_batches
 
@@ -56,14 +55,6 @@ def test_topics(azure, tmp_path):
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(path)}
         environment.pop("SPARK_CONNECT_MODE_ENABLED", None)
         arguments = [json.dumps(SPARK), json.dumps(options), str(free_port())]
-        done = subprocess.run(
-            [*ENDS_WITH_US, sys.executable, str(HERE / "azure_session.py"), *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
+        printed = run(sys.executable, HERE / "azure_session.py", *arguments, env=environment, timeout=300)
     wanted = [[0, "new"], [1, "new"], [2, "new"], [9, "none"]]
-    assert json.loads(done.stdout.splitlines()[-1]) == {"classic": wanted, "connect": wanted}
+    assert json.loads(printed.splitlines()[-1]) == {"classic": wanted, "connect": wanted}

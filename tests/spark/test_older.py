@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import artifacts
 import pytest
-from processes import ENDS_WITH_US, SPARK, worker_path
+from processes import SPARK, run, worker_path
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -53,16 +52,8 @@ def test_functions(name, tmp_path):
     # As all others here, but for the archive of classes, which is the newest Spark's.
     environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     environment.pop("SPARK_CONNECT_MODE_ENABLED", None)
-    done = subprocess.run(
-        [*ENDS_WITH_US, python, str(HERE / "older_session.py"), json.dumps(SPARK)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=700,
-        check=False,
-    )
-    assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
-    told = json.loads(done.stdout.splitlines()[-1])
+    printed = run(python, HERE / "older_session.py", json.dumps(SPARK), env=environment, timeout=700)
+    told = json.loads(printed.splitlines()[-1])
     assert told["spark"].startswith(name.removeprefix("spark-"))
     assert told["ready"]
     assert told["server"].endswith(
