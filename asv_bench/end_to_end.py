@@ -1,6 +1,6 @@
 """Measure kcodec where its users live: a Kafka broker, a schema registry and Spark on one machine.
 
-    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--only topics|spark|source] [--keep]
+    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--only topics|spark|source|filters] [--keep]
 
 Starts the services of ``tests/services`` (Maven and Java), fills a topic with framed Avro of 15 fields, and gives
 medians of interleaved rounds of
@@ -9,7 +9,8 @@ medians of interleaved rounds of
   frame, fastavro in an Arrow UDF, and an Arrow UDF that returns prepared columns (a codec of no cost);
 - writing: columns in memory -> encode -> noop sink, beside the same;
 - topics as columns, without Spark: `topic_parts.py`;
-- the data source ``kcodec_kafka`` beside Spark's own, classic and from a thin client: `spark_topics.py`;
+- the data source ``kcodec_kafka`` beside Spark's own, classic and from a thin client: `spark_topics.py`
+  (``--only filters``: where one row of a hundred is wanted);
 - a consumer loop: batches of confluent-kafka's ``consume`` decoded by a serde, and by ``AvroDeserializer`` a
   message at a time.
 
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -161,7 +163,7 @@ def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str,
 
 
 def spark_topics(
-    broker: str, registry: str, rows: int, rounds: int, folder: Path
+    broker: str, registry: str, rows: int, rounds: int, folder: Path, only: Sequence[str] = ()
 ) -> dict[str, dict[str, float]]:
     """Measure the data source, in a classic session and from a thin client."""
     prepared = folder / "prepared.arrow"
@@ -171,8 +173,9 @@ def spark_topics(
     with pa.OSFile(str(prepared), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch.slice(0, BATCH))
     prepared.with_name("prepared.arrow.avsc").write_text(TEXT)
-    fill(broker, registry, f"{TOPIC}-long", 3 * rows)
-    given = [broker, registry, TOPIC, SUBJECT, str(prepared), str(rows), str(rounds)]
+    if not only:
+        fill(broker, registry, f"{TOPIC}-long", 3 * rows)
+    given = [broker, registry, TOPIC, SUBJECT, str(prepared), str(rows), str(rounds), *only]
     script = str(Path(__file__).with_name("spark_topics.py"))
     packages = folder / "packages"
     packages.mkdir()
@@ -204,7 +207,7 @@ def spark_topics(
         bars = [
             (name, end, most) for name, most in (("Java from_avro", 0.5), ("zero cost", 0.45)) for end in ends
         ]
-        for name, end, most in [*bars, ("Java from_avro", ", 1 %", 0.35)]:
+        for name, end, most in [*([] if only else bars), ("Java from_avro", ", 1 %", 0.35)]:
             times = found[kind][f"kcodec_kafka{end}"] / found[kind][f"{name}{end}"]
             print(f"  at most {most} of {name}{end}: {times:.2f}: {'yes' if times <= most else 'NO'}")
     return found
@@ -283,7 +286,9 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("topics", "spark", "source"), help="leave out the other parts")
+    parser.add_argument(
+        "--only", choices=("topics", "spark", "source", "filters"), help="leave out the other parts"
+    )
     parser.add_argument("--keep", action="store_true", help=f"add the results to {KEPT.relative_to(ROOT)}")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -307,8 +312,10 @@ def main() -> None:
                 print(
                     f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of {PARTITIONS} partitions"
                 )
-            if given.only in (None, "source"):
-                result["data source, seconds"] = spark_topics(*places, given.rows, given.rounds, Path(folder))
+            if given.only in (None, "source", "filters"):
+                only = ["filters"] if given.only == "filters" else []
+                place = Path(folder)
+                result["data source, seconds"] = spark_topics(*places, given.rows, given.rounds, place, only)
             if given.only in (None, "spark"):
                 result |= spark_parts(*places, given.rows, given.rounds)
                 result["consumer, messages a second"] = consumer_loop(*places, given.rows)

@@ -1,11 +1,12 @@
 """What ``end_to_end.py`` measures of topics in Spark, in a session of its own: ``kcodec_kafka`` beside Spark's source.
 
-    python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROWS ROUNDS
+    python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROWS ROUNDS [filters]
 
 All read the topic, of so many rows, into the 15 columns of its values and write them, or one row of a hundred, to the
 noop sink, in interleaved rounds, of which the first does not count; at a Connect server this runs with the Python of a
 thin client. A stream is measured from its start to its end, and, of so many rows too, a batch of one that is running:
-those behind the first of TOPIC-long, which has several times the rows. Prints medians in seconds as JSON.
+those behind the first of TOPIC-long, which has several times the rows. With `filters` only what writes one row of a
+hundred is measured. Prints medians in seconds as JSON.
 """
 
 import json
@@ -122,21 +123,22 @@ def running_batches(frame, rows):
 
 def main():
     """Measure one session."""
-    place, broker, registry, topic, *given, rows, rounds = sys.argv[1:]
-    given = [broker, registry, topic, *given]
+    place, broker, registry, topic, subject, prepared, rows, rounds, *only = sys.argv[1:]
+    given = [broker, registry, topic, subject, prepared]
     spark = session(place)
     runs, running = {}, {}
-    for name, frame in frames(spark, spark.read, *given).items():
-        runs[name] = lambda frame=frame: batch(frame)
     for name, frame in frames(spark, spark.read, *given, where=ONE_PERCENT).items():
         if name in ("Java from_avro", "kcodec_kafka"):
             runs[f"{name}, 1 %"] = lambda frame=frame: batch(frame)
-    for name, frame in frames(spark, spark.readStream, *given).items():
-        runs[f"{name}, stream"] = lambda frame=frame: stream(frame)
-    long = [broker, registry, f"{topic}-long", *given[3:]]
-    reader = spark.readStream.option("maxOffsetsPerTrigger", rows)
-    for name, frame in frames(spark, reader, *long).items():
-        running[f"{name}, running stream"] = frame
+    if not only:
+        for name, frame in frames(spark, spark.read, *given).items():
+            runs[name] = lambda frame=frame: batch(frame)
+        for name, frame in frames(spark, spark.readStream, *given).items():
+            runs[f"{name}, stream"] = lambda frame=frame: stream(frame)
+        long = [broker, registry, f"{topic}-long", subject, prepared]
+        reader = spark.readStream.option("maxOffsetsPerTrigger", rows)
+        for name, frame in frames(spark, reader, *long).items():
+            running[f"{name}, running stream"] = frame
     assert frames(spark, spark.read, *given)["kcodec_kafka"].where("device is null").count() == 0
     seconds = {name: [] for name in [*runs, *running]}
     for turn in range(int(rounds) + 1):

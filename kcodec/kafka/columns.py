@@ -112,6 +112,8 @@ class Columns:
             for source, given in (("key", key), ("value", value))
             if any(each.source == source for each in self._chosen)
         }
+        #: Of records as they are, what `columns` reads.
+        self.needed = _needed(self._chosen)
         report.text_ids = any(each.has_text_ids for each in self._formats.values())
         self.schema: pa.Schema | None = None
         #: Of keys and values, where the schema is known.
@@ -287,6 +289,12 @@ class Columns:
             where = (*place, offsets[row].as_py())
             self._fault(RecordFault(*where, source, byte, path, code, reason, schema_id))
         return array
+
+
+def _needed(chosen: list[_Column]) -> list[str]:
+    # The offset for what is said of errors, headers for the frames that are in them.
+    needed = {"offset", "headers", *(each.source for each in chosen)} - {"topic", "partition"}
+    return sorted("timestamp_type" if each == "timestampType" else each for each in needed)
 
 
 def filtered(records: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:

@@ -339,7 +339,8 @@ def _matching(
 ) -> Iterator[pa.RecordBatch]:
     for piece in pieces:
         for records in columns.records(piece):
-            found = filtered(records, look.holds(first.columns(piece.place, records)))
+            holds = look.holds(first.columns(piece.place, records))
+            found = filtered(records.select(columns.needed), holds)
             if len(found):
                 yield columns.columns(piece.place, found)
 
