@@ -1,7 +1,8 @@
 """Every codec does what every codec must do."""
 
 import pytest
-from contracts import EXAMPLES, SERDE, Contract, Identity
+from contract_examples import EXAMPLES, SERDE
+from contracts import Contract, Identity
 
 
 @pytest.mark.parametrize("example", [*EXAMPLES.values(), SERDE], ids=[*EXAMPLES, "serde"])

@@ -11,6 +11,8 @@ from kcodec.registry.memory import MemoryRegistry
 
 FORMATS = ("AVRO", "PROTOBUF", "JSON_SR")
 UTC = datetime.timezone.utc
+#: What the columns of a union of JSON are called, with their numbers behind.
+ONE_OF = "io.confluent.connect.json.OneOf.field."
 COLUMNS = """B BOOLEAN, I INT, L BIGINT, D DOUBLE, N DECIMAL(10, 2), S STRING, Y BYTES, T TIME, E DATE, W TIMESTAMP,
     A ARRAY<STRING>, M MAP<STRING, BIGINT>, R STRUCT<X INT, `y` ARRAY<STRUCT<Z DATE, N DECIMAL(5, 1)>>>"""
 ROW = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from contracts import EXAMPLES
+from contract_examples import EXAMPLES
 
 import kcodec
 from kcodec._impl import kernel

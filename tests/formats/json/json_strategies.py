@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kcodec.formats.json.node import Form, JsonNode, Op
-from kcodec.formats.json.plan import RAW
+from kcodec.formats.json.plan import RAW, JsonOptions
 
 LEAVES = [
     pa.null(),
@@ -296,3 +296,15 @@ def damaged(draw, document):
     if how == "before":
         return draw(st.sampled_from([b"\xef\xbb\xbf", b" \n", one])) + document
     return document
+
+
+#: How columns are read and written.
+OPTIONS = st.builds(
+    JsonOptions,
+    times=st.sampled_from(["iso", "number"]),
+    decimals=st.sampled_from(["number", "text"]),
+    nulls=st.sampled_from(["write", "omit"]),
+    duplicate_keys=st.sampled_from(["last", "error"]),
+    text_numbers=st.booleans(),
+    nonfinite=st.booleans(),
+)

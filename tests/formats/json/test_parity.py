@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import side_by_side
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
-from tries import tries
+from json_rows import KERNEL, KINDS, LIMITS, VALUES, same_decode, written
+from json_strategies import ANY, NUMBERS, OPTIONS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
 
 from kcodec._impl import kernel
 from kcodec.formats.json.node import Form, JsonNode, Op
@@ -26,23 +26,9 @@ from kcodec.formats.json.plan import JsonOptions, json_plan
 from kcodec.plan import Limits, Plan
 
 WIDE = decimal.Context(prec=100)
-LIMITS = Limits(max_depth=6, max_expansion=60, max_number_length=45)
 
 
-KERNEL = "formats.json._kernel"
-same_decode = partial(side_by_side.same_decode, KERNEL, limits=LIMITS)
 same_encode = partial(side_by_side.same_encode, KERNEL, limits=LIMITS)
-
-
-OPTIONS = st.builds(
-    JsonOptions,
-    times=st.sampled_from(["iso", "number"]),
-    decimals=st.sampled_from(["number", "text"]),
-    nulls=st.sampled_from(["write", "omit"]),
-    duplicate_keys=st.sampled_from(["last", "error"]),
-    text_numbers=st.booleans(),
-    nonfinite=st.booleans(),
-)
 
 
 @given(st.data())
@@ -120,43 +106,6 @@ def test_objects_of_many_fields(data):
     same_decode([plan], rows)
 
 
-KINDS = [
-    pa.field("id", pa.int64(), False),
-    pa.field("name", pa.string()),
-    pa.field("price", pa.decimal128(12, 2)),
-    pa.field("much", pa.decimal256(60, 3)),
-    pa.field("small", pa.int8()),
-    pa.field("number of a long name", pa.int32()),
-    pa.field("score", pa.float64()),
-    pa.field("share", pa.float32()),
-    pa.field("gift", pa.bool_()),
-    pa.field("address", pa.struct([("street", pa.string()), ("place", pa.struct([("zip", pa.uint32())]))])),
-    pa.field("tags", pa.list_(pa.string())),
-    pa.field("sizes", pa.list_(pa.int16())),
-    pa.field("counts", pa.map_(pa.string(), pa.int64())),
-    pa.field("at", pa.timestamp("us", "UTC")),
-    pa.field("note", pa.string(), False),
-]
-#: Values for each: good ones, and then odd ones.
-VALUES = {
-    "id": "1 | 12345678 | 123456789012345 | -7 | 0 || 1234567890123456 | -0 | 01 | 1.0 | 1e3 | - | 9e",
-    "name": f'"a" | "" | null | "{"x" * 31}" | "{"é" * 16}" | "{"y" * 80}" || "\\u00e9\\n" | 7 | nul | "a',
-    "price": '1.25 | 0.5 | 3 | -2.50 | null || 1234567890.12 | 12345678901.1 | 1. | .5 | 00.5 | 1.005 | "1.25" | 1.2.3',
-    "much": "1.125 | -0.001 | null || 12345678901234567890.5 | 1.1234",
-    "small": "127 | -128 | null || 128 | 1.5",
-    "number of a long name": "1 | -2147483648 | null || 2147483648",
-    "score": "1.5 | 0.1 | 123.456789 | 1234567.1234567 | -0.5 || 1234567.12345678 | -0.0 | "
-    "0 | -0 | 0.1234567890123 | 1e-7 | 9007199254740993 | -",
-    "share": "1.5 | 0.1 | null || 16777217",
-    "gift": "true | false | null || trues | tru",
-    "address": '{"street":"s","place":{"zip":12345}} | {"street":"s","place":null} | null || {} | '
-    '{"place":{"zip":1},"street":"é"} | {"street":"s","place":{"zip":1,"zip":2}}',
-    "tags": '[] | ["a"] | ["a","é","c"] || ["a",null] | null | ["a",] | ["a" | ["\\""] | [ "a" ]',
-    "sizes": "[] | [1,2,3] || [32768] | [,] | [1 , 2] | null",
-    "counts": '{} | {"a":1} || {"a":1,"a":2} | null',
-    "at": '"2024-05-06T07:08:09Z" | null || "never"',
-    "note": '"n" | "é" | "\U0001f600" || "\x1f"',
-}
 ODDITIES = [
     "absent",
     "reversed",
@@ -449,158 +398,6 @@ def test_depth_of_rows_that_are_alike(order):
     rows = [written({name: values[name] for name in (order, order[row % 4 :])[row % 2]}) for row in range(80)]
     for max_depth in range(1, 4):
         same_decode([json_plan(kind, "decode")], rows, limits=Limits(max_depth=max_depth))
-
-
-def usual(row, order="steady"):
-    """Return a document of the fields of KINDS as parts; orders are few, of two, or any: each row has its own."""
-    parts = {
-        "id": f"{row}",
-        "name": f'"n{row}{"é" * (row % 5)}"' if row % 4 else "null",
-        "price": f"{row}.25",
-        "much": f"{row}.125",
-        "small": f"{row % 100}",
-        "number of a long name": f"{row % 1000}",
-        "score": f"{row}.5",
-        "share": "0.5",
-        "gift": "true" if row % 3 else "false",
-        "address": f'{{"street":"s{row}","place":{{"zip":{row}}}}}',
-        "tags": f'["a","é{row}"]' if row % 2 else "[]",
-        "sizes": f"[1,{row % 1000}]",
-        "counts": f'{{"a":{row}}}',
-        "at": '"2024-05-06T07:08:09Z"',
-        "note": f'"{"x" * (row % 40)}"',
-    }
-    names = list(parts)
-    if order != "steady":
-        random.Random(row if order == "any" else row * row % 7 % 2).shuffle(names)
-    return {name: parts[name] for name in names}
-
-
-def written(parts):
-    return ("{" + ",".join(f'"{name}":{value}' for name, value in parts.items()) + "}").encode()
-
-
-#: What is done to a document in parts.
-DAMAGE = [
-    lambda parts: written(parts)[:-1],
-    lambda parts: written(parts)[: len(written(parts)) // 2],
-    lambda parts: written({**parts, "id": '"1"'}),
-    lambda parts: written({**parts, "note": "null"}),
-    lambda parts: written({**parts, "small": "1000", "score": "false"}),
-    lambda parts: written({**parts, "sizes": '[1,2,"3"]'}),
-    lambda parts: written({**parts, "address": '{"street":"s","place":{"zip":-1}}'}),
-    lambda parts: written({**parts, "address": '{"street":"s"'}),
-    lambda parts: written({**parts, "counts": '{"a":1.5}'}),
-    lambda parts: written({name: value for name, value in parts.items() if name != "id"}),
-    lambda parts: written({name: value for name, value in parts.items() if name != "note"}),
-    lambda parts: written({**parts, "other": '{"a":1'}),
-    lambda parts: written({**parts, "tags": '["é","a"'}).replace(b"\xc3\xa9", b"\xc3"),
-    lambda parts: written(parts).replace(b"n", b"\xa9", 1),
-    lambda parts: written({**parts, "name": '"\\x"'}),
-    lambda parts: written(parts) + b"]",
-    lambda parts: written(parts).replace(b":", b" ", 1),
-    lambda parts: b"null",
-    lambda parts: b"null null",
-    lambda parts: b"",
-    lambda parts: b" ",
-    lambda parts: b"[1,2]",
-    lambda parts: b"no JSON",
-    lambda parts: bytes(range(256)),
-    lambda parts: None,
-    # Not wrong, but not what the rows around are like.
-    lambda parts: written(dict(reversed(parts.items()))),
-    lambda parts: written({**parts, "other": "[1,{}]"}),
-    lambda parts: b"\xef\xbb\xbf " + written(parts) + b"\n",
-]
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("order", ["steady", "few", "any"])
-@pytest.mark.parametrize("wrong", [{0}, {0, 1, 40}, {0, 7, 8, 9, 20, 31, 64}, set(range(65)) - {3, 50}])
-def test_bad_rows_at_every_place_of_blocks(order, wrong):
-    # Blocks have at most 64 rows: a step of 65 comes to each place of one.
-    plan = json_plan(pa.struct(KINDS), "decode")
-    rows = []
-    for row in range(65 * len(DAMAGE)):
-        parts = usual(row, order)
-        damage = DAMAGE[(row // 65 + row % 65) % len(DAMAGE)] if row % 65 in wrong else written
-        rows.append(damage(parts))
-    same_decode([plan], rows)
-
-
-@given(st.data())
-def test_bad_rows_anywhere(data):
-    count = data.draw(st.integers(1, len(KINDS)))
-    kind = pa.struct(KINDS[:count] if data.draw(st.booleans()) else KINDS[-count:])
-    plan = json_plan(
-        kind, "decode", JsonOptions(duplicate_keys=data.draw(st.sampled_from(["last", "error"])))
-    )
-    if data.draw(st.booleans()):
-        # A field that may be absent after all, with a default.
-        at = data.draw(st.integers(0, count - 1))
-        children = list(plan.root.children)
-        forms = children[at].forms | Form.ABSENT | Form.DEFAULT
-        default = VALUES[children[at].name].split(" | ")[0].encode()
-        children[at] = dataclasses.replace(children[at], forms=forms, data=default)
-        plan = dataclasses.replace(plan, root=dataclasses.replace(plan.root, children=tuple(children)))
-    order = data.draw(st.sampled_from(["steady", "steady", "few", "any"]))
-    share = data.draw(st.sampled_from([2, 10, 50]))
-    rows = [
-        data.draw(st.sampled_from(DAMAGE))(usual(row, order))
-        if data.draw(st.integers(1, 100)) <= share
-        else written(usual(row, order))
-        for row in range(data.draw(st.integers(1, 150)))
-    ]
-    starts = array.array("i", [data.draw(st.sampled_from([0, 0, 0, 0, 1, 400])) for _ in rows])
-    same_decode([plan], rows, trailing=data.draw(st.booleans()))
-    same_decode([plan], rows, starts=starts)
-
-
-@given(st.data())
-@settings(max_examples=tries(30))
-def test_blocks_of_rows_with_several_faults(data):
-    """The first fault of each row is told, whichever of its fields a block reads first."""
-    plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
-    document = documents(plan.root)
-    bad = document.flatmap(damaged).flatmap(damaged).flatmap(damaged)
-    some = data.draw(st.lists(st.one_of(document, bad, bad), min_size=2, max_size=8))
-    rows = random.Random(data.draw(st.integers(0, 1 << 32))).choices(
-        some, k=data.draw(st.sampled_from([8, 13, 70]))
-    )
-    same_decode([plan], rows, limits=Limits())
-
-
-def test_bad_rows_of_every_layout():
-    kind = pa.struct(KINDS)
-    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
-    text = [damage for damage in DAMAGE if (damage(usual(7)) or b"").isascii()]
-    rows = [text[row % len(text)](usual(row)) if row % 7 == 0 else written(usual(row)) for row in range(400)]
-    expected, expected_faults = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])
-    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
-        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
-        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
-        assert decoded.equals(expected)
-        assert faults == expected_faults
-        decoded.validate(full=True)
-        # Nothing of a bad row is seen beneath its null.
-        for fault in faults:
-            assert not decoded[fault.row].is_valid
-            assert [decoded.field(at)[fault.row].as_py() for at in range(1, 14)] == [None] * 13
-
-
-def test_paths_of_many_bad_rows():
-    kind = pa.struct([("lists", pa.list_(pa.list_(pa.int8())))])
-    rows = [f'{{"lists":[[],[{"1," * (row % 70)}"x"]]}}'.encode() for row in range(300)]
-    same_decode([json_plan(kind, "decode")], rows)
-    faults = kernel(KERNEL, "native").decode(
-        pa.array(rows), [kernel(KERNEL, "native").Program(json_plan(kind, "decode"))]
-    )[1]
-    assert [fault.path for fault in faults] == [f"lists[1][{row % 70}]" for row in range(300)]
-    deep = pa.list_(pa.int8())
-    for _ in range(10):
-        deep = pa.list_(deep)
-    rows = [b'{"d":' + b"[" * 11 + b"1000" + b"]" * 11 + b"}"] * 5 + [b'{"d":[]}'] * 70
-    same_decode([json_plan(pa.struct([("d", deep)]), "decode")], rows, limits=Limits())
 
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
