@@ -48,6 +48,9 @@ SUBJECT = f"{TOPIC}-value"
 TEXT = json.dumps(SCHEMA)
 PARTITIONS = 2
 
+#: The server of the tests does without, as what runs once is compiled for nothing.
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+
 #: Messages that are read one by one.
 SINGLE = 20_000
 
@@ -180,7 +183,7 @@ def spark_topics(
     packages = folder / "packages"
     packages.mkdir()
     copy_packages(packages)
-    service, address = processes.connect_server(folder)
+    service, address = processes.connect_server(folder, {**SETTINGS, **COMPILED})
     settings = json.dumps({**SETTINGS, "spark.jars": spark_jars()})
     found = {}
     for kind, interpreter, place, path in (

@@ -5,16 +5,16 @@ import importlib
 import os
 from types import ModuleType
 
-__all__ = ["IMPLEMENTATIONS", "chosen", "kernel"]
+__all__ = ["IMPLEMENTATIONS", "VARIABLE", "chosen", "environment", "kernel"]
 
 IMPLEMENTATIONS = ("native", "pure")
 
 #: The variables as `os.environ` keeps them: asking it for one that is missing takes as long as decoding a small column.
-_environment = vars(os.environ)["_data"]
-_VARIABLE = os.environ.encodekey("KCODEC_IMPL")
+environment = vars(os.environ)["_data"]
+VARIABLE = os.environ.encodekey("KCODEC_IMPL")
 
 #: What the environment chooses now, to keep what was made of it apart; None if nothing is said.
-chosen = functools.partial(_environment.get, _VARIABLE)
+chosen = functools.partial(environment.get, VARIABLE)
 
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:

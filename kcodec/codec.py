@@ -3,6 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -29,8 +30,9 @@ from kcodec.errors import (
     one_line,
 )
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
+from kcodec.objects.collector import uncollected
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader, Writer
+from kcodec.objects.kernel import Reader, Writer, quickly
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
@@ -266,6 +268,8 @@ class Codec:
     #: What reads and writes single values, by implementation and form; never changed, but replaced.
     _readers: Mapping[Any, Reader] = MappingProxyType({})
     _writers: Mapping[Any, Writer] = MappingProxyType({})
+    #: Of the usual form, for which implementation, and what reads a value.
+    _usual: tuple[Any, Callable[[Any], Any]] | None = None
 
     def decode(self, values: Payloads, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
@@ -347,6 +351,7 @@ class Codec:
 
     _encoded_type: pa.DataType
 
+    @quickly
     def decode_one(
         self, value: Any, *, maps: str = "pairs", unions: str = "members", into: Any = None
     ) -> Any:
@@ -440,7 +445,8 @@ class Codec:
         given: Any = values
         if not isinstance(values, list) and not isinstance(reader, ColumnReader):
             given = _listed([_binary(chunk) for chunk in payloads(values)[0]])
-        made, faults = reader.decode_list(given, None, errors == "raise")
+        read = partial(uncollected, reader.decode_list) if into is None else reader.decode_list
+        made, faults = read(given, None, errors == "raise")
         if not faults:
             return (made, report([])) if errors == "report" else made
         if errors == "null":
@@ -531,6 +537,8 @@ class Codec:
         # Classes that are made for each call are not to fill the memory.
         kept = self._readers if len(self._readers) < _MAX_READERS else {}
         self._readers = {**kept, (chosen(), maps, unions, into): reader}
+        if (maps, unions, into) == ("pairs", "members", None):
+            self._usual = chosen(), reader.decode_one
         return reader
 
     def _told_of_objects(self, reader: Reader, faults: list[Fault], values: Sequence[Any]) -> list[Fault]:

@@ -1,11 +1,24 @@
 """What every format has that reads and writes Python objects, compiled or in plain Python."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
+from kcodec._impl import kernel
 from kcodec.errors import Fault
 
-__all__ = ["Reader", "Writer"]
+__all__ = ["Reader", "Writer", "quickly"]
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def quickly(decode_one: _Call) -> _Call:
+    """Return a codec's ``decode_one`` that calls at once what reads the usual form, where the codec keeps it.
+
+    The codec's ``_usual`` is None, or what the environment chose when the reader was made, and the reader's own
+    ``decode_one``; where that raises a `DecodeError`, the codec's is asked.
+    """
+    made: _Call = kernel("objects._calls").quickly(decode_one)
+    return made
 
 
 class Reader(Protocol):

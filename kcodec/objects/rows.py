@@ -7,6 +7,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.columns.given import arrays, column_of, sound
 from kcodec.errors import check_kind
+from kcodec.objects.collector import uncollected
 
 __all__ = ["column", "rows"]
 
@@ -54,7 +55,8 @@ def rows(array: Any) -> list[Any]:
     made: list[Any] = []
     for chunk in chunks:
         sound(chunk)
-        found = chunk.to_pylist() if len(chunk) < _FEW else kernel("objects._rows").rows(chunk)
+        read = pa.Array.to_pylist if len(chunk) < _FEW else kernel("objects._rows").rows
+        found = uncollected(read, chunk)
         made = found if len(chunks) == 1 else made + found
     return made
 

@@ -18,6 +18,7 @@ from strategies import damaged
 
 import kcodec
 from kcodec import (
+    AvroCodec,
     ConfigError,
     ConnectJsonCodec,
     DecodeError,
@@ -418,3 +419,22 @@ def test_forms_of_what_has_no_quick_reader(impl):
     assert codec.decode_one(data, maps="dict") == {1: datetime.timedelta(1)}
     with pytest.raises(ConfigError, match="need a schema"):
         ConnectJsonCodec().decode_one(b"{}", maps="dict")
+
+
+def test_the_usual_form_is_read_by_what_the_environment_chooses_now(monkeypatch):
+    codec = AvroCodec(
+        {"type": "record", "name": "P", "fields": [{"name": "m", "type": {"type": "map", "values": "int"}}]}
+    )
+    value = b"\x02\x02a\x02\0"
+    readers = []
+    for choice in (None, "pure", None, "native"):
+        monkeypatch.delenv("KCODEC_IMPL", raising=False)
+        if choice is not None:
+            monkeypatch.setenv("KCODEC_IMPL", choice)
+        for _ in range(2):
+            assert codec.decode_one(value) == codec.decode_one(value, maps="pairs") == {"m": [("a", 1)]}
+            assert codec.decode_one(value, maps="dict") == {"m": {"a": 1}}
+            with pytest.raises(DecodeError, match="truncated: row 0, byte 4, m:"):
+                codec.decode_one(value[:4])
+        readers.append(type(codec._usual[1].__self__).__module__)
+    assert readers[0] == readers[3] != readers[1]

@@ -3,10 +3,11 @@
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
-from cpython.list cimport PyList_GET_ITEM, PyList_SetItem
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM, PyList_SetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
 
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._paths cimport failed_path
@@ -37,6 +38,9 @@ from kcodec.plan.node import MAX_DEPTH, Plan
 cdef extern from "Python.h":
     PyObject **PySequence_Fast_ITEMS(object sequence)
     object PyObject_Vectorcall(object function, PyObject *const *arguments, size_t count, PyObject *names)
+    void PyObject_GC_Track(void *made)
+    void PyObject_GC_UnTrack(void *made)
+    int set_item "PyDict_SetItem"(dict made, PyObject *name, object value) except -1
 
 cdef list _CODES = list(CODES)
 #: Of these values no two need be told from each other.
@@ -45,20 +49,48 @@ _UNCHANGING = (
 )
 
 
+cdef enum:
+    FIRST_ITEMS = 64          # of a list that room is made for at once
+
+
+cdef struct Field:
+    # Both are kept by lists of the record.
+    PyObject *node
+    PyObject *name            # NULL for what is dropped
+
+
 @cython.final
 cdef class Record(Node):
     cdef list nodes           # in the order of the wire
     cdef list names           # of each, None for what is dropped
     cdef dict blank           # the fields in the order of the columns, all None
+    cdef Field *fields
+    cdef Field *end
+
+    def __dealloc__(self):
+        free(self.fields)
+
+    cdef int arrange(self) except -1:
+        """Put nodes and names where a loop finds them without asking lists."""
+        cdef Py_ssize_t at
+        self.fields = <Field *>calloc(len(self.nodes) + 1, sizeof(Field))
+        if self.fields == NULL:
+            raise MemoryError
+        self.end = self.fields + len(self.nodes)
+        for at in range(len(self.nodes)):
+            self.fields[at].node = PyList_GET_ITEM(self.nodes, at)
+            if self.names[at] is not None:
+                self.fields[at].name = PyList_GET_ITEM(self.names, at)
+        return 0
 
     cdef object read(self, Cursor *c):
         cdef dict made = PyDict_Copy(self.blank)
-        cdef Py_ssize_t at
-        for at in range(len(self.nodes)):
-            value = (<Node>PyList_GET_ITEM(self.nodes, at)).read(c)
-            name = <object>PyList_GET_ITEM(self.names, at)
-            if name is not None:
-                PyDict_SetItem(made, name, value)
+        cdef const Field *field = self.fields
+        while field != self.end:
+            value = (<Node>field.node).read(c)
+            if likely(field.name != NULL):
+                set_item(made, field.name, value)
+            field += 1
         return made
 
 
@@ -97,8 +129,12 @@ cdef class Items(Node):
         cdef const uint8_t *at = c.p
         cdef int64_t count = 0
         cdef int64_t size = 0
-        cdef Status status = read_length(&c.p, c.end, &count)
+        cdef Status status
         end[0] = 1
+        if likely(c.p < c.end) and likely((c.p[0] & 0x81) == 0) and likely(not self.empty):
+            c.p += 1
+            return at[0] >> 1
+        status = read_length(&c.p, c.end, &count)
         if unlikely(status != OK):
             self.fail(c, status, at)
         if count < 0:
@@ -130,7 +166,7 @@ cdef class Array(Items):
     cdef Node item
 
     cdef object read(self, Cursor *c):
-        cdef list made = []
+        cdef list made = None
         cdef Frame frame
         cdef int64_t count
         cdef int64_t end = 1
@@ -141,8 +177,19 @@ cdef class Array(Items):
             at = c.p
             count = self.block(c, &end)
             if count == 0:
-                return made
+                return [] if made is None else made
             c.frame = &frame
+            if made is None:
+                made = PyList_New(min(count, FIRST_ITEMS))
+                # Nobody is to find it as long as there is nothing at its places.
+                PyObject_GC_UnTrack(<void *>made)
+                while frame.item < PyList_GET_SIZE(made):
+                    value = self.item.read(c)
+                    Py_INCREF(value)
+                    PyList_SET_ITEM(made, frame.item, value)
+                    frame.item += 1
+                PyObject_GC_Track(<void *>made)
+                count -= frame.item
             while count:
                 made.append(self.item.read(c))
                 frame.item += 1
@@ -159,12 +206,16 @@ cdef class Map(Items):
     cdef bint pairs
 
     cdef object read(self, Cursor *c):
-        cdef dict made = {}
+        cdef dict made
         cdef Frame frame
         cdef int64_t count
         cdef int64_t end = 1
         cdef Py_ssize_t known = 0
         cdef const uint8_t *at
+        if likely(c.p < c.end) and c.p[0] == 0:
+            c.p += 1
+            return [] if self.pairs else {}
+        made = {}
         frame.outer = c.frame
         frame.item = 0
         while True:
@@ -391,6 +442,7 @@ cdef class _Maker:
         made.nodes = nodes
         made.names = found
         made.blank = dict.fromkeys(map(sys.intern, names))
+        made.arrange()
         return self.placed(made, path)
 
     cdef Node instance(self, list nodes, list found, list names, tuple path, object into):
