@@ -1,7 +1,7 @@
 """Python's dates, times and decimals, made of what stands in columns."""
 
 from cpython.datetime cimport date_new, datetime_new, import_datetime, time_new
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import decimal
 
@@ -19,7 +19,10 @@ cdef enum:
 
 cdef int64_t DAY_MICROS = 86_400_000_000
 
-cdef object Decimal = decimal.Decimal
+# Of a text it makes what Decimal does, no digit of which any context has to round, without looking at keywords.
+cdef object _exact_decimal = decimal.Context(
+    prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
+).create_decimal
 
 
 cdef inline void _civil(int64_t days, int *year, int *month, int *day) noexcept:
@@ -75,7 +78,9 @@ cdef object make_datetime(int64_t micros, object zone):
 
 
 cdef object make_decimal(const char *text, Py_ssize_t size):
-    return PyObject_CallOneArg(Decimal, PyUnicode_FromStringAndSize(text, size))
+    if size < 2:
+        return PyObject_CallOneArg(_exact_decimal, PyUnicode_FromStringAndSize(text, size))
+    return PyObject_CallOneArg(_exact_decimal, make_plain(<const uint8_t *>text, size))
 
 
 cdef object make_short_decimal(int64_t value, int32_t scale):

@@ -88,7 +88,8 @@ cdef class Record(Node):
         cdef const Field *field = self.fields
         while field != self.end:
             value = (<Node>field.node).read(c)
-            if likely(field.name != NULL):
+            # What is None there already needs no place looked for.
+            if value is not None and likely(field.name != NULL):
                 set_item(made, field.name, value)
             field += 1
         return made
