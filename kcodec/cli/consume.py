@@ -150,7 +150,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             if (text := _console_text(given, options, place[name], name)) is not None
         }
     numbers = {name for name in ("key", "value") if name in (*columns, *hidden) and _is_number(place[name])}
-    writer = _Writer(given, output, len(hidden) + len(_PLACE), numbers)
+    writer = _RowPrinter(given, output, len(hidden) + len(_PLACE), numbers)
     start = read_where(given.start, "--from")
     try:
         if given.follow and given.end is not None:
@@ -189,7 +189,7 @@ def _document_codecs(given: argparse.Namespace, options: KafkaOptions, names: li
     return found
 
 
-def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Writer) -> None:
+def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _RowPrinter) -> None:
     from kcodec.kafka.topic_reader import read
 
     reader, report = read(topics, start=start, end=end, **place)
@@ -201,7 +201,7 @@ def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Wri
 
 
 def _follow(
-    topics: Any, start: Any, group: str | None, place: dict[str, Any], writer: _Writer, output: Any
+    topics: Any, start: Any, group: str | None, place: dict[str, Any], writer: _RowPrinter, output: Any
 ) -> None:
     from kcodec.kafka.follower import follow
 
@@ -309,7 +309,7 @@ def _number_texts(numbers: pa.Array) -> list[str | None]:
     return [None if each is None else each.decode().strip('"') for each in texts]
 
 
-class _Writer:
+class _RowPrinter:
     """Writes the wanted rows of batches, up to a number of them.
 
     Of the columns, the last `hidden` ones are not written. Those of `numbers` are structs of one, which is shown bare.

@@ -82,7 +82,7 @@ def read_tree(
         except (ValueError, RecursionError):
             # What is wrong, if anything is, is said below.
             pass
-    reader = _Reader(text, width, leading_zeros, nonfinite, integer, fraction)
+    reader = _DocumentReader(text, width, leading_zeros, nonfinite, integer, fraction)
     value = reader.document()
     if whole and reader.token():
         reader.fail("Unexpected character: expected the end of the document")
@@ -302,7 +302,7 @@ def _quick_tree(text: str, integer: Callable[[int], Any], fraction: Callable[[De
         return integer(int(digits))
 
     def broken(number: str) -> Any:
-        return _Reader(number, 1, False, False, integer, fraction).number(False)
+        return _DocumentReader(number, 1, False, False, integer, fraction).number(False)
 
     def refused(word: str) -> Any:
         raise ValueError(word)
@@ -322,7 +322,7 @@ def _quick_tree(text: str, integer: Callable[[int], Any], fraction: Callable[[De
     return tree
 
 
-class _Reader:
+class _DocumentReader:
     """One document, read with a stack of its own: depth costs no recursion."""
 
     def __init__(

@@ -149,9 +149,9 @@ def write(
             name: PayloadFormat(given, settings, name == "key")
             for name, given in (("key", key), ("value", value))
         }
-        writers: dict[str, _Writer] = {}
+        writers: dict[str, _TopicWriter] = {}
         if topic is not None:
-            writers[topic] = _Writer(cluster, topic, formats, columns, partition)
+            writers[topic] = _TopicWriter(cluster, topic, formats, columns, partition)
         producer = Producer(cluster)
         outbox = _Outbox(producer)
         rows_taken = 0
@@ -159,7 +159,7 @@ def write(
             for at, part in _slices(batches):
                 for name, numbers, rows in _by_topic(part, topic):
                     if name not in writers:
-                        writers[name] = _Writer(cluster, name, formats, columns, partition)
+                        writers[name] = _TopicWriter(cluster, name, formats, columns, partition)
                     try:
                         writers[name].write(outbox, rows)
                     except EncodeError as error:
@@ -238,7 +238,7 @@ class _Run(NamedTuple):
     end: int
 
 
-class _Writer:
+class _TopicWriter:
     """How rows become batches of the partitions of a topic."""
 
     def __init__(

@@ -131,7 +131,7 @@ def test_the_quick_reader_answers_as_the_other(tree, data):
             + text[at:]
         )
     content = text.encode(errors="replace")
-    slow = jackson._Reader(*jackson._decode(content), True, False, int, lambda value: value)
+    slow = jackson._DocumentReader(*jackson._decode(content), True, False, int, lambda value: value)
     assert answer(lambda: jackson.read_tree(content, leading_zeros=True)) == answer(slow.document)
 
 
@@ -161,7 +161,7 @@ def test_the_quick_reader_leaves_the_limits_to_the_other(text):
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(5000)
     try:
-        slow = jackson._Reader(text, 1, True, False, int, lambda value: value)
+        slow = jackson._DocumentReader(text, 1, True, False, int, lambda value: value)
         assert answer(lambda: jackson.read_tree(text.encode(), leading_zeros=True)) == answer(slow.document)
     finally:
         sys.setrecursionlimit(limit)
@@ -193,7 +193,7 @@ def test_base64(text, expected):
 def test_schemas_are_read_quickly(monkeypatch):
     fields = [{"field": f"f{number}", "type": "int64", "optional": True} for number in range(2000)]
     text = json.dumps({"type": "struct", "fields": fields}).encode()
-    monkeypatch.setattr(jackson, "_Reader", None)
+    monkeypatch.setattr(jackson, "_DocumentReader", None)
     assert len(jackson.read_tree(text)["fields"]) == 2000
 
 

@@ -601,13 +601,13 @@ def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):
     from kcodec.kafka import topic_writer
 
     together = []
-    write_rows = topic_writer._Writer.write
+    write_rows = topic_writer._TopicWriter.write
 
     def noted(self, outbox, batch):
         together.append(len(batch))
         write_rows(self, outbox, batch)
 
-    monkeypatch.setattr(topic_writer._Writer, "write", noted)
+    monkeypatch.setattr(topic_writer._TopicWriter, "write", noted)
     with FakeCluster({"t": 1}) as cluster:
         write(numbers(70_000), "t", servers=cluster.address, config=fast)
         large = pa.table({"value": pa.array([bytes(20_000)] * 2_000, pa.binary_view())})

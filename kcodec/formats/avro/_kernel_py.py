@@ -457,13 +457,13 @@ def encode(
     array: pa.Array, program: Program, *, prefix: bytes = b"", large: bool = False, stop: bool = False
 ) -> tuple[pa.Array, list[Fault]]:
     """Encode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
-    writer = _Writer(program, array)
+    writer = _DatumInputs(program, array)
     return encode_rows(
         array, lambda row: prefix + writer.run(program.plan.root, row, ""), large=large, stop=stop
     )
 
 
-class _Writer(Inputs):
+class _DatumInputs(Inputs):
     """The columns of an array, each made an array of what goes to the wire: integers, raw bytes, texts."""
 
     def __init__(self, program: Program, array: pa.Array) -> None:
@@ -606,27 +606,27 @@ class _Writer(Inputs):
         raise RowError(node.code, None, path, node.reason)
 
 
-_ENCODERS: dict[Op, Callable[[_Writer, AvroNode, int, str], bytes]] = {
-    Op.NULL: _Writer.nothing,
-    Op.BOOLEAN: _Writer.boolean,
-    Op.INT: _Writer.integer,
-    Op.LONG: _Writer.integer,
-    Op.FLOAT: _Writer.floating,
-    Op.DOUBLE: _Writer.floating,
-    Op.BYTES: _Writer.string,
-    Op.STRING: _Writer.string,
-    Op.FIXED: _Writer.fixed,
-    Op.ENUM: _Writer.enum,
-    Op.DECIMAL: _Writer.decimal,
-    Op.RECORD: _Writer.record,
-    Op.ARRAY: _Writer.items,
-    Op.MAP: _Writer.items,
-    Op.UNION: _Writer.union,
-    Op.PRESENT: _Writer.inner,
-    Op.ABSENT: _Writer.nothing,
-    Op.MEMBER: _Writer.inner,
-    Op.DEFAULT: _Writer.data,
-    Op.FAIL: _Writer.failure,
+_ENCODERS: dict[Op, Callable[[_DatumInputs, AvroNode, int, str], bytes]] = {
+    Op.NULL: _DatumInputs.nothing,
+    Op.BOOLEAN: _DatumInputs.boolean,
+    Op.INT: _DatumInputs.integer,
+    Op.LONG: _DatumInputs.integer,
+    Op.FLOAT: _DatumInputs.floating,
+    Op.DOUBLE: _DatumInputs.floating,
+    Op.BYTES: _DatumInputs.string,
+    Op.STRING: _DatumInputs.string,
+    Op.FIXED: _DatumInputs.fixed,
+    Op.ENUM: _DatumInputs.enum,
+    Op.DECIMAL: _DatumInputs.decimal,
+    Op.RECORD: _DatumInputs.record,
+    Op.ARRAY: _DatumInputs.items,
+    Op.MAP: _DatumInputs.items,
+    Op.UNION: _DatumInputs.union,
+    Op.PRESENT: _DatumInputs.inner,
+    Op.ABSENT: _DatumInputs.nothing,
+    Op.MEMBER: _DatumInputs.inner,
+    Op.DEFAULT: _DatumInputs.data,
+    Op.FAIL: _DatumInputs.failure,
 }
 
 

@@ -30,13 +30,13 @@ def encode(
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
     """Encode one document per row, without any space; see `kcodec.formats.json.kernel.JsonKernel`."""
-    writer = _Writer(program, array)
+    writer = _DocumentInputs(program, array)
     return encode_rows(
         array, lambda row: prefix + writer.value(program.plan.root, row, "") + suffix, large=large, stop=stop
     )
 
 
-class _Writer(Inputs):
+class _DocumentInputs(Inputs):
     """The columns of an array, each made an array of integers, raw bytes, or decimals."""
 
     def __init__(self, program: Program, array: pa.Array) -> None:
@@ -198,21 +198,21 @@ class _Writer(Inputs):
         return data
 
 
-_ENCODERS: dict[Op, Callable[[_Writer, JsonNode, int, str], bytes]] = {
-    Op.JSON_OBJECT: _Writer.keyed,
-    Op.JSON_TUPLE: _Writer.positional,
-    Op.JSON_LIST: _Writer.listed,
-    Op.JSON_MAP: _Writer.mapped,
-    Op.JSON_UNION: _Writer.member,
-    Op.JSON_NULL: _Writer.nothing,
-    Op.JSON_BOOLEAN: _Writer.boolean,
-    Op.JSON_INTEGER: _Writer.integer,
-    Op.JSON_FLOAT: _Writer.floating,
-    Op.JSON_DECIMAL: _Writer.decimal,
-    Op.JSON_STRING: _Writer.text,
-    Op.JSON_BYTES: _Writer.binary,
-    Op.JSON_TIME: _Writer.time,
-    Op.JSON_TEXT: _Writer.raw,
+_ENCODERS: dict[Op, Callable[[_DocumentInputs, JsonNode, int, str], bytes]] = {
+    Op.JSON_OBJECT: _DocumentInputs.keyed,
+    Op.JSON_TUPLE: _DocumentInputs.positional,
+    Op.JSON_LIST: _DocumentInputs.listed,
+    Op.JSON_MAP: _DocumentInputs.mapped,
+    Op.JSON_UNION: _DocumentInputs.member,
+    Op.JSON_NULL: _DocumentInputs.nothing,
+    Op.JSON_BOOLEAN: _DocumentInputs.boolean,
+    Op.JSON_INTEGER: _DocumentInputs.integer,
+    Op.JSON_FLOAT: _DocumentInputs.floating,
+    Op.JSON_DECIMAL: _DocumentInputs.decimal,
+    Op.JSON_STRING: _DocumentInputs.text,
+    Op.JSON_BYTES: _DocumentInputs.binary,
+    Op.JSON_TIME: _DocumentInputs.time,
+    Op.JSON_TEXT: _DocumentInputs.raw,
 }
 
 

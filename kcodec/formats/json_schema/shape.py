@@ -211,10 +211,10 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     >>> sorted(shape.likely), sorted(shape.fields["id"].kinds)
     (['object'], ['integer', 'null'])
     """
-    return _Reader(documents, recursive_depth).part(documents.main.document, documents.main, "#", 0)
+    return _ShapeReader(documents, recursive_depth).part(documents.main.document, documents.main, "#", 0)
 
 
-class _Reader:
+class _ShapeReader:
     """One reading: how many places there were so far, and which parts it is within."""
 
     def __init__(self, documents: Documents, recursive_depth: int) -> None:

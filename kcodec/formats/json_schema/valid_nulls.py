@@ -26,7 +26,7 @@ _MAX_TRIES = 66
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^{}\[\],:"]+', re.DOTALL)
 
 
-class _Writer(Protocol):
+class _Encoding(Protocol):
     def encode(
         self, array: pa.Array, *, large: bool = False, nulls: str = "schema"
     ) -> tuple[pa.Array, list[Fault]]:
@@ -34,7 +34,7 @@ class _Writer(Protocol):
 
 
 def encode_valid(
-    writer: _Writer, array: pa.Array, validator: Validator, *, large: bool
+    writer: _Encoding, array: pa.Array, validator: Validator, *, large: bool
 ) -> tuple[pa.Array, list[Fault]]:
     """Write an array as valid documents; a row that is not valid whichever nulls are left out is a fault.
 

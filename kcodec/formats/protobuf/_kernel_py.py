@@ -69,7 +69,7 @@ def decode(
 
     def read(program: Program, data: bytes, at: int) -> ColumnRow:
         frame = _Frame(program.plan.root)
-        _Reader(data).message(at, len(data), frame, 0, min(program.limits.max_depth, MAX_DEPTH))
+        _PayloadReader(data).message(at, len(data), frame, 0, min(program.limits.max_depth, MAX_DEPTH))
         with _inside(offset=len(data)):
             frame.check()
         row = _Row(columns, program.limits.max_expansion, ItemBytes(sizes, program.limits, data, at))
@@ -167,7 +167,7 @@ def _inside(*steps: str, offset: int | None = None) -> Iterator[None]:
         ) from None
 
 
-class _Reader:
+class _PayloadReader:
     """A payload that is read.
 
     Parameters
@@ -441,13 +441,13 @@ def encode(
     array: pa.Array, program: Program, *, prefix: bytes = b"", large: bool = False, stop: bool = False
 ) -> tuple[pa.Array, list[Fault]]:
     """Encode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
-    writer = _Writer(array)
+    writer = _PayloadInputs(array)
     return encode_rows(
         array, lambda row: prefix + writer.message(program.plan.root, row), large=large, stop=stop
     )
 
 
-class _Writer(Inputs):
+class _PayloadInputs(Inputs):
     """The columns of an array, each made an array of what goes to the wire: integers, bits of floats, bytes."""
 
     def leaf(self, array: pa.Array) -> pa.Array:

@@ -125,7 +125,7 @@ def read_message(
     message = Message(type)
     if depth < 0:
         raise RowError("depth_limit", 0)
-    _Reader(data, extensions, most).merge(message, 0, len(data), depth)
+    _MessageMerger(data, extensions, most).merge(message, 0, len(data), depth)
     missing = missing_fields(message)
     if missing:
         raise RowError(
@@ -155,7 +155,7 @@ def missing_fields(message: Message) -> list[str]:
     return missing
 
 
-class _Reader:
+class _MessageMerger:
     """One row. `depth` is always how many messages and groups may still open, `left` how many may follow at all."""
 
     def __init__(self, data: bytes, extensions: bool, left: int) -> None:

@@ -21,10 +21,10 @@ from kcodec.plan import Limits
 from kcodec.plan.kernel import RowKernel
 from kcodec.plan.programs import Programs
 
-__all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as", "tagged_columns"]
+__all__ = ["ColumnDecoder", "PayloadReader", "ProgramDecoder", "read_as", "tagged_columns"]
 
 
-class Reader(NamedTuple):
+class PayloadReader(NamedTuple):
     """How the payloads of a writer's schema are read: what is decoded, and what is done to the result.
 
     Writers with equal keys are read together.
@@ -123,12 +123,14 @@ class ColumnDecoder(SchemaDecoder):
 
     takes_prefix = True
 
-    def __init__(self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]) -> None:
+    def __init__(
+        self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], PayloadReader]
+    ) -> None:
         self.text = text
         self.arrow_type = arrow_type(rows.kind, large=rows.large)
         self._make = make
 
-    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Reader:
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> PayloadReader:
         """Return the reader of a writer's schema."""
         return self._make(writer, indexes)
 

@@ -123,14 +123,14 @@ def _read(
     sparse: bool = False,
     items: rows_py.ItemBytes | None = None,
 ) -> Any:
-    reader = _Reader(data, start, program, sparse, items)
+    reader = _MessageBytes(data, start, program, sparse, items)
     value = reader.value(program.plan.root, "")
     if not trailing and reader.at < len(data):
         reader.fail("trailing_bytes", reader.at, "")
     return value
 
 
-class _Reader:
+class _MessageBytes:
     """One row: its bytes, and how far they are read."""
 
     def __init__(
@@ -334,7 +334,7 @@ def _takes_no_bytes(node: KafkaNode) -> bool:
 
 
 def _constant(node: KafkaNode) -> Any:
-    return _Reader(node.data, 0, Program(Plan("", "", pa.null(), node))).value(node.children[0], "")
+    return _MessageBytes(node.data, 0, Program(Plan("", "", pa.null(), node))).value(node.children[0], "")
 
 
 # Encoding -------------------------------------------------------------------------------------------
@@ -400,11 +400,11 @@ def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None
 
 def _write(value: Any, program: Program) -> bytes:
     out = bytearray()
-    _Writer().value(program.plan.root, value, out, "")
+    _MessageRows().value(program.plan.root, value, out, "")
     return bytes(out)
 
 
-class _Writer:
+class _MessageRows:
     def fail(self, code: str, path: str, reason: str = "") -> NoReturn:
         raise RowError(code, None, path, reason)
 

@@ -33,7 +33,7 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 
-cdef class _Reader:
+cdef class _MessageReader:
     """Reads one message."""
 
     cdef MessageProgram program
@@ -317,7 +317,7 @@ cdef class _Reader:
 
 def decode_one(data, MessageProgram program, *, start=0, trailing=False):
     """Decode one message to a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
-    cdef _Reader reader = _Reader.__new__(_Reader)
+    cdef _MessageReader reader = _MessageReader.__new__(_MessageReader)
     cdef Py_buffer view
     cdef int64_t first = start
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -29,7 +29,7 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 
-cdef class _Writer:
+cdef class _MessageWriter:
     """Writes one message."""
 
     cdef MessageProgram program
@@ -370,7 +370,7 @@ cdef class _Writer:
 
 def encode_one(value, MessageProgram program):
     """Encode one message from a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
-    cdef _Writer writer = _Writer.__new__(_Writer)
+    cdef _MessageWriter writer = _MessageWriter.__new__(_MessageWriter)
     writer.program = program
     try:
         if program.failing:

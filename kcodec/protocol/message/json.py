@@ -45,7 +45,7 @@ def to_json(
     spec: MessageSpec, version: int, message: dict[str, Any], *, serialize_records: bool = True
 ) -> dict[str, Any]:
     """Turn a message, as `MessageCodec.decode_one` returns it, into its JSON form; see `MessageCodec.to_json`."""
-    return _Writer(spec, version, serialize_records).struct(spec.struct, message, "")
+    return _JsonWriter(spec, version, serialize_records).struct(spec.struct, message, "")
 
 
 def is_default(structs: dict[str, StructSpec], field: FieldSpec, value: Any) -> bool:
@@ -69,7 +69,7 @@ def is_default(structs: dict[str, StructSpec], field: FieldSpec, value: Any) -> 
     return (getattr(value, "bytes", value) == getattr(default, "bytes", default)) is True
 
 
-class _Writer:
+class _JsonWriter:
     def __init__(self, spec: MessageSpec, version: int, serialize_records: bool) -> None:
         self.structs = spec.structs
         self.version = version

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["MAX_CHANGES", "Change", "document_changes", "named_steps"]
+__all__ = ["MAX_CHANGES", "DocumentChange", "document_changes", "named_steps"]
 
 #: Changes that are told.
 MAX_CHANGES = 300
@@ -17,7 +17,7 @@ _MAX_DEPTH = 100
 _MAX_VALUE = 60
 
 
-class Change(NamedTuple):
+class DocumentChange(NamedTuple):
     """One difference.
 
     Attributes
@@ -42,7 +42,7 @@ class Change(NamedTuple):
         return shorter > 0 and steps[:shorter] == self.steps[:shorter]
 
 
-def document_changes(old: str, new: str) -> list[Change]:
+def document_changes(old: str, new: str) -> list[DocumentChange]:
     """Return the differences of two JSON texts; there are none if either is not JSON.
 
     Members of arrays that have a ``name``, as fields of records have, are the same if that is; those that are plain
@@ -104,7 +104,7 @@ class _Number(str):
     __slots__ = ()
 
 
-def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[Change]:
+def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[DocumentChange]:
     if type(old) is type(new) and old == new:
         return
     if depth < _MAX_DEPTH:
@@ -113,13 +113,15 @@ def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[
             for step, before, after in pairs:
                 inner = (*path, step)
                 if before is _NOTHING:
-                    yield Change(inner, _gained(after, inner, isinstance(new, list), "added", "to"))
+                    yield DocumentChange(inner, _gained(after, inner, isinstance(new, list), "added", "to"))
                 elif after is _NOTHING:
-                    yield Change(inner, _gained(before, inner, isinstance(old, list), "removed", "from"))
+                    yield DocumentChange(
+                        inner, _gained(before, inner, isinstance(old, list), "removed", "from")
+                    )
                 else:
                     yield from _changes(before, after, inner, depth + 1)
             return
-    yield Change(path, f"{_what(path)} changed: {_value(old)} → {_value(new)}")
+    yield DocumentChange(path, f"{_what(path)} changed: {_value(old)} → {_value(new)}")
 
 
 _NOTHING = object()

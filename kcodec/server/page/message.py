@@ -20,7 +20,7 @@ __all__ = [
     "ENCODINGS",
     "MAX_BYTES",
     "Message",
-    "Part",
+    "Stretch",
     "dump",
     "find_guid",
     "find_schema",
@@ -56,7 +56,7 @@ _NO_FRAME = (
 )
 
 
-class Part(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of a message's bytes, and what it is: ``magic``, ``id``, ``guid``, ``indexes`` or ``payload``."""
 
     kind: str
@@ -71,7 +71,7 @@ class Message(NamedTuple):
     ----------
     data : bytes
         All of it.
-    parts : list of Part
+    parts : list of Stretch
         What they are, in order.
     found : RegisteredSchema or None
         Its schema.
@@ -90,7 +90,7 @@ class Message(NamedTuple):
     """
 
     data: bytes
-    parts: list[Part]
+    parts: list[Stretch]
     found: RegisteredSchema | None = None
     context: str = ""
     indexes: tuple[int, ...] = ()
@@ -252,18 +252,18 @@ def read_message(
     if size is None:
         return Message(
             data,
-            [Part("payload", 0, len(data))],
+            [Stretch("payload", 0, len(data))],
             problem=_NO_FRAME if data else "There are no bytes here.",
             offset=0,
         )
     kind = "id" if size == 5 else "guid"
-    message = Message(data, [Part("magic", 0, 1), Part(kind, 1, min(size, len(data)))])
+    message = Message(data, [Stretch("magic", 0, 1), Stretch(kind, 1, min(size, len(data)))])
     if len(data) < size:
         return message._replace(
             problem=f"The frame ends too early: a {'schema id' if size == 5 else 'GUID'} takes {size - 1} bytes.",
             offset=len(data),
         )
-    rest = [*message.parts, Part("payload", size, len(data))]
+    rest = [*message.parts, Stretch("payload", size, len(data))]
     try:
         if size == 5:
             found = registry.get(int.from_bytes(data[1:5], "big", signed=True), inside(context))
@@ -282,7 +282,7 @@ def _value(registry: EmbeddedRegistry, message: Message, start: int, is_raw: boo
     assert message.found is not None
     schema, data, parts = message.found.schema, message.data, message.parts
     indexes: tuple[int, ...] = ()
-    message = message._replace(parts=[*parts, Part("payload", start, len(data))])
+    message = message._replace(parts=[*parts, Stretch("payload", start, len(data))])
     try:
         known = schema_format(schema.type)
         parsed = known.parse_known(schema.text, named_texts(registry, schema, message.context))
@@ -292,7 +292,7 @@ def _value(registry: EmbeddedRegistry, message: Message, start: int, is_raw: boo
                 indexes, end = decode_message_indexes(data, start)
             except DecodeError as error:
                 return message._replace(problem=f"{error.code}: {error.reason}.", offset=start)
-            parts = [*parts, Part("indexes", start, end), Part("payload", end, len(data))]
+            parts = [*parts, Stretch("indexes", start, end), Stretch("payload", end, len(data))]
             message, start = message._replace(parts=parts, indexes=indexes), end
         text = known.console_text if is_raw else known.json_text
         return message._replace(value=text(parsed, data, start, indexes))

@@ -14,7 +14,7 @@ from protobuf_vectors import ROWS, SCHEMAS, VECTORS, type_of
 
 from kcodec import ConfigError, DecodeError
 from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.json.reader import _Reader, from_json
+from kcodec.formats.protobuf.json.reader import _TextReader, from_json
 from kcodec.formats.protobuf.json.writer import JsonWriting, to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -339,8 +339,8 @@ def test_messages_in_any():
 
 def test_an_any_that_names_its_type_last_is_read_past_once(monkeypatch):
     read_numbers = []
-    number = _Reader.number
-    monkeypatch.setattr(_Reader, "number", lambda *given: read_numbers.append(1) or number(*given))
+    number = _TextReader.number
+    monkeypatch.setattr(_TextReader, "number", lambda *given: read_numbers.append(1) or number(*given))
     inner = '{"r":[' + ",".join("7" * 100) + '],"@type":"a/p.M"}'
     for _ in range(45):
         inner = '{"any":' + inner + ',"@type":"a/p.M"}'

@@ -14,7 +14,7 @@ from kcodec.registry.memory import MemoryRegistry
 from kcodec.server.page.app import RegistryPage
 from kcodec.server.page.message import (
     MAX_BYTES,
-    Part,
+    Stretch,
     dump,
     find_guid,
     find_schema,
@@ -128,13 +128,13 @@ def test_an_avro_message_by_id_and_by_guid():
     found = registry.get_version("orders-value", 2)
     message = read_message(registry, framed(found, ORDER), ".")
     assert json.loads(message.value) == {"id": 1, "sku": "sku", "note": None}
-    assert message.parts == [Part("magic", 0, 1), Part("id", 1, 5), Part("payload", 5, 11)]
+    assert message.parts == [Stretch("magic", 0, 1), Stretch("id", 1, 5), Stretch("payload", 5, 11)]
     assert (message.problem, message.found.id) == ("", found.id)
     by_guid = read_message(registry, b"\1" + uuid.UUID(found.guid).bytes + ORDER, ".")
     assert by_guid.value == message.value
-    assert by_guid.parts[1] == Part("guid", 1, 17)
+    assert by_guid.parts[1] == Stretch("guid", 1, 17)
     alone = read_message(registry, ORDER, ".", found)
-    assert (alone.value, alone.parts) == (message.value, [Part("payload", 0, 6)])
+    assert (alone.value, alone.parts) == (message.value, [Stretch("payload", 0, 6)])
 
 
 def test_a_protobuf_message_with_indexes_and_references():
@@ -143,7 +143,7 @@ def test_a_protobuf_message_with_indexes_and_references():
     message = read_message(registry, framed(found, CITY, [1]), ".")
     assert json.loads(message.value) == {"id": "7", "address": {"city": "Bonn"}}
     assert message.indexes == (1,)
-    assert message.parts[2:] == [Part("indexes", 5, 7), Part("payload", 7, 17)]
+    assert message.parts[2:] == [Stretch("indexes", 5, 7), Stretch("payload", 7, 17)]
     # Without a frame there are no indexes, and the first message is meant.
     assert read_message(registry, b"", ".", found).value == "{}"
 

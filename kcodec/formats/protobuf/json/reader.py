@@ -56,7 +56,7 @@ def from_json(
     >>> write_message(from_json(b'{"bigId": "5", "tags": ["a"]}', schema.message("M"), {})).hex()
     '0805120161'
     """
-    reader = _Reader(text, types, ignore_unknown)
+    reader = _TextReader(text, types, ignore_unknown)
     reader.space()
     message = Message(type)
     reader.message(message, "", MAX_DEPTH)
@@ -80,7 +80,7 @@ def _takes_null(field: FieldType) -> bool:
     return named is not None and named.name in ("google.protobuf.Value", "google.protobuf.NullValue")
 
 
-class _Reader(Tokens):
+class _TextReader(Tokens):
     """One text. `levels` is how many messages may stand in the one at hand, those in an Any included."""
 
     def __init__(self, text: bytes, types: Mapping[str, MessageType], ignore_unknown: bool) -> None:

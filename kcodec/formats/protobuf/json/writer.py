@@ -63,11 +63,11 @@ def to_json(message: Message, types: Mapping[str, MessageType], how: JsonWriting
     >>> to_json(message, schema.messages), to_json(message, {}, JsonWriting(proto_names=True))
     ('{"bigId":"5","tags":["a"]}', '{"big_id":"5","tags":["a"]}')
     """
-    writer = _Writer(types, how or JsonWriting())
+    writer = _TextWriter(types, how or JsonWriting())
     return writer.text(writer.message(message, MAX_DEPTH), "\n")
 
 
-class _Writer:
+class _TextWriter:
     """One message. `depth` is how many messages may stand in the one at hand, those in an Any included."""
 
     def __init__(self, types: Mapping[str, MessageType], how: JsonWriting) -> None:

@@ -22,7 +22,13 @@ from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.avro.defaults import field_default, with_default, with_logical_types
 from kcodec.ksql.formats.avro.maps import with_maps
 from kcodec.ksql.formats.reading import Reading, annotated
-from kcodec.ksql.formats.registered import ColumnDecoder, ProgramDecoder, Reader, read_as, tagged_columns
+from kcodec.ksql.formats.registered import (
+    ColumnDecoder,
+    PayloadReader,
+    ProgramDecoder,
+    read_as,
+    tagged_columns,
+)
 from kcodec.ksql.formats.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
 from kcodec.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.plan import Limits
@@ -273,7 +279,7 @@ class KsqlAvroFormat(AvroFormat):
         # The reader's schema is no deeper than the columns are.
         inner = AvroOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="", compat="avro")
 
-        def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
+        def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> PayloadReader:
             source = AvroAsConnect(writer.root)
             found = annotated(read_as(named, source), source, with_default)
             root = reader_schema(found, writer.root)
@@ -287,7 +293,7 @@ class KsqlAvroFormat(AvroFormat):
                 maps = Programs(with_maps(program.plan, found), limits)
                 decoder = ProgramDecoder(kernel, maps, trailing=trailing, text=text)
                 program = decoder.program(writer)
-            return Reader(f"{text} {decoder.arrow_type} {found}", found, decoder, program)
+            return PayloadReader(f"{text} {decoder.arrow_type} {found}", found, decoder, program)
 
         return ColumnDecoder(schema.text, rows, make)
 

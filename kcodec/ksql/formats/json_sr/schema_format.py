@@ -21,7 +21,7 @@ from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
 from kcodec.ksql.formats.reading import annotated
-from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as, tagged_columns
+from kcodec.ksql.formats.registered import ColumnDecoder, PayloadReader, read_as, tagged_columns
 from kcodec.ksql.formats.writing import missing_field
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.plan import Limits
@@ -149,14 +149,14 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
         """Return what reads documents of any schema as the columns."""
         rows = self._rows
 
-        def make(writer: JsonSchema, indexes: tuple[int, ...]) -> Reader:
+        def make(writer: JsonSchema, indexes: tuple[int, ...]) -> PayloadReader:
             source = self.source(writer)
             found = annotated(read_as(rows, source), source, annotation(rows))
             decoder = DocumentDecoder(found, source, rows)
             # How unions are read, and what stands for nulls, is said by the schema alone.
             said = "" if found.is_whole else f" {write_document(writer.document)} {writer.documents.named}"
             program = decoder.program(writer)
-            return Reader(f"{program.plan} {found}{said}", found, decoder, program)
+            return PayloadReader(f"{program.plan} {found}{said}", found, decoder, program)
 
         return ColumnDecoder(write_document(schema.document), rows, make)
 

@@ -26,7 +26,7 @@ from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.coercion import validity
 from kcodec.ksql.formats.protobuf.values import date_parts, decimal_parts, time_parts
 from kcodec.ksql.formats.reading import Reading
-from kcodec.ksql.formats.registered import ColumnDecoder, Reader, read_as, tagged_columns
+from kcodec.ksql.formats.registered import ColumnDecoder, PayloadReader, read_as, tagged_columns
 from kcodec.ksql.formats.writing import (
     Change,
     ColumnEncoder,
@@ -427,12 +427,12 @@ class KsqlProtobufFormat(ProtobufFormat):
         rows = self._rows
         inner = _type_options(rows, self._wrappers)
 
-        def make(writer: ProtobufSchema, indexes: tuple[int, ...]) -> Reader:
+        def make(writer: ProtobufSchema, indexes: tuple[int, ...]) -> PayloadReader:
             message = writer.message(indexes)
             found = read_as(rows, self._source(message))
             decoder = _MessageDecoder(writer, message, found, inner, limits)
             # Of messages with other numbers nothing is alike.
-            return Reader(f"{message.name} {print_file(writer.main)} {found}", found, decoder, 0)
+            return PayloadReader(f"{message.name} {print_file(writer.main)} {found}", found, decoder, 0)
 
         return ColumnDecoder(print_file(schema.main), rows, make)
 
