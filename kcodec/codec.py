@@ -32,7 +32,7 @@ from kcodec.errors import (
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.collector import uncollected
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader, Writer, quickly
+from kcodec.objects.kernel import Reader, Writer, quick_decode_one
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
@@ -351,7 +351,7 @@ class Codec:
 
     _encoded_type: pa.DataType
 
-    @quickly
+    @quick_decode_one
     def decode_one(
         self, value: Any, *, maps: str = "pairs", unions: str = "members", into: Any = None
     ) -> Any:

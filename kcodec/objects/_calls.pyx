@@ -1,18 +1,15 @@
-"""A codec's call for one value, without Python's own work: to find what reads it took longer than a small value."""
+"""Calls for one value, without Python's own work: to find what reads it took longer than to read a small value."""
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
-
-cdef extern from "Python.h":
-    PyObject *PyTuple_GET_ITEM(object values, Py_ssize_t at)
-    object PyObject_CallOneArg(object function, object argument)
 
 import functools
 
 from kcodec._impl import VARIABLE, environment
 from kcodec.errors import DecodeError
 
-__all__ = ["quickly"]
+__all__ = ["quick_decode_one", "quick_deserialize_one"]
 
 cdef dict _environment = environment
 cdef object _variable = VARIABLE
@@ -20,22 +17,52 @@ cdef str _maps = "pairs"
 cdef str _unions = "members"
 
 
-def quickly(decode_one):
+cdef bint _is_chosen(object implementation) except -1:
+    """Return whether the environment chooses what it chose when something was made."""
+    cdef PyObject *chosen = PyDict_GetItemWithError(_environment, _variable)
+    return implementation is None if chosen == NULL else implementation is <object>chosen
+
+
+def quick_decode_one(decode_one):
     """See `kcodec.objects.kernel`."""
 
     def quick(self, value, *, maps=_maps, unions=_unions, into=None):
-        cdef PyObject *chosen
+        cdef tuple usual
         if maps is _maps and unions is _unions and into is None:
             usual = self._usual
-            chosen = PyDict_GetItemWithError(_environment, _variable)
-            if chosen == NULL:
-                chosen = <PyObject *>None
-            if usual is not None and chosen == PyTuple_GET_ITEM(usual, 0):
+            if usual is not None and _is_chosen(usual[0]):
                 try:
-                    return PyObject_CallOneArg(<object>PyTuple_GET_ITEM(usual, 1), value)
+                    return usual[1](value)
                 except DecodeError:
                     # Read once more by what tells all that is wrong.
                     pass
         return decode_one(self, value, maps=maps, unions=unions, into=into)
 
     return functools.update_wrapper(quick, decode_one)
+
+
+def quick_deserialize_one(deserialize_one):
+    """See `kcodec.objects.kernel`."""
+
+    def quick(self, value, headers=None, *, maps=_maps, unions=_unions, into=None):
+        cdef tuple usual
+        cdef Py_ssize_t size
+        cdef PyObject *found
+        if headers is None and type(value) is bytes and maps is _maps and unions is _unions and into is None:
+            usual = self._one_reader.usual
+            if usual is not None and _is_chosen(usual[0]):
+                size = usual[1]
+                if PyBytes_GET_SIZE(value) >= size:
+                    prefix = PyBytes_FromStringAndSize(PyBytes_AS_STRING(value), size)
+                    found = PyDict_GetItemWithError(usual[2], prefix)
+                    if found != NULL:
+                        known = <tuple>found
+                        try:
+                            made = known[0].decode_one(value, size)
+                        except DecodeError:
+                            return deserialize_one(self, value)
+                        usual[3](known[1])
+                        return made
+        return deserialize_one(self, value, headers, maps=maps, unions=unions, into=into)
+
+    return functools.update_wrapper(quick, deserialize_one)

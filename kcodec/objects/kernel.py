@@ -6,18 +6,28 @@ from typing import Any, Protocol, TypeVar
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 
-__all__ = ["Reader", "Writer", "quickly"]
+__all__ = ["Reader", "Writer", "quick_decode_one", "quick_deserialize_one"]
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
-def quickly(decode_one: _Call) -> _Call:
+def quick_decode_one(decode_one: _Call) -> _Call:
     """Return a codec's ``decode_one`` that calls at once what reads the usual form, where the codec keeps it.
 
     The codec's ``_usual`` is None, or what the environment chose when the reader was made, and the reader's own
     ``decode_one``; where that raises a `DecodeError`, the codec's is asked.
     """
-    made: _Call = kernel("objects._calls").quickly(decode_one)
+    made: _Call = kernel("objects._calls").quick_decode_one(decode_one)
+    return made
+
+
+def quick_deserialize_one(deserialize_one: _Call) -> _Call:
+    """Return a serde's ``deserialize_one`` that calls at once what reads the usual form of values without headers.
+
+    What ``_one_reader.usual`` of the serde is: None, or what the environment chose, how many bytes stand before a
+    payload, by these a reader and what it is counted as, and what counts.
+    """
+    made: _Call = kernel("objects._calls").quick_deserialize_one(deserialize_one)
     return made
 
 

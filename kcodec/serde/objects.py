@@ -47,9 +47,11 @@ class ObjectsReader:
         # To find out takes as long as reading a small value.
         self._indexes = self._topic.index_kind
         #: Bytes that stand before most payloads: Confluent's prefix, and the byte of the indexes of a first message.
-        self._usual = 0
+        self._before = 0
         if self._topic.config.framing in ("prefix", "dual") and self._topic.frame.layout is None:
-            self._usual = {Indexes.NONE: 5, Indexes.ZIGZAG: 6}.get(self._indexes, 0)
+            self._before = {Indexes.NONE: 5, Indexes.ZIGZAG: 6}.get(self._indexes, 0)
+        #: What is called at once; see `kcodec.objects.kernel.quick_deserialize_one`.
+        self.usual: tuple[Any, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_topic": self._topic, "_columns": self._columns}
@@ -67,10 +69,12 @@ class ObjectsReader:
                 # Classes that are made for each call are not to fill the memory.
                 self._forms.clear()
             readers = self._forms.setdefault((chosen(), maps, unions, into), {})
+            if self._before and (maps, unions, into) == ("pairs", "members", None):
+                self.usual = chosen(), self._before, readers, self._columns.meter.read_one
         if value is None:
             self._columns.meter.read(1, (), ())
             return None
-        start = self._usual
+        start = self._before
         found = readers.get(value[:start]) if start and headers is None else None
         if found is None:
             found, start = self._found(readers, value, headers, ObjectForm(maps, unions, into))

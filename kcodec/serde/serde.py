@@ -12,6 +12,7 @@ from kcodec.codec import Run
 from kcodec.errors import ConfigError, check_booleans, check_names, is_whole
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.frames import CONFLUENT, Frame
+from kcodec.objects.kernel import quick_deserialize_one
 from kcodec.plan import Limits
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.registry.base import RegisteredSchema, RegistryLike, Schema, SchemaRegistry
@@ -385,6 +386,7 @@ class Serde:
             raise ConfigError(_HEADERS_OUT)
         return self._one_writer.write(value, unions)
 
+    @quick_deserialize_one
     def deserialize_one(
         self,
         value: bytes | None,
