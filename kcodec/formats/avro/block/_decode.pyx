@@ -124,6 +124,7 @@ cdef bint read_all(
     cdef int64_t begin
     cdef int64_t count = 0
     cdef int64_t chosen_count
+    cdef bint at_end
     begin_row(&context.budget)
     block.depth = 0
     block.rejected = 0
@@ -197,14 +198,27 @@ cdef bint read_all(
         if count < 0:
             return False
     elif used_count > 1:
-        # Each program runs for its rows up to the next list, and lists are read for all rows at once.
+        # What all programs do runs for all rows at once, and where they differ each for its rows up to the next list:
+        # lists can be read for all rows only.
         for at in range(used_count):
             heads[at] = programs[used[at]]
         while True:
+            op = heads[0]
+            while all_same(heads, used, programs, stops, used_count):
+                for at in range(used_count):
+                    heads[at] += heads[at].next
+            if op != heads[0]:
+                count = run_lanes(
+                    block, columns, op, heads[0], programs[used[0]], block.lanes, count, block.rows, True, True, tag
+                )
+                if count < 0:
+                    return False
+            at_end = True
             for at in range(used_count):
                 op = heads[at]
                 while op != programs[used[at]] + stops[used[at]] and not has_list(op):
                     op += op.next
+                at_end = at_end and op == programs[used[at]] + stops[used[at]]
                 if op == heads[at]:
                     continue
                 chosen_count = 0
@@ -218,22 +232,10 @@ cdef bint read_all(
                     return False
                 heads[at] = op
             count = without_odd(block, block.lanes, count, 0)
-            op = heads[0]
-            if op == programs[used[0]] + stops[used[0]]:
-                for at in range(1, used_count):
-                    if heads[at] != programs[used[at]] + stops[used[at]]:
-                        return False
+            if at_end:
                 break
-            for at in range(1, used_count):
-                if heads[at] == programs[used[at]] + stops[used[at]] or not same_ops(op, heads[at]):
-                    return False
-            count = run_lanes(
-                block, columns, op, op + op.next, programs[used[0]], block.lanes, count, block.rows, True, True, tag
-            )
-            if count < 0:
+            if not all_same(heads, used, programs, stops, used_count):
                 return False
-            for at in range(used_count):
-                heads[at] += heads[at].next
     if not trailing:
         for at in range(count):
             lane = block.lanes[at]
@@ -260,6 +262,19 @@ cdef bint read_all(
             continue
         at += 1
     set_nulls(columns, 0, absent, absent_count, block.rows, offset_t is int64_t)
+    return True
+
+
+cdef bint all_same(
+    const Op **heads, const int32_t *used, const Op **programs, const int32_t *stops, int32_t count
+) noexcept nogil:
+    """Return whether all programs do the same next."""
+    cdef int32_t at
+    if heads[0] == programs[used[0]] + stops[used[0]]:
+        return False
+    for at in range(1, count):
+        if heads[at] == programs[used[at]] + stops[used[at]] or not same_ops(heads[0], heads[at]):
+            return False
     return True
 
 
