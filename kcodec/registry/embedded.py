@@ -1,6 +1,6 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -380,6 +380,62 @@ class EmbeddedRegistry:
                 prefix, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
             )
 
+    def listed_versions(
+        self,
+        prefixes: Sequence[str] = ("",),
+        *,
+        deleted: bool = False,
+        latest: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+        chosen: Callable[[str], bool] | None = None,
+    ) -> list[SubjectVersion]:
+        """Return the versions of subjects, sorted, or the latest one of each; those before an offset are not read.
+
+        Parameters
+        ----------
+        prefixes : sequence of str
+            What the names of the subjects begin with, as for `subjects`.
+        deleted : bool
+            Whether softly deleted versions count.
+        latest : bool
+            Whether a subject has its latest version alone.
+        offset, limit : int
+            How many are left out, and how many there are at most; -1 is no limit.
+        chosen : callable, optional
+            Returns whether a subject is one of those that are meant.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> made = [registry.register(name, Schema('"int"')) for name in ("a-value", "b-value", "c-value")]
+        >>> registry.listed_versions(offset=1, limit=1)
+        [SubjectVersion(subject='b-value', version=1)]
+        """
+        found: list[SubjectVersion] = []
+        with self.database.transaction():
+            aliases = self._settings.aliases()
+            for subject, length in self._versions.lengths(prefixes, deleted=deleted):
+                if chosen is not None and not chosen(subject):
+                    continue
+                numbers: Sequence[int] | None = None
+                if subject in aliases:
+                    # As everywhere, the name means the versions of the other subject.
+                    numbers = self._numbers(subject, deleted=deleted)
+                    length = len(numbers)
+                length = min(length, 1) if latest else length
+                if offset >= length:
+                    offset -= length
+                    continue
+                if numbers is None:
+                    numbers = self._numbers(subject, deleted=deleted)
+                found += [SubjectVersion(subject, each) for each in numbers[-length:][offset:]]
+                offset = 0
+                if 0 <= limit <= len(found):
+                    break
+        return found if limit < 0 else found[:limit]
+
     def versions(
         self,
         subject: str,
@@ -396,6 +452,10 @@ class EmbeddedRegistry:
             return self._versions.numbers(
                 subject, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
             )
+
+    def _numbers(self, subject: str, *, deleted: bool) -> list[int]:
+        """Return the versions of the subject that a name or an alias means; none if there is no such subject."""
+        return self._versions.numbers(self._settings.subject(subject), deleted=deleted)
 
     def every_version(self) -> list[tuple[RegisteredSchema, bool]]:
         """Return the versions of all subjects, and whether each is softly deleted; an alias has its own here."""
@@ -433,8 +493,21 @@ class EmbeddedRegistry:
         >>> registry.counts()
         Counts(subjects=1, versions=1, types={'AVRO': 1})
         """
-        with self.database.transaction():
-            return self._versions.counts()
+        return self.database.remembered("counts", self._versions.counts)
+
+    def count_subjects(self, *, deleted: bool = False) -> int:
+        """Return how many subjects have a version; softly deleted ones count if `deleted`.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> registry.count_subjects()
+        1
+        """
+        name = f"subjects {deleted}"
+        return self.database.remembered(name, lambda: self._versions.count_subjects(deleted=deleted))
 
     def subjects_of(self, type: str, *, deleted: bool = False) -> set[str]:
         """Return the subjects that have a version of a type; softly deleted ones count if `deleted`.
