@@ -205,6 +205,11 @@ def test_counts_and_newest(url, tmp_path, monkeypatch):
     embedded.delete_version("a", 1)
     assert embedded.counts() == (4, 4, {"AVRO": 3, "JSON": 1})
     assert [each.subject for each in embedded.newest(9)] == ["j", ":.lab:a", "a", "b"]
+    # A schema that has no version left but deleted ones, and one of a language that is known elsewhere.
+    embedded.delete_subject("j")
+    with embedded.database.transaction(write=True):
+        embedded.database.execute("UPDATE schemas SET content = replace(content, 'AVRO', 'TOY') WHERE key = 1")
+    assert embedded.counts() == (3, 3, {"AVRO": 2, "TOY": 1})
 
 
 def steps_of(registry, call, *arguments, **named):
@@ -264,16 +269,14 @@ def test_what_is_read_costs_the_same_in_a_large_registry():
         "latest": lambda: registry.get_version("first"),
         "subjects": lambda: registry.subjects(limit=1),
         "subjects of all contexts": lambda: registry.subjects(":*:", limit=1),
-        "subjects of a prefix": lambda: registry.subjects("shared 0", limit=1),
+        "subjects of a prefix": lambda: registry.subjects("share", limit=1),
         "versions": lambda: registry.listed_versions(limit=1),
     }
     costs = {name: steps_of(registry, call) for name, call in calls.items()}
     grown(registry)
     later = {name: steps_of(registry, call) for name, call in calls.items()}
     assert not [name for name in calls if later[name] > 2 * costs[name] + 20], (costs, later)
-    # What is not read is passed over by its order, and counted once.
-    assert steps_of(registry, registry.subjects, offset=2000, limit=1) < 2500
-    assert steps_of(registry, registry.listed_versions, offset=2900, limit=1) < 6000
+    # What was counted is counted again after a change.
     assert steps_of(registry, registry.counts) > 1000
     assert steps_of(registry, registry.counts) == 0
 
