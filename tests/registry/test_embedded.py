@@ -208,7 +208,9 @@ def test_counts_and_newest(url, tmp_path, monkeypatch):
     # A schema that has no version left but deleted ones, and one of a language that is known elsewhere.
     embedded.delete_subject("j")
     with embedded.database.transaction(write=True):
-        embedded.database.execute("UPDATE schemas SET content = replace(content, 'AVRO', 'TOY') WHERE key = 1")
+        embedded.database.execute(
+            "UPDATE schemas SET content = replace(content, 'AVRO', 'TOY') WHERE key = 1"
+        )
     assert embedded.counts() == (3, 3, {"AVRO": 2, "TOY": 1})
 
 
