@@ -21,6 +21,7 @@ from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import (
     EARLIEST,
+    FETCH,
     LATEST,
     MAX_OFFSET,
     UNKNOWN_TRIES,
@@ -168,6 +169,7 @@ class Fetcher:
         #: Whose pieces were taken last.
         self._holder: _Broker | None = None
         self._open = 0
+        cluster.hand_on_offsets()
         if not self.add(ranges, epochs) and not is_endless:
             self.arrived.put(None)
 
@@ -447,7 +449,7 @@ class _Broker:
     def _check_epochs(self, cursors: list[_Cursor]) -> None:
         """Ask the leader if it has what was read of partitions; go back, or raise, where it has not."""
         known = {each.place: self.cluster.leader(each.place).epoch for each in cursors}
-        channel = self.cluster.channel(self.number, "fetch")
+        channel = self.cluster.channel(self.number, FETCH)
         found = ask_epoch_ends(
             channel, {each.place: Epochs(known[each.place], each.epoch) for each in cursors}
         )
@@ -486,7 +488,7 @@ class _Broker:
 
     def _fetch(self, cursors: list[_Cursor]) -> list[Piece]:
         settings = self.cluster.settings
-        channel = self.cluster.channel(self.number, "fetch")
+        channel = self.cluster.channel(self.number, FETCH)
         pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
         if pause > 0:
             self.fetcher.stopped.wait(pause)
