@@ -51,8 +51,9 @@ def measured(name: str, most: int) -> Found:
         found.points.append((point, _seconds(work, axis, axis.clock() - before)))
         if axis.prepare_peer is not None:
             peer = axis.prepare_peer(point)
+            before = axis.clock()
             peer()
-            found.peer.append((point, _seconds(peer, axis)))
+            found.peer.append((point, _seconds(peer, axis, axis.clock() - before)))
     return found
 
 

@@ -83,7 +83,7 @@ def deks(count: int) -> Callable[[], Any]:
 
 
 def held_deks(count: int) -> Callable[[], Any]:
-    """Find a key among many of a registry, and the subjects that have keys of one that encrypts keys."""
+    """Find a key among many of a registry, all of which one key encrypts."""
     held = _fresh()
     held.keys.register_kek(Kek("kek", "local-kms", "key"))
     for number in range(count):
@@ -102,8 +102,8 @@ def rules(count: int) -> Callable[[], Any]:
 
 
 AXES = {
-    "keks": Axis("decrypt 10,000 rows of keks, none known yet", (1, 10, 100, 1_000), keks),
-    "deks": Axis("decrypt 10,000 rows of versions of a dek", (1, 10, 100, 1_000), deks),
-    "held_deks": Axis("find a dek among those of a registry", (1, 10, 100, 1_000, 10_000), held_deks),
+    "keks": Axis("decrypt 10,000 rows of KEKs, none known yet", (1, 10, 100, 1_000), keks),
+    "deks": Axis("decrypt 10,000 rows of versions of a DEK", (1, 10, 100, 1_000), deks),
+    "held_deks": Axis("find a DEK among those of a registry", (1, 10, 100, 1_000, 10_000), held_deks),
     "rules": Axis("decrypt 100 rows by rules, of a field each", (1, 3, 10, 30, 100), rules),
 }

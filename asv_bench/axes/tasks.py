@@ -12,9 +12,9 @@ from axes.axis import Axis, record
 _ROWS = 100_000
 
 
-@functools.cache
-def _frame() -> Any:
-    """Return a DataFrame of payloads, in a session that is started for it."""
+@functools.lru_cache(1)
+def _frame(partitions: int) -> Any:
+    """Return a DataFrame of payloads, in a session that is started for the first of them."""
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
     from spark_peers import ROOT, SETTINGS
@@ -27,13 +27,13 @@ def _frame() -> Any:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     value = F.lit(bytes(range(0, 20, 2)))
-    return spark.range(_ROWS).select(value.alias("value"))
+    frame = spark.range(_ROWS).select(value.alias("value")).repartition(partitions).cache()
+    frame.count()
+    return frame
 
 
 def _run(count: int, column: Callable[[], Any]) -> Callable[[], Any]:
-    frame = _frame().repartition(count).cache()
-    frame.count()
-    made = column()
+    frame, made = _frame(count), column()
 
     def run() -> None:
         frame.select(made.alias("r")).write.format("noop").mode("overwrite").save()
@@ -57,7 +57,7 @@ def tasks_of_nothing(count: int) -> Callable[[], Any]:
 
 AXES = {
     "tasks": Axis(
-        "from_avro of 100,000 rows in partitions (Spark)",
+        "from_avro, 100,000 rows in partitions (Spark)",
         (1, 10, 100, 1_000),
         tasks,
         "a UDF of nothing",
