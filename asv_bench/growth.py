@@ -118,7 +118,8 @@ def main() -> None:
             # In a process of its own, so that it finds no memory that others have left.
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
                 found = pool.submit(measured, name, arguments.most).result()
-            drawn.append((AXES[name].title, AXES[name].peer, found))
+            if found.points:
+                drawn.append((AXES[name].title, AXES[name].peer, found))
             _print(name, AXES[name], found)
             print(f"    measured in {time.monotonic() - start:.0f} s", flush=True)
     if arguments.plot:
