@@ -122,8 +122,9 @@ def main() -> None:
                 drawn.append((AXES[name].title, AXES[name].peer, found))
             _print(name, AXES[name], found)
             print(f"    measured in {time.monotonic() - start:.0f} s", flush=True)
-    if arguments.plot:
-        arguments.plot.write_text(picture(drawn), encoding="utf-8")
+            if arguments.plot and drawn:
+                # It takes minutes: what was measured before something fails is not lost.
+                arguments.plot.write_text(picture(drawn), encoding="utf-8")
 
 
 if __name__ == "__main__":
