@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["picture", "slope"]
 
 #: Pictures in a row; each one's width and height, and where its lines begin and end.
-_ACROSS, _WIDTH, _HEIGHT = 2, 300, 200
+_ACROSS, _WIDTH, _HEIGHT = 3, 300, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 280, 50, 170
 _STYLE = """
 text { font: 11px system-ui, sans-serif; fill: #1f2328 }

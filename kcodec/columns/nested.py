@@ -12,6 +12,7 @@ from kcodec.errors import SchemaError, near
 __all__ = [
     "add_columns",
     "arrange",
+    "can_take",
     "cast_leaves",
     "cast_unpacked",
     "floor_times",
@@ -78,6 +79,27 @@ def _taken(array: pa.Array, rows: pa.Array) -> pa.Array:
     values = _unpacked(array)
     # Views of text and small decimals cannot be taken.
     return values.cast(plain_type(values.type)).take(rows)
+
+
+def can_take(kind: pa.DataType) -> bool:
+    """Return whether pyarrow takes single rows out of any column of a type.
+
+    Examples
+    --------
+    >>> can_take(pa.struct([("a", pa.list_(pa.string()))])), can_take(pa.list_(pa.string_view()))
+    (True, False)
+    """
+    types = pa.types
+    if types.is_struct(kind) or is_list(kind) or types.is_map(kind):
+        return all(can_take(kind.field(number).type) for number in range(kind.num_fields))
+    return bool(
+        types.is_primitive(kind)
+        or types.is_null(kind)
+        or types.is_decimal128(kind)
+        or types.is_decimal256(kind)
+        or kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+        or types.is_fixed_size_binary(kind)
+    )
 
 
 def members(array: pa.Array) -> list[pa.Array]:

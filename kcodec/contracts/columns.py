@@ -1,6 +1,7 @@
 """Columns with some of their values changed, however deep they stand."""
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ __all__ = ["Place", "changed"]
 
 #: ``change(values, place, chosen)`` returns other values of the same type and number; only those `chosen` are changed.
 Change = Callable[[pa.Array, "Place", Any], pa.Array]
+#: The way to values, and what changes them.
+_Step = tuple[tuple[str | int, ...], Change]
 
 
 class Place:
@@ -67,22 +70,32 @@ def changed(
     >>> changed(rows, [(("a", ITEMS), lambda values, place, chosen: pa.array([5, 6]))]).to_pylist()
     [{'a': [5, 6]}, {'a': None}]
     """
-    for steps, change in changes:
-        array = _changed(array, tuple(steps), change, Place.rows(), chosen)
+    return _changed(array, [(tuple(steps), change) for steps, change in changes], Place.rows(), chosen)
+
+
+def _changed(array: pa.Array, changes: list[_Step], place: Place, chosen: Any) -> pa.Array:
+    for is_below, part in itertools.groupby(changes, lambda each: bool(each[0])):
+        if is_below:
+            array = _changed_below(array, part, place, chosen)
+        else:
+            for _, change in part:
+                array = change(array, place, chosen)
     return array
 
 
-def _changed(
-    array: pa.Array, steps: tuple[str | int, ...], change: Change, place: Place, chosen: Any
-) -> pa.Array:
-    if not steps:
-        return change(array, place, chosen)
-    first, rest = steps[0], steps[1:]
-    if isinstance(first, str):
+def _changed_below(array: pa.Array, changes: Iterable[_Step], place: Place, chosen: Any) -> pa.Array:
+    """Return an array with other members, items or values; those that take the same step keep their order."""
+    by_step: dict[str | int, list[_Step]] = {}
+    for steps, change in changes:
+        by_step.setdefault(steps[0], []).append((steps[1:], change))
+    if pa.types.is_struct(array.type):
         parts = members(array)
-        at = array.type.get_field_index(first)
-        parts[at] = _changed(parts[at], rest, change, place.member(first), chosen)
+        for name, each in by_step.items():
+            assert isinstance(name, str)
+            at = array.type.get_field_index(name)
+            parts[at] = _changed(parts[at], each, place.member(name), chosen)
         return rebuild(array, parts)
+    ((first, rest),) = by_step.items()
     offsets = array.offsets.to_numpy(zero_copy_only=False)
     values = array.values
     if chosen is not None:
@@ -93,8 +106,8 @@ def _changed(
         below[offsets[0] : offsets[-1]] = np.repeat(chosen, np.diff(offsets))
         chosen = below
     if first == ITEMS:
-        return rebuild(array, [_changed(values, rest, change, place.items(offsets, None), chosen)])
+        return rebuild(array, [_changed(values, rest, place.items(offsets, None), chosen)])
     assert first == VALUES
     keys, items = members(values)
-    items = _changed(items, rest, change, place.items(offsets, keys), chosen)
+    items = _changed(items, rest, place.items(offsets, keys), chosen)
     return rebuild(array, [rebuild(values, [keys, items])])

@@ -10,14 +10,14 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import nulled, refused
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.nested import can_take, replace_rows
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
 from kcodec.contracts.columns import Place, changed
 from kcodec.contracts.keyring import Keyring, Session
 from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, EncryptRule
-from kcodec.contracts.tags import chosen
+from kcodec.contracts.tags import TaggedFields
 from kcodec.errors import Fault
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField
 from kcodec.plan.failure import bounded
@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 _CODE = "encryption"
+#: So many contracts are looked for in all rows of a column; more of them in their own rows, which are copied for it.
+_FEW_GROUPS = 4
 #: Types whose values rules encrypt; all others they refuse to.
 _ENCRYPTED = ("STRING", "BYTES")
 
@@ -72,6 +74,51 @@ def decrypt_fields(
     """
     session = Session(ring)
     return _fields(array, ruled, lambda rule, field: _Decryption(rule, ruled.contract, field, session), rows)
+
+
+def decrypt_groups(
+    array: pa.Array, groups: Sequence[tuple[Ruled, Any]], ring: Keyring
+) -> tuple[pa.Array, list[Fault]]:
+    """Decrypt the fields of the rows of several contracts.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        The rows, decoded.
+    groups : sequence of (Ruled, numpy.ndarray of int)
+        What is encrypted, and the rows that it is about, in order. No row is in two groups.
+    ring : Keyring
+        The keys.
+
+    Returns
+    -------
+    tuple
+        As of `decrypt_fields`.
+    """
+    # Most serdes need no NumPy.
+    import numpy as np
+
+    faults: list[Fault] = []
+    if len(groups) > _FEW_GROUPS and can_take(array.type):
+        # Each of them looks at its own rows alone.
+        others = np.setdiff1d(np.arange(len(array)), np.concatenate([rows for _, rows in groups]))
+        parts = [array.take(pa.array(others))]
+        for ruled, rows in groups:
+            part, failed = decrypt_fields(array.take(pa.array(rows)), ruled, ring)
+            faults += (fault._replace(row=int(rows[fault.row])) for fault in failed)
+            parts.append(part)
+        # Bytes of a fixed size are of any size where they were encrypted.
+        if all(part.type == array.type for part in parts):
+            places = np.argsort(np.concatenate([others, *(rows for _, rows in groups)]))
+            array = pa.concat_arrays(parts).take(pa.array(places))
+            return array, sorted(faults, key=lambda fault: fault.row)
+        faults.clear()
+    for ruled, rows in groups:
+        mask = np.zeros(len(array), bool)
+        mask[rows] = True
+        array, failed = decrypt_fields(array, ruled, ring, mask)
+        faults += failed
+    return array, sorted(faults, key=lambda fault: fault.row)
 
 
 def encrypt_fields(array: pa.Array, ruled: Ruled, ring: Keyring) -> tuple[pa.Array, list[Fault]]:
@@ -125,8 +172,9 @@ def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.D
         The type of the columns to be written. Columns that are missing are no error: there is no value in them. One
         that has no columns itself, such as text of JSON, may have a field in it that is to be encrypted.
     """
+    tagged = TaggedFields(fields, contract.schema.metadata)
     for rule in contract.fields:
-        for field in chosen(fields, rule.tags, contract.schema.metadata):
+        for field in tagged.chosen(rule.tags):
             within = _opaque(field.steps, kind)
             if within is not None and rule.failure != "NONE":
                 return f"the rule {rule.name} encrypts {field.name}, which cannot be found in a column of {within}"
@@ -164,18 +212,27 @@ def _fields(
     failed: dict[int, Fault] = {}
     if ruled.wrong is not None:
         return array, refused(array.is_valid(), *ruled.wrong)
-    for rule in ruled.contract.fields:
-        if rule.wrong and rule.failure != "NONE":
+    tagged = TaggedFields(ruled.fields, ruled.contract.schema.metadata)
+    made = [
+        (rule, [] if _is_wrong(rule) else [change(rule, field) for field in tagged.chosen(rule.tags)])
+        for rule in ruled.contract.fields
+    ]
+    # All of them at once: each time, the column is made anew of all its fields.
+    array = changed(array, [(each.field.steps, each) for _, changes in made for each in changes], rows)
+    for rule, changes in made:
+        if _is_wrong(rule):
             wanted = array.is_valid() if rows is None else pc.and_(array.is_valid(), pa.array(rows))
             for row in pc.indices_nonzero(wanted).to_pylist():
                 failed.setdefault(row, Fault(row, None, "", _CODE, _told(rule, rule.wrong)))
-            continue
-        for field in chosen(ruled.fields, rule.tags, ruled.contract.schema.metadata):
-            made = change(rule, field)
-            array = changed(array, [(field.steps, made)], rows)
-            for row, path, reason in made.failed:
+        for each in changes:
+            for row, path, reason in each.failed:
                 failed.setdefault(row, Fault(row, None, bounded(path), _CODE, _told(rule, reason)))
     return array, [failed[row] for row in sorted(failed)]
+
+
+def _is_wrong(rule: EncryptRule) -> bool:
+    """Return whether a rule makes an error of each row, as it cannot run."""
+    return bool(rule.wrong) and rule.failure != "NONE"
 
 
 def _told(rule: EncryptRule, reason: str) -> str:

@@ -201,25 +201,20 @@ def _running(
     settings: RuleSettings,
 ) -> tuple[EncryptRule, ...]:
     """Return the rules of a type that run; what was encrypted last is decrypted first."""
-    found = [
-        encrypt_rule(schema, rule, mode, settings)
-        for at, rule in enumerate(rules)
-        if (rule.type or "").upper() == kind
-        and rule.kind == "TRANSFORM"
-        and _runs(rule, enable_at, mode, settings)
+    found, seen = [], set()
+    for rule in rules:
+        what = rule.kind, rule.mode, rule.type, rule.tags
         # Of several for the same tags the first runs alone.
-        and not any(_same_tags(rule, other) for other in rules[:at])
-    ]
+        is_first = not rule.tags or what not in seen
+        seen.add(what)
+        if (
+            is_first
+            and (rule.type or "").upper() == kind
+            and rule.kind == "TRANSFORM"
+            and _runs(rule, enable_at, mode, settings)
+        ):
+            found.append(encrypt_rule(schema, rule, mode, settings))
     return tuple(found if mode == "WRITE" else reversed(found))
-
-
-def _same_tags(rule: Rule, other: Rule) -> bool:
-    return bool(rule.tags) and (rule.kind, rule.mode, rule.type, rule.tags) == (
-        other.kind,
-        other.mode,
-        other.type,
-        other.tags,
-    )
 
 
 def encrypt_rule(schema: Schema, rule: Rule, mode: str, settings: RuleSettings) -> EncryptRule:

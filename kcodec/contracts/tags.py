@@ -7,7 +7,7 @@ from functools import lru_cache
 from kcodec.formats.tagged import TaggedField
 from kcodec.registry.metadata import Metadata
 
-__all__ = ["chosen", "matches"]
+__all__ = ["TaggedFields", "matches"]
 
 _STEP = re.compile(r"\*\*|\*|\?|\\(.?)|.", re.DOTALL)
 
@@ -38,16 +38,30 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(_STEP.sub(part, pattern.replace("**.*", "**")))
 
 
-def chosen(
-    fields: Iterable[TaggedField], tags: Iterable[str], metadata: Metadata | None
-) -> list[TaggedField]:
-    """Return the fields that a rule for some tags is about; one for no tags is about all of them."""
-    wanted = frozenset(tags)
-    patterns = () if metadata is None else metadata.tags
-    return [
-        field
-        for field in fields
-        if not wanted
-        or wanted & field.tags
-        or any(wanted.intersection(named) and matches(field.name, pattern) for pattern, named in patterns)
-    ]
+class TaggedFields:
+    """Fields by their tags: those that they have in the schema, and those that its metadata has for their names.
+
+    Examples
+    --------
+    >>> mail = TaggedField(("mail",), "R.mail", frozenset(["PII"]), "STRING")
+    >>> note = TaggedField(("note",), "R.note", frozenset(), "STRING")
+    >>> [field.name for field in TaggedFields([mail, note], None).chosen(["PII"])]
+    ['R.mail']
+    """
+
+    def __init__(self, fields: Iterable[TaggedField], metadata: Metadata | None) -> None:
+        self._fields = list(fields)
+        self._places: dict[str, list[int]] = {}
+        patterns = () if metadata is None else metadata.tags
+        for at, field in enumerate(self._fields):
+            named = (tags for pattern, tags in patterns if matches(field.name, pattern))
+            for tag in field.tags.union(*named):
+                self._places.setdefault(tag, []).append(at)
+
+    def chosen(self, tags: Iterable[str]) -> list[TaggedField]:
+        """Return the fields that a rule for some tags is about; one for no tags is about all of them."""
+        wanted = frozenset(tags)
+        if not wanted:
+            return self._fields
+        places = {at for tag in wanted for at in self._places.get(tag, ())}
+        return [self._fields[at] for at in sorted(places)]

@@ -22,6 +22,7 @@ from kcodec.kafka.settings import Settings
 
 __all__ = [
     "EARLIEST",
+    "FETCH",
     "LATEST",
     "MAX_OFFSET",
     "UNKNOWN_TRIES",
@@ -40,6 +41,8 @@ EARLIEST, LATEST = -2, -1
 #: Behind it there is no other.
 MAX_OFFSET = (1 << 63) - 1
 _GROUP, _TRANSACTION = 0, 1
+#: What connections are for.
+OFFSETS, FETCH = "offsets", "fetch"
 #: Metadata that must say that a topic is not there, or another one, before it is taken for deleted: for a while, some
 #: brokers know what others do not.
 UNKNOWN_TRIES = 5
@@ -248,6 +251,15 @@ class Cluster:
         channel.close()
         raise KafkaError("the cluster is closed")
 
+    def hand_on_offsets(self) -> None:
+        """Have the connections that offsets were asked for by be those for fetching: one of each broker is enough."""
+        with self._any_lock, self._lock:
+            for key, channel in list(self._channels.items()):
+                if key is not None and key[1] == OFFSETS and channel.is_open and not channel.in_flight:
+                    taken = self._channels.setdefault((key[0], FETCH), channel)
+                    if taken is channel:
+                        del self._channels[key]
+
     def _is_doubtful(self, address: tuple[str, int]) -> bool:
         """Return whether a connection to a broker was lost, and none was made since."""
         with self._lock:
@@ -409,7 +421,7 @@ class Cluster:
                 for topic, numbers in by_topic(wanted).items()
             ],
         }
-        answer = self.channel(broker, "offsets", end).request("ListOffsetsRequest", body, end)
+        answer = self.channel(broker, OFFSETS, end).request("ListOffsetsRequest", body, end)
         for topic in answer["topics"]:
             for each in topic["partitions"]:
                 partition = TopicPartition(topic["name"], each["partitionIndex"])

@@ -1,5 +1,6 @@
 """Fetched batches as the columns that are asked for: those of Spark's Kafka source, with keys and values decoded."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -169,9 +170,8 @@ class Columns:
         if not fields:
             # A batch without columns would have no rows.
             fields = [pa.field(self._chosen[0].source, pa.null())]
-        names = [field.name for field in fields]
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(field.name for field in fields).items():
+            if count > 1:
                 raise ConfigError(
                     f"two columns are called {name!r}: give names, columns={{'new name': 'value.id', ...}}; "
                     "in Spark, read value and select its fields"

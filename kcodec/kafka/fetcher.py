@@ -21,6 +21,7 @@ from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import (
     EARLIEST,
+    FETCH,
     LATEST,
     MAX_OFFSET,
     UNKNOWN_TRIES,
@@ -162,11 +163,13 @@ class Fetcher:
         self.arrived: queue.SimpleQueue[
             tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None
         ] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        #: Of what threads hand to each other.
+        self.lock = threading.Lock()
         self._brokers: dict[int, _Broker] = {}
         #: Whose pieces were taken last.
         self._holder: _Broker | None = None
         self._open = 0
+        cluster.hand_on_offsets()
         if not self.add(ranges, epochs) and not is_endless:
             self.arrived.put(None)
 
@@ -176,7 +179,7 @@ class Fetcher:
         """Read further ranges, too; return how many of them have not ended."""
         cursors = [_Cursor(self.cluster, each, epochs.get(each.place, -1)) for each in ranges]
         cursors = [each for each in cursors if not each.is_done]
-        with self._lock:
+        with self.lock:
             self._open += len(cursors)
         firsts: list[_Cursor] = []
         last: dict[TopicPartition, _Cursor] = {}
@@ -242,7 +245,7 @@ class Fetcher:
         """End all threads and connections."""
         self.stopped.set()
         self.cluster.close()
-        with self._lock:
+        with self.lock:
             brokers = list(self._brokers.values())
         for broker in brokers:
             broker.permits.release()
@@ -254,7 +257,7 @@ class Fetcher:
 
     def place(self, cursors: Iterable[_Cursor]) -> None:
         """Hand cursors to the threads of their leaders, or of nearer replicas."""
-        with self._lock:
+        with self.lock:
             for cursor in cursors:
                 # Without a leader, any thread looks for one.
                 number = self.cluster.leader(cursor.place).broker
@@ -269,7 +272,7 @@ class Fetcher:
 
     def retire(self, broker: "_Broker") -> bool:
         """Forget a thread if it has nothing left to do; return whether it was forgotten."""
-        with self._lock:
+        with self.lock:
             if broker.given or broker.cursors:
                 return False
             if self._brokers.get(broker.number) is broker:
@@ -278,7 +281,7 @@ class Fetcher:
 
     def done(self) -> None:
         """Count a partition that is at its end."""
-        with self._lock:
+        with self.lock:
             self._open -= 1
             if not self._open and not self.is_endless:
                 self.arrived.put(None)
@@ -312,8 +315,9 @@ class _Broker:
 
     def _take_given(self) -> None:
         self.woken.clear()
-        while self.given:
-            self.cursors.append(self.given.pop(0))
+        with self.fetcher.lock:
+            self.cursors += self.given
+            self.given = []
 
     def _step(self) -> None:
         now = time.monotonic()
@@ -445,7 +449,7 @@ class _Broker:
     def _check_epochs(self, cursors: list[_Cursor]) -> None:
         """Ask the leader if it has what was read of partitions; go back, or raise, where it has not."""
         known = {each.place: self.cluster.leader(each.place).epoch for each in cursors}
-        channel = self.cluster.channel(self.number, "fetch")
+        channel = self.cluster.channel(self.number, FETCH)
         found = ask_epoch_ends(
             channel, {each.place: Epochs(known[each.place], each.epoch) for each in cursors}
         )
@@ -484,7 +488,7 @@ class _Broker:
 
     def _fetch(self, cursors: list[_Cursor]) -> list[Piece]:
         settings = self.cluster.settings
-        channel = self.cluster.channel(self.number, "fetch")
+        channel = self.cluster.channel(self.number, FETCH)
         pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
         if pause > 0:
             self.fetcher.stopped.wait(pause)
@@ -515,7 +519,7 @@ class _Broker:
                 channel.close()
                 place = TopicPartition(each.topic, each.partition)
                 raise KafkaError(f"{channel!r} answers for {place}, which it was not asked for")
-        pieces = []
+        pieces, served = [], []
         for cursor, each in answers:
             assert cursor is not None
             try:
@@ -530,9 +534,10 @@ class _Broker:
                 continue
             if piece is not None:
                 pieces.append(piece)
-                # What had its turn comes last in the next request, since a response may be full before its end.
-                self.cursors.remove(cursor)
-                self.cursors.append(cursor)
+                served.append(cursor)
+        # What had its turn comes last in the next request, since a response may be full before its end.
+        self._take_out(set(served))
+        self.cursors += served
         sent_on = {each for each in cursors if each.replica not in (None, self.number)}
         if sent_on:
             self._hand_over(sent_on)

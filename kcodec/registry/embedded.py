@@ -1,6 +1,6 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -16,13 +16,14 @@ from kcodec.registry.base import (
     invalid,
 )
 from kcodec.registry.compatibility.levels import Compatibility, check_level
-from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_config, check_mode
+from kcodec.registry.embedded_settings import EmbeddedSettings
+from kcodec.registry.settings import Config
 from kcodec.registry.store.admission import Admission, populated
 from kcodec.registry.store.change_log import Change, ChangeLog
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.keys import Keys
-from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
+from kcodec.registry.store.settings import Settings
 from kcodec.registry.store.versions import MAX_VERSION, Counts, Origin, Summary, Versions, check_version
 
 __all__ = ["EmbeddedRegistry", "Registration"]
@@ -40,7 +41,7 @@ class Registration(NamedTuple):
     force: bool
 
 
-class EmbeddedRegistry:
+class EmbeddedRegistry(EmbeddedSettings):
     """A `SchemaRegistry` over an SQLite database.
 
     Every method is one transaction; those that write take the write lock before they read. What a registration goes
@@ -380,6 +381,62 @@ class EmbeddedRegistry:
                 prefix, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
             )
 
+    def listed_versions(
+        self,
+        prefixes: Sequence[str] = ("",),
+        *,
+        deleted: bool = False,
+        latest: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+        chosen: Callable[[str], bool] | None = None,
+    ) -> list[SubjectVersion]:
+        """Return the versions of subjects, sorted, or the latest one of each; those before an offset are not read.
+
+        Parameters
+        ----------
+        prefixes : sequence of str
+            What the names of the subjects begin with, as for `subjects`.
+        deleted : bool
+            Whether softly deleted versions count.
+        latest : bool
+            Whether a subject has its latest version alone.
+        offset, limit : int
+            How many are left out, and how many there are at most; -1 is no limit.
+        chosen : callable, optional
+            Returns whether a subject is one of those that are meant.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> made = [registry.register(name, Schema('"int"')) for name in ("a-value", "b-value", "c-value")]
+        >>> registry.listed_versions(offset=1, limit=1)
+        [SubjectVersion(subject='b-value', version=1)]
+        """
+        found: list[SubjectVersion] = []
+        with self.database.transaction():
+            aliases = self._settings.aliases()
+            for subject, length in self._versions.lengths(prefixes, deleted=deleted):
+                if chosen is not None and not chosen(subject):
+                    continue
+                numbers: Sequence[int] | None = None
+                if subject in aliases:
+                    # As everywhere, the name means the versions of the other subject.
+                    numbers = self._numbers(subject, deleted=deleted)
+                    length = len(numbers)
+                length = min(length, 1) if latest else length
+                if offset >= length:
+                    offset -= length
+                    continue
+                if numbers is None:
+                    numbers = self._numbers(subject, deleted=deleted)
+                found += [SubjectVersion(subject, each) for each in numbers[-length:][offset:]]
+                offset = 0
+                if 0 <= limit <= len(found):
+                    break
+        return found if limit < 0 else found[:limit]
+
     def versions(
         self,
         subject: str,
@@ -396,6 +453,10 @@ class EmbeddedRegistry:
             return self._versions.numbers(
                 subject, deleted=deleted, deleted_only=deleted_only, offset=offset, limit=limit
             )
+
+    def _numbers(self, subject: str, *, deleted: bool) -> list[int]:
+        """Return the versions of the subject that a name or an alias means; none if there is no such subject."""
+        return self._versions.numbers(self._settings.subject(subject), deleted=deleted)
 
     def every_version(self) -> list[tuple[RegisteredSchema, bool]]:
         """Return the versions of all subjects, and whether each is softly deleted; an alias has its own here."""
@@ -433,8 +494,21 @@ class EmbeddedRegistry:
         >>> registry.counts()
         Counts(subjects=1, versions=1, types={'AVRO': 1})
         """
-        with self.database.transaction():
-            return self._versions.counts()
+        return self.database.remembered("counts", self._versions.counts)
+
+    def count_subjects(self, *, deleted: bool = False) -> int:
+        """Return how many subjects have a version; softly deleted ones count if `deleted`.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> registry.count_subjects()
+        1
+        """
+        name = f"subjects {deleted}"
+        return self.database.remembered(name, lambda: self._versions.count_subjects(deleted=deleted))
 
     def subjects_of(self, type: str, *, deleted: bool = False) -> set[str]:
         """Return the subjects that have a version of a type; softly deleted ones count if `deleted`.
@@ -538,125 +612,3 @@ class EmbeddedRegistry:
         """Return how many changes `changes` would have without a limit."""
         with self.database.transaction():
             return self._log.count(subject=subject, user=user, action=action)
-
-    # Settings
-
-    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
-        """Return what a subject is set to, or the registry as a whole."""
-        with self.database.transaction():
-            place = place_of(subject)
-            if default_to_global:
-                return self._settings.effective(place)
-            found = self._settings.config(place)
-        if is_top(place):
-            return found.over(DEFAULTS)
-        if found == NOTHING:
-            raise RegistryError(
-                f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
-            )
-        return found
-
-    def set_config(
-        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
-    ) -> Config:
-        """Change the given parts of a configuration, and leave the rest as it is; return the given parts.
-
-        What stands under the ``cleared`` keys of the server is then no longer set.
-        """
-        check_config(config)
-        for rules in (config.default_rule_set, config.override_rule_set):
-            if rules is not None:
-                rules.check()
-        place = place_of(subject)
-        with self.database.transaction(write=True):
-            self._settings.check_mode(place)
-            cleared = tuple(cleared)
-            self._settings.set_config(place, config.over(self._settings.config(place).without(cleared)))
-            self._log.add("set_config", place or None, **_config_detail(config, cleared))
-        return config
-
-    def delete_config(self, subject: str | None = None) -> Config:
-        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
-        with self.database.transaction(write=True):
-            place = place_of(subject)
-            found = self._settings.config(place)
-            if is_top(place):
-                found = found.over(DEFAULTS)
-            elif found == NOTHING:
-                raise _nothing_set(subject)
-            self._settings.check_mode(place)
-            self._settings.set_config(place, None)
-            self._log.add("delete_config", place or None)
-        return found
-
-    def places(self) -> list[str]:
-        """Return the subjects and contexts that have settings of their own, with versions or without."""
-        with self.database.transaction():
-            return self._settings.places()
-
-    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
-        """Return the mode of a subject, or of the registry as a whole."""
-        with self.database.transaction():
-            place = place_of(subject)
-            if default_to_global:
-                return self._settings.effective_mode(place)
-            found = self._settings.mode(place) or ("READWRITE" if is_top(place) else None)
-        if found is None:
-            raise RegistryError(
-                f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
-            )
-        return found
-
-    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
-        """Set the mode of a subject, or of the registry as a whole.
-
-        IMPORT takes subjects that have no versions, unless it is forced; what is softly deleted there goes for good.
-        """
-        check_booleans(force=force)
-        mode = check_mode(mode)
-        place = place_of(subject)
-        if mode == "FORWARD" and place != EVERYWHERE:
-            raise RegistryError("Forward mode only supported on global level", 422, 42204)
-        with self.database.transaction(write=True):
-            if mode == "IMPORT" and not force and self._settings.effective_mode(place) != "IMPORT":
-                self._versions.clear(place)
-            self._settings.set_mode(place, mode)
-            self._log.add("set_mode", place or None, mode=mode, force=force)
-        return mode
-
-    def delete_mode(self, subject: str | None = None) -> str:
-        """Reset a subject to the mode that holds for all; return what was set."""
-        with self.database.transaction(write=True):
-            place = place_of(subject)
-            found = self._settings.mode(place) or ("READWRITE" if is_top(place) else None)
-            if found is None:
-                raise _nothing_set(subject)
-            self._settings.set_mode(place, None)
-            self._log.add("delete_mode", place or None)
-        return found
-
-    def delete_modes(self, subject: str | None = None) -> str | None:
-        """Set a context, or the default one, and all its subjects back; returns the mode of the context itself.
-
-        A subject alone is set back if it has a mode.
-        """
-        with self.database.transaction(write=True):
-            place = place_of(subject)
-            modes = self._settings.modes(place)
-            for each in modes:
-                self._settings.set_mode(each, None)
-                self._log.add("delete_mode", each or None)
-        return modes.get(place, "READWRITE" if subject is None else None)
-
-
-def _config_detail(config: Config, cleared: Sequence[str]) -> dict[str, Any]:
-    """Return what is logged of a configuration: plain values, and the names of what may be large."""
-    given = config.json
-    plain = {key: value for key, value in given.items() if isinstance(value, str | bool)}
-    replaced = sorted(given.keys() - plain.keys())
-    detail = {"set": plain, "replaced": replaced, "cleared": sorted(set(cleared) - given.keys())}
-    return {name: value for name, value in detail.items() if value}
-
-
-def _nothing_set(subject: str | None) -> RegistryError:
-    return RegistryError(f"Subject '{subject}' not found.", 404, 40401)

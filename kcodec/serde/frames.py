@@ -98,6 +98,23 @@ class Framed:
         found = pc.is_in(self._indices, value_set=pa.array(numbers, pa.int32()))
         return pc.indices_nonzero(found).cast(pa.int64())
 
+    def grouped(self, groups: Sequence[Sequence[int]]) -> list[Any]:
+        """Return the rows whose keys have the numbers of each group, in order, as NumPy's arrays.
+
+        All rows are looked at once, however many groups there are.
+        """
+        # Most serdes need no NumPy.
+        import numpy as np
+
+        # The last one is that of rows without a key, whose number is -1.
+        group_of = np.full(len(self.keys) + 1, -1, np.int32)
+        for at, numbers in enumerate(groups):
+            group_of[list(numbers)] = at
+        found = group_of[self._indices.to_numpy()]
+        order = np.argsort(found, kind="stable")
+        ends = np.searchsorted(found[order], np.arange(-1, len(groups)), "right")
+        return np.split(order, ends)[1:-1]
+
 
 def framed_chunks(
     chunks: list[pa.Array],

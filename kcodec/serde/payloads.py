@@ -26,8 +26,7 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
         for number, each in enumerate(ruled)
         if each is not None and (each.contract.payload or each.rows is not None)
     ]
-    rows = framed.rows(numbers).to_pylist() if numbers else []
-    if not rows:
+    if not numbers or not len(framed.rows(numbers)):
         return framed, []
     # Most serdes need no NumPy.
     import numpy as np
@@ -38,10 +37,9 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
     if framed.starts is not None:
         starts[:] = np.frombuffer(framed.starts, np.int32)
     faults = []
-    for number in numbers:
-        each = ruled[number]
+    for number, found in zip(numbers, framed.grouped([[each] for each in numbers]), strict=True):
+        each, own = ruled[number], found.tolist()
         assert each is not None
-        own = [row for row in rows if selector[row] == number]
         payloads, failed = _opened([values[row][starts[row] :] for row in own], each, ring)
         for at, (row, payload) in enumerate(zip(own, payloads, strict=True)):
             if at in failed:

@@ -13,7 +13,7 @@ from kcodec.columns.fields import field_names
 from kcodec.columns.frame_hints import name_other_frames
 from kcodec.columns.frames import Indexes
 from kcodec.columns.given import payloads
-from kcodec.contracts.encryption import Ruled, decrypt_fields, without_rows
+from kcodec.contracts.encryption import Ruled, decrypt_fields, decrypt_groups, without_rows
 from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, Phase
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
@@ -467,18 +467,12 @@ class ColumnReader:
         for number, each in enumerate(ruled):
             if each is not None and each.contract.fields:
                 groups.setdefault(each, []).append(number)
-        faults: list[Fault] = []
-        for each, numbers in groups.items():
-            rows = None
-            if len(numbers) < len(framed.keys):
-                # Most serdes need no NumPy.
-                import numpy as np
-
-                rows = np.zeros(len(framed), bool)
-                rows[framed.rows(numbers).to_numpy()] = True
-            array, failed = decrypt_fields(array, each, self._topic.ring, rows)
-            faults += failed
-        faults.sort(key=lambda fault: fault.row)
+        ring = self._topic.ring
+        if [len(numbers) for numbers in groups.values()] == [len(framed.keys)]:
+            array, faults = decrypt_fields(array, next(iter(groups)), ring)
+        else:
+            rows = framed.grouped(list(groups.values()))
+            array, faults = decrypt_groups(array, list(zip(groups, rows, strict=True)), ring)
         return without_rows(array, faults), faults
 
 

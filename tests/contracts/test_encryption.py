@@ -6,6 +6,7 @@ import logging
 import pickle
 import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
@@ -13,8 +14,14 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSe
 from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver import LocalKmsDriver
 from encryption_box import SECRET, SETTINGS, context
 
-from kcodec import ConfigError, DecodeError, EncodeError, Serde
-from kcodec.registry import Metadata, Rule, RuleSet, Schema, of
+from kcodec import AvroCodec, ConfigError, DecodeError, EncodeError, Serde
+from kcodec.contracts import encryption
+from kcodec.contracts.encryption import Ruled, decrypt_fields
+from kcodec.contracts.keyring import Keyring
+from kcodec.contracts.rules import Contract, EncryptRule
+from kcodec.contracts.settings import RuleSettings
+from kcodec.formats.tagged import TaggedField
+from kcodec.registry import Config, Metadata, Rule, RuleSet, Schema, of
 from kcodec.registry.keys.services import KeyServiceError, wrap
 from kcodec.registry.keys.values import Dek, Kek
 from kcodec.registry.memory import MemoryRegistry
@@ -50,6 +57,82 @@ def written(box, topic, schema=ORDER, rows=ROWS, **rule):
 
 def other_key(box, topic, **config):
     return box.serde("AVRO", topic, {"rule.executors._default_.param.secret": "another", **config})
+
+
+MANY = order(TEXT, BYTES, ITEMS)
+MANY_ROWS = [
+    {
+        "id": number,
+        "email": f"mail {number}",
+        "raw": b"%d" % number,
+        "lines": [{"notes": [("a", "b")]}] * number,
+    }
+    for number in range(9)
+]
+
+
+class TestManyContracts:
+    """Rows of many schemas, each with a key of its own."""
+
+    def values(self, box, topic):
+        subject = f"{topic}-value"
+        box.registry.set_config(Config("NONE"), subject)
+        values, kind = [], AvroCodec(MANY).arrow_type
+        for number, row in enumerate(MANY_ROWS):
+            schema = {**MANY, "doc": str(number)}
+            if number == 4:
+                box.registry.register(subject, Schema(json.dumps(schema)))
+            else:
+                box.register(subject, schema, encrypt_kek_name=f"{topic}-{number}")
+            values.append(box.serde("AVRO", topic).serialize(pa.array([row] * 2, kind)).to_pylist())
+        return [*(each for part in zip(*values, strict=True) for each in part), None]
+
+    def test_each_has_its_own(self, box, topic, impl):
+        values = self.values(box, topic)
+        serde = box.serde("AVRO", topic, reader_schema=MANY)
+        assert serde.deserialize(values).to_pylist() == [*MANY_ROWS, *MANY_ROWS, None]
+        # Some rows alone, and in another order.
+        assert serde.deserialize(values[7:2:-1]).to_pylist() == MANY_ROWS[7:2:-1]
+
+    def test_as_rows_of_few(self, box, topic, impl, monkeypatch):
+        values = self.values(box, topic)
+        for number in (2, 11):
+            values[number] = values[number][:-4] + b"\2\2x\0"
+        box.registry.keys.delete_dek(f"{topic}-3", f"{topic}-value")
+        box.registry.keys.delete_dek(f"{topic}-3", f"{topic}-value", permanent=True)
+        serde = box.serde("AVRO", topic, reader_schema=MANY)
+        rows, report = serde.deserialize(values, errors="report")
+        assert {3, 12} < set(report["row"].to_pylist())
+        monkeypatch.setattr(encryption, "_FEW_GROUPS", 100)
+        others, same = serde.deserialize(values, errors="report")
+        assert (rows.to_pylist(), report.to_pylist()) == (others.to_pylist(), same.to_pylist())
+        assert rows.null_count == 1 + len(report)
+
+    def test_bytes_of_a_fixed_size(self, box, topic, impl, monkeypatch):
+        """They are of another type where they were encrypted."""
+        fixed = pa.struct([("id", pa.int32()), ("raw", pa.binary(2))])
+        array = pa.array([{"id": number, "raw": b"%02d" % number} for number in range(12)], fixed)
+        contract = Contract(Schema('"int"'), "s", (EncryptRule("r", ("PII",), "NONE", "none"),))
+        tagged = TaggedField(("raw",), "R.raw", frozenset(["PII"]), "BYTES")
+        group = [(Ruled(contract, (tagged,)), np.array([number])) for number in range(1, 8)]
+        ring = Keyring(MemoryRegistry(), RuleSettings())
+        found, faults = encryption.decrypt_groups(array, group, ring)
+        assert (found.type.field("raw").type, faults) == (pa.binary(), [])
+        assert found[0].as_py() == {"id": 0, "raw": b"00"}
+
+    def test_rows_are_looked_at_once(self, box, topic, impl, monkeypatch):
+        """Not all of them for each contract."""
+        looked = []
+
+        def decrypt(array, *rest):
+            looked.append(len(array))
+            return decrypt_fields(array, *rest)
+
+        values = self.values(box, topic)
+        serde = box.serde("AVRO", topic, reader_schema=MANY)
+        monkeypatch.setattr(encryption, "decrypt_fields", decrypt)
+        serde.deserialize(values)
+        assert sum(looked) < len(values)
 
 
 class TestWithoutTheKey:

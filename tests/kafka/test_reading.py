@@ -28,6 +28,17 @@ def test_ranges_begin_and_end_inside_batches(fast):
         ]
 
 
+def test_a_broker_has_one_connection_to_fetch_and_to_ask_for_offsets(fast):
+    with filled(brokers=3, partitions=6) as cluster:
+        assert len(offsets(cluster, fast)) == 6 * 35
+        # And one for what any broker answers.
+        assert sum(len(broker.sockets) for broker in cluster.brokers) == 3 + 1
+        with follow("t", servers=cluster.address, start="earliest", config=fast) as follower:
+            for _ in range(6):
+                assert follower.poll(5) is not None
+        assert sum(len(broker.sockets) for broker in cluster.brokers) == 2 * (3 + 1)
+
+
 def test_offsets_that_compaction_has_left_out(fast):
     """Gaps, a batch whose last offset is behind its last record, and one of which nothing is left."""
     with FakeCluster({"t": 1}) as cluster:

@@ -137,8 +137,8 @@ def test_a_reader_in_a_forked_child():
         code = [sys.executable, "-c", FORKED, cluster.address]
         done = subprocess.run(code, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        # Of each the one to any broker, for offsets, and to fetch.
-        assert len(cluster.brokers[0].sockets) == 6
+        # Of each the one to any broker, and the one to fetch, by which offsets are asked for, too.
+        assert len(cluster.brokers[0].sockets) == 4
 
 
 LIGHT = """

@@ -1,5 +1,6 @@
 """What registries in memory and in a file promise of their own."""
 
+import itertools
 import json
 import os
 import pickle
@@ -14,9 +15,11 @@ from refusals import refused
 from shop_schemas import INT, taking_all
 
 from kcodec import registry as registries
-from kcodec.registry import Schema
+from kcodec.errors import RegistryError
+from kcodec.registry import Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.settings import Config
+from kcodec.registry.sqlite import SqliteRegistry
 
 
 class TestMemory:
@@ -202,31 +205,156 @@ def test_counts_and_newest(url, tmp_path, monkeypatch):
     embedded.delete_version("a", 1)
     assert embedded.counts() == (4, 4, {"AVRO": 3, "JSON": 1})
     assert [each.subject for each in embedded.newest(9)] == ["j", ":.lab:a", "a", "b"]
+    # A schema that has no version left but deleted ones, and one of a language that is known elsewhere.
+    embedded.delete_subject("j")
+    with embedded.database.transaction(write=True):
+        embedded.database.execute(
+            "UPDATE schemas SET content = replace(content, 'AVRO', 'TOY') WHERE key = 1"
+        )
+    assert embedded.counts() == (3, 3, {"AVRO": 2, "TOY": 1})
 
 
-def test_what_a_registration_costs_does_not_grow_with_the_registry():
-    registry = taking_all(MemoryRegistry())
+def steps_of(registry, call, *arguments, **named):
+    """Return how many tens of steps SQLite takes for a call."""
     steps = 0
 
     def count():
         nonlocal steps
         steps += 1
 
-    def cost(subject, name):
-        nonlocal steps
-        steps = 0
-        registry.database._session.connection.set_progress_handler(count, 10)
-        registry.register(subject, Schema(f'{{"type":"fixed","name":"{name}","size":1}}'))
-        registry.database._session.connection.set_progress_handler(None, 0)
-        return steps
+    connection = registry.database._session.connection
+    connection.set_progress_handler(count, 10)
+    call(*arguments, **named)
+    connection.set_progress_handler(None, 0)
+    return steps
 
-    costs = [cost("first", "A"), cost("shared 0", "B")]
-    for number in range(1000):
-        registry.register(f"other {number}", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
-        # The same schema under many subjects, such as that of all keys.
-        registry.register(f"shared {number + 1}", Schema('{"type":"fixed","name":"B","size":1}'))
-        registry.register("long", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
-    later = [cost("last", "C"), cost("shared more", "B")]
+
+def fixed(name, references=()):
+    return Schema(f'{{"type":"fixed","name":"{name}","size":1}}', references=references)
+
+
+def grown(registry):
+    """Fill a registry: a thousand subjects with a schema each, as many with the same one, and a long one."""
+    with registry.database.transaction(write=True):
+        for number in range(1000):
+            registry.register(f"other {number:04}", fixed(f"F{number}"))
+            # The same schema under many subjects, such as that of all keys.
+            registry.register(f"shared {number:04}", fixed("B"))
+            registry.register("z long", fixed(f"F{number}"))
+
+
+def test_what_a_registration_costs_does_not_grow_with_the_registry():
+    registry = taking_all(MemoryRegistry())
+
+    def cost(subject, name):
+        return steps_of(registry, registry.register, subject, fixed(name))
+
+    costs = [cost("first", "A"), cost("shared", "B")]
+    grown(registry)
+    later = [cost("last", "C"), cost("shared more", "B"), cost("z long", "D")]
     assert max(later) < 3 * max(costs)
-    # A subject's own versions are looked through for those that refer to others.
-    assert cost("long", "D") < 1.5 * 1000
+    # Where schemas refer to others, a subject's own versions are looked through for those that do.
+    record = '{"type":"record","name":"R","fields":[{"name":"f","type":"A"}]}'
+    registry.register("referring", Schema(record, references=(Reference("A", "first", 1),)))
+    assert cost("last", "E") < 3 * max(costs)
+    assert cost("z long", "E") < 1.5 * 1000
+
+
+def test_what_is_read_costs_the_same_in_a_large_registry():
+    registry = taking_all(MemoryRegistry())
+    for subject, name in (("first", "A"), ("shared", "B"), ("other", "F0"), ("z long", "F0")):
+        registry.register(subject, fixed(name))
+    calls = {
+        "id": lambda: registry.get(1, "first"),
+        "id and its place": lambda: registry.schema_place(2, "shared"),
+        "text": lambda: registry.lookup("first", fixed("A")),
+        "latest": lambda: registry.get_version("first"),
+        "subjects": lambda: registry.subjects(limit=1),
+        "subjects of all contexts": lambda: registry.subjects(":*:", limit=1),
+        "subjects of a prefix": lambda: registry.subjects("share", limit=1),
+        "versions": lambda: registry.listed_versions(limit=1),
+    }
+    costs = {name: steps_of(registry, call) for name, call in calls.items()}
+    grown(registry)
+    later = {name: steps_of(registry, call) for name, call in calls.items()}
+    assert not [name for name in calls if later[name] > 2 * costs[name] + 20], (costs, later)
+    # What was counted is counted again after a change.
+    assert steps_of(registry, registry.counts) > 1000
+    assert steps_of(registry, registry.counts) == 0
+
+
+def test_prefixes_are_found_by_the_order_of_subjects(tmp_path):
+    top = "\U0010ffff"
+    names = [
+        "a",
+        "a\ud7ff",
+        "a\ud7ffb",
+        "a\ue000",
+        "a" + top,
+        "a" + top + "c",
+        "b",
+        "B",
+        "%",
+        "a%",
+        "a_b",
+        top,
+        top + "a",
+    ]
+    for registry in (MemoryRegistry(), SqliteRegistry(str(tmp_path / "schemas.db"))):
+        for name in names:
+            registry.register(name, Schema('"int"'))
+            registry.register(f":.lab:{name}", Schema('"int"'))
+        every = registry.subjects()
+        assert every == sorted(names + [f":.lab:{name}" for name in names])
+        for prefix in (*names, "", ":", ":.lab:", ":.lab:a", "a" + top + "c", "c"):
+            assert registry.subjects(prefix) == [each for each in every if each.startswith(prefix)], prefix
+            if not prefix.startswith(":"):
+                own = [each for each in every if not each.startswith(":.")]
+                assert registry.subjects(f":.:{prefix}") == [each for each in own if each.startswith(prefix)]
+                within = [each for each in every if each.removeprefix(":.lab:").startswith(prefix)]
+                assert registry.subjects(f":*:{prefix}") == within
+
+
+def test_versions_are_listed_as_subjects_have_them():
+    registry = taking_all(MemoryRegistry())
+    for subject, names in (("a", "AB"), ("b", "ABC"), ("c", "A"), (":.lab:a", "D"), ("gone", "A")):
+        for name in names:
+            registry.register(subject, fixed(name))
+    registry.delete_version("b", 2)
+    registry.delete_subject("gone")
+    registry.set_config(Config(alias="b"), "c")
+
+    def expected(prefixes, deleted, latest):
+        for subject in sorted(
+            {name for each in prefixes for name in registry.subjects(each, deleted=deleted)}
+        ):
+            for version in registry.versions(subject, deleted=deleted)[-1 if latest else 0 :]:
+                yield subject, version
+
+    for prefixes in ([""], ["a", ":.lab:"], [":*:a", "b"], ["none"], []):
+        for deleted, latest in itertools.product((False, True), repeat=2):
+            how = {"deleted": deleted, "latest": latest}
+            whole = list(expected(prefixes, **how))
+            assert registry.listed_versions(prefixes, **how) == whole
+            for offset, limit in itertools.product(range(len(whole) + 2), (-1, 0, 1, 2, 5)):
+                found = registry.listed_versions(prefixes, **how, offset=offset, limit=limit)
+                assert found == whole[offset : offset + limit if limit >= 0 else None]
+    assert registry.listed_versions(chosen=lambda subject: subject == "a") == [("a", 1), ("a", 2)]
+
+
+def test_what_was_counted_is_counted_again_after_a_change(tmp_path):
+    path = str(tmp_path / "schemas.db")
+    registry, other = SqliteRegistry(path), SqliteRegistry(path)
+    assert (registry.counts().subjects, registry.count_subjects()) == (0, 0)
+    other.register("a", Schema('"int"'))
+    assert (registry.counts().subjects, registry.count_subjects()) == (1, 1)
+    other.delete_subject("a")
+    assert (registry.count_subjects(), registry.count_subjects(deleted=True)) == (0, 1)
+
+    def fails():
+        registry.register("b", Schema('"int"'))
+        assert registry.counts().subjects == 1
+        raise RegistryError("refused", 409, 40901)
+
+    assert isinstance(registry.database.together([fails])[0], RegistryError)
+    assert registry.counts().subjects == 0

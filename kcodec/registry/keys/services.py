@@ -4,6 +4,7 @@ They are ``pip install kcodec[rules]``. A service is asked by a client of its ow
 of one serde are not those of another in the same process.
 """
 
+import functools
 import importlib
 from collections.abc import Mapping
 from typing import Any
@@ -63,8 +64,7 @@ def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> A
     for key_id in ids:
         url = f"{kek.kms_type}://{key_id}"
         try:
-            # Tink's local ciphers, which some drivers need.
-            importlib.import_module("tink.aead").register()
+            _register_ciphers()
             client = _driver(kek.kms_type, url).new_kms_client(properties, url)
             return getattr(client.get_aead(url), action)(data, b"")
         except ImportError as error:
@@ -74,6 +74,12 @@ def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> A
             # Whatever the client of the service raises.
             failure = failure or _told(error, properties)
     raise KeyServiceError(f"{kek.kms_type} does not {action} by the key {kek.name}: {failure}") from None
+
+
+@functools.cache
+def _register_ciphers() -> None:
+    """Have Tink know its local ciphers, which some drivers need; it takes as long as a local service does."""
+    importlib.import_module("tink.aead").register()
 
 
 def _driver(kms_type: str, url: str) -> Any:

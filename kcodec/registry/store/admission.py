@@ -176,7 +176,8 @@ class Admission:
 
         A language may be able to do so, as Avro is (``ParsedSchema.canLookup`` of the real server).
         """
-        if kept.references:
+        # To look for the versions of a subject that refer to others takes a look at all of them.
+        if kept.references or not self._versions.has_references():
             return None
         known = schema_format(kept.type)
         context = context_of(subject)

@@ -12,6 +12,7 @@ from kcodec.errors import RegistryError
 __all__ = ["Database"]
 
 _Result = TypeVar("_Result")
+_Answer = TypeVar("_Answer")
 
 #: What SQLite raises; the latter two of a parameter that it does not take.
 _REFUSED = (sqlite3.Error, OverflowError, UnicodeError)
@@ -175,6 +176,8 @@ class Database:
     def __init__(self, path: str, url: str) -> None:
         self.path, self.url = path, url
         self._session = _Session()
+        #: Answers by name, and the states in which they were found.
+        self._found: dict[str, tuple[object, Any]] = {}
         with self.transaction():
             pass
 
@@ -219,6 +222,23 @@ class Database:
         """
         session = self._current()
         return session, session.changed
+
+    def remembered(self, name: str, find: Callable[[], _Answer]) -> _Answer:
+        """Return what is found in a transaction; what was found before, if nobody has changed anything since.
+
+        Within a transaction, which may have changed something itself, it is found anew.
+        """
+        session = self._current()
+        with session.lock:
+            if session.depth:
+                return find()
+            state = self.state()
+            known = self._found.get(name)
+            if known is None or state is None or known[0] != state:
+                with self.transaction():
+                    known = self._found[name] = state, find()
+            answer: _Answer = known[1]
+            return answer
 
     def together(self, calls: Sequence[Callable[[], _Result]]) -> list[_Result | RegistryError]:
         """Run calls as one transaction, which is on the disk when this returns.

@@ -104,11 +104,16 @@ class Ids:
         """Return where the schema is that is meant by an id and a subject: there, or where it was registered first."""
         context = self._context(schema_id, subject)
         own = own_name(self._meant(subject))
+        found = "SELECT subject, version FROM schemas JOIN versions ON key = schema_key WHERE context = ? AND id = ?"
+        # Thousands of subjects may have the same schema: they are looked at only if this one has not.
         row = self._database.execute(
-            "SELECT subject, version FROM versions JOIN schemas ON key = schema_key WHERE context = ? AND id = ? "
-            "ORDER BY subject = ? DESC, key, version DESC LIMIT 1",
+            f"{found} AND subject = ? ORDER BY version DESC LIMIT 1",
             (context, schema_id, qualified(own, context)),
         ).fetchone()
+        if row is None:
+            row = self._database.execute(
+                f"{found} ORDER BY version DESC LIMIT 1", (context, schema_id)
+            ).fetchone()
         if row is None:
             unknown_schema(schema_id)
         return SubjectVersion(*row)
@@ -158,7 +163,9 @@ class Ids:
         if not own:
             return context
         rows = self._database.execute(
-            "SELECT context FROM schemas JOIN versions ON key = schema_key WHERE id = ? AND subject = "
+            # From the few contexts on: no index has all ids together.
+            "SELECT context FROM contexts CROSS JOIN schemas ON context = name AND id = ? "
+            "CROSS JOIN versions ON schema_key = key AND subject = "
             "CASE context WHEN ? THEN ? ELSE ':' || context || ':' || ? END ORDER BY context",
             (schema_id, DEFAULT_CONTEXT, own, own),
         )

@@ -116,7 +116,10 @@ class Keys:
         """Delete a key that encrypts no other: softly, then permanently."""
         with self._database.transaction(write=True):
             kek = self.kek(name, deleted=True)
-            if self._deks("kek_name = ?", (name,), deleted=permanent):
+            used = self._database.execute(
+                "SELECT 1 FROM deks WHERE kek_name = ? AND deleted <= ? LIMIT 1", (name, permanent)
+            ).fetchone()
+            if used is not None:
                 raise RegistryError(f"One or more references exist to the key {name}", 422, 42272)
             if permanent and not kek.deleted:
                 _not_deleted(name)
@@ -141,7 +144,11 @@ class Keys:
         """Return the subjects that have keys which a key encrypts."""
         with self._database.transaction():
             self.kek(kek_name, deleted=deleted)
-            return sorted({dek.subject for dek in self._deks("kek_name = ?", (kek_name,), deleted=deleted)})
+            rows = self._database.execute(
+                "SELECT DISTINCT subject FROM deks WHERE kek_name = ? AND deleted <= ? ORDER BY subject",
+                (kek_name, deleted),
+            )
+            return [subject for (subject,) in rows]
 
     def dek_versions(
         self, kek_name: str, subject: str, algorithm: str | None = None, *, deleted: bool = False

@@ -74,6 +74,11 @@ class Settings:
         alias = self.config(name).alias
         return check_subject(qualified(alias, context_of(name))) if alias else name
 
+    def aliases(self) -> set[str]:
+        """Return the names that are aliases of subjects."""
+        rows = self.database.execute("SELECT subject, config FROM settings WHERE config LIKE '%\"alias\"%'")
+        return {place for place, text in rows if _config_of(text).alias}
+
     def set_config(self, place: str, config: Config | None) -> None:
         """Set a place to a configuration, or (None) to none."""
         self._set(place, "config", None if config is None else json.dumps(config.json))

@@ -1,9 +1,12 @@
 """The versions of subjects, and which schemas refer to which: the tables of versions and of references."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kcodec.errors import RegistryError
+from kcodec.formats.schema_format import schema_types
 from kcodec.registry.base import (
     ALL_CONTEXTS,
     RegisteredSchema,
@@ -22,6 +25,7 @@ __all__ = ["MAX_VERSION", "Counts", "Origin", "Summary", "Versions", "check_vers
 
 MAX_VERSION = 2**31 - 1
 
+_MAX_CHARACTER = 0x10FFFF
 #: Whether a subject names a context, and the name that it has there.
 _IN_CONTEXT = "subject LIKE ':.%:%'"
 _OWN = "substr(subject, instr(substr(subject, 2), ':') + 2)"
@@ -114,6 +118,11 @@ class Versions:
         if live is None:
             raise RegistryError("Version -1 not found.", 404, 40402)
         return live
+
+    def has_references(self) -> bool:
+        """Return whether any schema refers to another one."""
+        (found,) = self._database.execute("SELECT EXISTS (SELECT 1 FROM schema_references)").fetchone()
+        return bool(found)
 
     def each(
         self, subject: str, *, deleted: bool = False, referring: bool = False
@@ -299,21 +308,31 @@ class Versions:
         self, prefix: str, *, deleted: bool, deleted_only: bool, offset: int, limit: int
     ) -> list[str]:
         """Return the subjects that have a version, sorted; a prefix may stand for every context (``:*:``)."""
-        every = "max(deleted)" if deleted_only else "1" if deleted else "NOT min(deleted)"
-        if prefix.startswith(ALL_CONTEXTS):
-            prefix = prefix.removeprefix(ALL_CONTEXTS)
-            wanted = f"substr(CASE WHEN {_IN_CONTEXT} THEN {_OWN} ELSE subject END, 1, ?) = ?"
-        elif prefix.startswith(":.:"):
-            prefix = prefix.removeprefix(":.:")
-            wanted = f"NOT {_IN_CONTEXT} AND substr(subject, 1, ?) = ?"
-        else:
-            wanted = "substr(subject, 1, ?) = ?"
+        states = "deleted" if deleted_only else "TRUE" if deleted else "NOT deleted"
+        wanted, values = _beginning(prefix)
         rows = self._database.execute(
-            f"SELECT subject FROM versions WHERE {wanted} GROUP BY subject "
-            f"HAVING {every} ORDER BY subject LIMIT ? OFFSET ?",
-            (len(prefix), prefix, limit, offset),
+            f"SELECT DISTINCT subject FROM versions WHERE {wanted} AND {states} "
+            "ORDER BY subject LIMIT ? OFFSET ?",
+            (*values, limit, offset),
         )
         return [row[0] for row in rows]
+
+    def count_subjects(self, *, deleted: bool) -> int:
+        """Return how many subjects have a version; deleted ones count if `deleted`."""
+        (found,) = self._database.execute(
+            "SELECT count(*) FROM (SELECT DISTINCT subject FROM versions WHERE deleted <= ?)", (deleted,)
+        ).fetchone()
+        return int(found)
+
+    def lengths(self, prefixes: Sequence[str], *, deleted: bool) -> Iterator[tuple[str, int]]:
+        """Yield the subjects with one of some prefixes, sorted, and how many versions each has."""
+        conditions = [_beginning(prefix) for prefix in prefixes]
+        wanted = " OR ".join(f"({condition})" for condition, _ in conditions) or "FALSE"
+        yield from self._database.execute(
+            f"SELECT subject, count(*) FROM versions WHERE ({wanted}) AND deleted <= ? "
+            "GROUP BY subject ORDER BY subject",
+            (*(value for _, values in conditions for value in values), deleted),
+        )
 
     def all(self) -> list[tuple[RegisteredSchema, bool]]:
         """Return the versions of all subjects, and whether each is softly deleted."""
@@ -336,13 +355,37 @@ class Versions:
     def counts(self) -> Counts:
         """Return how much there is."""
         subjects, versions = self._database.execute(
-            "SELECT count(DISTINCT subject), count(*) FROM versions WHERE NOT deleted"
+            # By their order: count(DISTINCT) keeps all of them until the end.
+            "SELECT count(*), coalesce(sum(versions), 0) FROM "
+            "(SELECT count(*) AS versions FROM versions WHERE NOT deleted GROUP BY subject)"
         ).fetchone()
-        types = self._database.execute(
-            f"SELECT {_TYPE} AS type, count(*) FROM schemas "
-            "WHERE EXISTS (SELECT 1 FROM versions WHERE schema_key = key AND NOT deleted) GROUP BY type"
+        return Counts(subjects, versions, self._types())
+
+    def _types(self) -> dict[str, int]:
+        """Return how many schemas of each type there are that have a version which is not deleted."""
+        # Grouping sorts all of them, and looking for the versions of each takes longer than all else.
+        known = [(kind, json.dumps([kind]).removesuffix('"]')) for kind in schema_types()]
+        each = "".join(", coalesce(sum(content >= ? AND content < ?), 0)" for _ in known)
+        bounds = [text for _, start in known for text in (f'{start}"', f"{start}#")]
+        total, *numbers = self._database.execute(f"SELECT count(*){each} FROM schemas", bounds).fetchone()
+        types = Counter({kind: number for (kind, _), number in zip(known, numbers, strict=True)})
+        if total != sum(numbers):
+            # Of a language that this process does not know.
+            types = Counter(dict(self._grouped("TRUE")))
+        types.subtract(
+            dict(
+                self._grouped(
+                    "key IN (SELECT schema_key FROM versions WHERE deleted) AND "
+                    "NOT EXISTS (SELECT 1 FROM versions WHERE schema_key = key AND NOT deleted)"
+                )
+            )
         )
-        return Counts(subjects, versions, dict(types))
+        return dict(+types)
+
+    def _grouped(self, condition: str) -> list[tuple[str, int]]:
+        return self._database.execute(
+            f"SELECT {_TYPE} AS type, count(*) FROM schemas WHERE {condition} GROUP BY type"
+        ).fetchall()
 
     def subjects_of(self, type: str, *, deleted: bool) -> set[str]:
         """Return the subjects that have a version of a type; deleted ones count if `deleted`."""
@@ -370,6 +413,29 @@ class Versions:
             (limit,),
         )
         return [_registered(*row) for row in rows]
+
+
+def _beginning(prefix: str) -> tuple[str, tuple[str, ...]]:
+    """Return the condition of subjects with a prefix, which may stand for every context, and its parameters."""
+    if prefix.startswith(ALL_CONTEXTS):
+        own = prefix.removeprefix(ALL_CONTEXTS)
+        name = f"CASE WHEN {_IN_CONTEXT} THEN {_OWN} ELSE subject END"
+        return (f"substr({name}, 1, length(?)) = ?", (own, own)) if own else ("TRUE", ())
+    if prefix.startswith(":.:"):
+        condition, values = _between(prefix.removeprefix(":.:"))
+        return f"NOT {_IN_CONTEXT} AND {condition}", values
+    return _between(prefix)
+
+
+def _between(prefix: str) -> tuple[str, tuple[str, ...]]:
+    """Return the condition of subjects with a prefix by their order, so that no others are looked at."""
+    behind = prefix.rstrip(chr(_MAX_CHARACTER))
+    if not behind:
+        return "subject >= ?", (prefix,)
+    following = ord(behind[-1]) + 1
+    # Surrogates are no characters.
+    following = 0xE000 if following == 0xD800 else following
+    return "subject >= ? AND subject < ?", (prefix, behind[:-1] + chr(following))
 
 
 def _registered(number: int, identity: str, content: bytes, subject: str, version: int) -> RegisteredSchema:

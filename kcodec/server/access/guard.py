@@ -1,6 +1,6 @@
 """A registry that lets each user do what the user's roles allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -192,9 +192,17 @@ class GuardedRegistry:
     ) -> list[str]:
         """Return the subjects that the user may read."""
         self._check_some()
-        found = self._registry.subjects(prefix, deleted=deleted, deleted_only=deleted_only)
-        found = found if self._reads_all else [each for each in found if self._may_read(each)]
+        how = {"deleted": deleted, "deleted_only": deleted_only}
+        if self._reads_all:
+            return self._registry.subjects(prefix, **how, offset=offset, limit=limit)
+        found = [each for each in self._registry.subjects(prefix, **how) if self._may_read(each)]
         return found[offset : offset + limit if limit >= 0 else None]
+
+    def listed_versions(self, prefixes: Sequence[str] = ("",), **how: Any) -> list[SubjectVersion]:
+        """Return the versions of the subjects that the user may read."""
+        self._check_some()
+        chosen = None if self._reads_all else self._may_read
+        return self._registry.listed_versions(prefixes, **how, chosen=chosen)
 
     def schema_versions(
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False

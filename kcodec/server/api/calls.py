@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib import metadata
 from typing import Any
@@ -83,13 +83,15 @@ def subjects(registry: ServedRegistry, request: Request) -> Any:
     ask = functools.partial(
         registry.subjects, deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
     )
-    return request.page()(_with_prefixes(ask, request.prefixes))
+    prefixes = _whole(request.prefixes)
+    if len(prefixes) == 1:
+        return ask(prefixes[0], offset=request.offset, limit=request.limit)
+    return request.page()(sorted({name for prefix in prefixes for name in ask(prefix)}))
 
 
-def _with_prefixes(ask: Callable[[str], list[str]], prefixes: Iterable[str]) -> list[str]:
-    """Return the subjects with some prefixes: in the default context, unless one names another or stands for all."""
-    whole = (each if each.startswith((":.", ALL_CONTEXTS)) else f":.:{each}" for each in prefixes)
-    return sorted({name for prefix in whole for name in ask(prefix)})
+def _whole(prefixes: Iterable[str]) -> list[str]:
+    """Return prefixes of subjects: in the default context, unless one names another or stands for all."""
+    return [each if each.startswith((":.", ALL_CONTEXTS)) else f":.:{each}" for each in prefixes]
 
 
 def delete_subject(registry: ServedRegistry, request: Request) -> Any:
@@ -161,22 +163,17 @@ _MOST_SCHEMAS = 1000
 def schemas(registry: ServedRegistry, request: Request) -> Any:
     """List versions with their schemas."""
     deleted, latest = request.flag("deleted"), request.flag("latestOnly")
-    ask = functools.partial(registry.subjects, deleted=deleted)
-    prefixes = [request.placed(each) for each in request.values("subjectPrefix") or [""]]
-    start, limit = max(request.number("offset", 0), 0), request.number("limit", -1)
-    stop = start + (limit if 0 < limit <= _MOST_SCHEMAS else _MOST_SCHEMAS)
-    places = (
-        (subject, number)
-        for subject in _with_prefixes(ask, prefixes)
-        for number in registry.versions(subject, deleted=deleted)[-1 if latest else 0 :]
-    )
+    prefixes = _whole(request.placed(each) for each in request.values("subjectPrefix") or [""])
+    ask = functools.partial(registry.listed_versions, prefixes, deleted=deleted, latest=latest)
+    start = request.offset
+    limit = request.limit if 0 < request.limit <= _MOST_SCHEMAS else _MOST_SCHEMAS
     kind = request.text("ruleType")
     if not kind:
-        chosen = itertools.islice(places, start, stop)
-        return [_registered(registry.get_version(*place, deleted=deleted)) for place in chosen]
-    every = (registry.get_version(*place, deleted=deleted) for place in places)
+        places = ask(offset=start, limit=limit)
+        return [_registered(registry.get_version(*place, deleted=deleted)) for place in places]
+    every = (registry.get_version(*place, deleted=deleted) for place in ask())
     ruled = (each for each in every if _has_rule(each, kind))
-    return [_registered(each) for each in itertools.islice(ruled, start, stop)]
+    return [_registered(each) for each in itertools.islice(ruled, start, start + limit)]
 
 
 def _has_rule(found: RegisteredSchema, kind: str) -> bool:

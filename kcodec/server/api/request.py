@@ -139,10 +139,20 @@ class Request:
         text = self.text(name)
         return self._int(text) if text else default
 
+    @property
+    def offset(self) -> int:
+        """How many of a list are left out."""
+        return max(self.number("offset", 0), 0)
+
+    @property
+    def limit(self) -> int:
+        """How many of a list there are at most; -1 for all of them, as a limit below 1 is none."""
+        limit = self.number("limit", -1)
+        return limit if limit > 0 else -1
+
     def page(self) -> Callable[[list[Any]], list[Any]]:
-        """Return what cuts the page that is asked for out of a list; a limit below 1 is none."""
-        offset, limit = self.number("offset", 0), self.number("limit", -1)
-        start = max(offset, 0)
+        """Return what cuts the page that is asked for out of a list."""
+        start, limit = self.offset, self.limit
         return lambda found: found[start : start + limit if limit > 0 else None]
 
     @cached_property

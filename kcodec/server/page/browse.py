@@ -88,18 +88,26 @@ def subjects(visit: Visit) -> Response:
     kind, order = query.text("type"), query.text("sort")
     if order not in _ORDERS:
         raise Refused(400, "There is no such order.")
-    alive = set(registry.subjects())
-    names = registry.subjects(deleted=True) if deleted else sorted(alive)
-    if context:
-        names = [each for each in names if context_of(each) == context]
-    if wanted:
-        folded = wanted.casefold()
-        names = [each for each in names if folded in each.casefold()]
-    if kind:
-        of_type = registry.subjects_of(kind, deleted=deleted)
-        names = [each for each in names if each in of_type]
-    names = _ordered(visit, [each for each in names if visit.can("read", each)], order, deleted=deleted)
-    part = Part.of(names, query.number("page", 1))
+    number = query.number("page", 1)
+    if visit.can("read") and order == "" and not (wanted or context or kind):
+        # Of thousands of subjects, only those of this page are read.
+        ask = functools.partial(registry.subjects, deleted=deleted)
+        total = registry.count_subjects(deleted=deleted)
+        part = Part.read(total, number, lambda offset, limit: ask(offset=offset, limit=limit))
+    else:
+        names = registry.subjects(deleted=deleted)
+        if context:
+            names = [each for each in names if context_of(each) == context]
+        if wanted:
+            folded = wanted.casefold()
+            names = [each for each in names if folded in each.casefold()]
+        if kind:
+            of_type = registry.subjects_of(kind, deleted=deleted)
+            names = [each for each in names if each in of_type]
+        names = _ordered(visit, [each for each in names if visit.can("read", each)], order, deleted=deleted)
+        part = Part.of(names, number)
+    # What begins with a name comes behind it.
+    alive = {each for each in part.items if not deleted or registry.subjects(each, limit=1) == [each]}
     rows = [_subject_row(visit, each, each in alive) for each in part.items]
     return visit.page(
         "subjects",

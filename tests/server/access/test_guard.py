@@ -14,6 +14,7 @@ from kcodec.server.access.roles import Roles
 NOT_SERVED = {
     "close",
     "count_changes",
+    "count_subjects",
     "counts",
     "every_version",
     "meant",

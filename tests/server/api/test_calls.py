@@ -190,6 +190,8 @@ class TestRead:
         assert filled("GET", "/subjects?offset=1&limit=1").json == ["order"]
         assert filled("GET", "/subjects?limit=0").json == ["cart", "order", "s"]
         assert filled("GET", "/subjects?subjectPrefix=o").json == ["order"]
+        assert filled("GET", "/subjects?subjectPrefix=s&subjectPrefix=o").json == ["order", "s"]
+        assert filled("GET", "/subjects?subjectPrefix=s&subjectPrefix=o&limit=1").json == ["order"]
         assert filled("GET", "/subjects/s/versions?offset=1").json == [2]
         listed = filled("GET", "/schemas?latestOnly=true").json
         assert [(each["subject"], each["version"]) for each in listed] == [
@@ -198,6 +200,8 @@ class TestRead:
             ("s", 2),
         ]
         assert [each["id"] for each in filled("GET", "/schemas?offset=2&limit=1").json] == [1]
+        listed = filled("GET", "/schemas?subjectPrefix=s&subjectPrefix=o&offset=1").json
+        assert [(each["subject"], each["version"]) for each in listed] == [("s", 1), ("s", 2)]
         rule = {"name": "r", "type": "CEL", "mode": "READ"}
         for subject, rules in (
             ("q", {"domainRules": [rule]}),

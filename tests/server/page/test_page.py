@@ -146,6 +146,25 @@ def test_lists_come_in_parts(registry, browser):
     assert browser.get("subjects?page=-1").status == 400
 
 
+def test_a_part_is_all_that_is_read_of_the_subjects(registry, browser, monkeypatch):
+    for number in range(60):
+        registry.register(f"topic-{number:05d}", Schema(INT))
+    registry.delete_subject("topic-00002")
+    asked, subjects = [], registry.subjects
+    monkeypatch.setattr(
+        registry, "subjects", lambda *given, **how: asked.append(how) or subjects(*given, **how)
+    )
+    alive, total = len(subjects()), len(subjects(deleted=True))
+    page = browser.get("subjects")
+    assert f"{alive} subjects · part 1 of 2" in page.text
+    second = browser.get("subjects?page=2&deleted=1")
+    assert f"{total} subjects · part 2 of 2" in second.text
+    assert len(asked) > 2
+    assert all(how["limit"] <= 50 for how in asked)
+    shown = (page.text + browser.get("subjects?page=2").text).count("topic-")
+    assert (shown, browser.get("subjects?q=topic").text.count("topic-")) == (59, 50)
+
+
 def test_many_versions_come_in_parts(registry, browser):
     registry.set_config(Config("NONE"))
     for number in range(120):
