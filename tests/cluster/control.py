@@ -10,7 +10,18 @@ from typing import Any
 
 from artifacts import artifacts
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from ports import HOST
 from processes import until
 
@@ -81,6 +92,20 @@ class Control:
         ]
         if any(failed):
             raise OSError(f"partitions of {topic} do not move: {json.dumps(answer)}")
+
+    def set_broker(self, number: int, name: str, value: str) -> None:
+        """Change a setting of a broker that runs."""
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        changed = ConfigResource(ResourceType.BROKER, str(number), incremental_configs=[entry])
+        for each in self._admin.incremental_alter_configs([changed]).values():
+            each.result(_SECONDS)
+
+    def set_password(self, user: str, password: str) -> None:
+        """Give a user of SCRAM another password."""
+        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+        changed = UserScramCredentialUpsertion(user, info, password=password.encode())
+        for each in self._admin.alter_user_scram_credentials([changed]).values():
+            each.result(_SECONDS)
 
     def limit(self, client: str, port: int, **rates: float) -> None:
         """Give the clients of an id a quota, such as consumer_byte_rate."""
