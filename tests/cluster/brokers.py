@@ -19,6 +19,8 @@ NUMBERS = (1, 2, 3)
 USER, PASSWORD = "client", "first-password"
 #: Of the older brokers that there may be: the version of metadata that they and the newer ones understand.
 _OLDER = "4.1"
+#: As of all else here, of a machine that is busy with other work, too.
+_READY_SECONDS = 400
 
 # A leader that is away is replaced after four seconds, one that lags leaves the replicas in sync after three.
 _SETTINGS = """\
@@ -84,7 +86,9 @@ class Broker:
         """Run from other jars when it is started the next time."""
         self.jars = jars
         command = [*_java(jars, self._heap), "kafka.Kafka", str(self._folder / "server.properties")]
-        self.service = Service(f"broker-{self.number}", self._folder, command, lambda: listens(self.port))
+        self.service = Service(
+            f"broker-{self.number}", self._folder, command, lambda: listens(self.port), seconds=_READY_SECONDS
+        )
 
     def pause(self) -> None:
         os.kill(self.service.pid, signal.SIGSTOP)
@@ -151,6 +155,12 @@ class Brokers:
             each.service.launch()
         for each in self:
             each.service.await_ready()
+
+    def start_stopped(self) -> None:
+        """Start those that a fault has left stopped."""
+        for each in self:
+            if not each.service.is_running:
+                each.service.start()
 
     def close(self) -> None:
         for each in self:

@@ -112,11 +112,12 @@ def main() -> int:
                 name = left.pop()
                 tell(name, "| failed calls:", sum(call.outcome == "unknown" for call in chaos.ledger.calls))
                 try:
+                    brokers.start_stopped()
                     kinds[name]()
                     done[name] += 1
                 except Exception as error:
                     refused[name] += 1
-                    tell(f"{name} is refused: {error}"[:300])
+                    tell(f"{name} is refused: {type(error).__name__}: {error}"[:300])
                 time.sleep(faults.random.uniform(1, 5))
             tell("stopping")
             wrong = chaos.stop()

@@ -133,16 +133,18 @@ class Secured:
         is_kept = self.writer.random.random() < 0.5
 
         def mend() -> None:
-            if is_kept:
-                self.config["sasl.password"] = new
-            else:
-                self.control.set_password(USER, old)
+            self.config["sasl.password"] = new if is_kept else old
+            # Again, as a change that was told to fail may have been made.
+            self.control.set_password(USER, self.config["sasl.password"])
 
         self._try(_REFUSED, lambda: self.control.set_password(USER, new), mend)
 
     def _try(self, text: str, spoil: Callable[[], None], mend: Callable[[], None]) -> None:
         """Cut connections off that cannot be made anew, until both clients have failed; then see that they go on."""
         calls, errors = len(self.ledger.calls), len(self.follower.errors)
+        if errors > self._errors:
+            found = self.follower.errors[self._errors :]
+            self.wrong.append(f"{self.topic}: refused while all was well: {found}")
 
         def told() -> tuple[list[str], list[str]]:
             failed = [call.error for call in self.ledger.calls[calls:] if call.outcome == UNKNOWN]
@@ -152,17 +154,26 @@ class Secured:
             spoil()
             self._until(lambda: self._cut() or all(told()), f"{text}: writer and follower do not both fail")
         finally:
-            mend()
-        at = len(self.ledger.calls)
-        self._until(lambda: self._goes_on(at), f"{text}: writer and follower do not go on")
+            self._mend(mend)
+            at = len(self.ledger.calls)
+            self._until(lambda: self._goes_on(at), f"{text}: writer and follower do not go on")
+            self._errors = len(self.follower.errors)
         self.wrong += [
             f"{self.topic}: not {text}, but {error}" for each in told() for error in each if text not in error
         ]
-        if errors > self._errors:
-            found = self.follower.errors[self._errors : errors]
-            self.wrong.append(f"{self.topic}: refused while all was well: {found}")
-        self._errors = len(self.follower.errors)
         self.times[text] += 1
+
+    def _mend(self, mend: Callable[[], None]) -> None:
+        """Put it right, whatever time that takes: all that comes later is for clients that can connect."""
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                mend()
+                return
+            except Exception as error:
+                if time.monotonic() > end:
+                    self.wrong.append(f"{self.topic}: it is not put right: {error!r}")
+                    return
 
     def _cut(self) -> None:
         for each in self.brokers:
