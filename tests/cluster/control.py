@@ -3,6 +3,7 @@
 import functools
 import json
 import socket
+import time
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,10 +57,18 @@ class Control:
         self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(_SECONDS)
 
     def delete_records(self, topic: str, offsets: dict[int, int]) -> None:
-        for each in self._admin.delete_records(
-            [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
-        ).values():
-            each.result(_SECONDS)
+        wanted = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                for each in self._admin.delete_records(wanted).values():
+                    each.result(_SECONDS)
+                return
+            except KafkaException as error:
+                # It asks who led when it asked last; then it asks anew.
+                if "NOT_LEADER" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
 
     def partitions(self, topic: str, port: int) -> dict[int, tuple[int, list[int], list[int]]]:
         """Ask a broker for the leader of each partition, its replicas, and those in sync."""
