@@ -399,6 +399,21 @@ class Cluster:
             if known is not None:
                 known[each.partition] = _UNKNOWN
 
+    def doubt(self, partitions: Iterable[TopicPartition], purpose: object) -> None:
+        """Ask who leads partitions before anything else is asked of them, and other brokers first.
+
+        A broker that was out of touch for a while may still take itself for a leader, say so to whoever asks, and lack
+        what its successor has taken since.
+        """
+        left = list(partitions)
+        with self._lock:
+            channels = [self._channels.get((self.leader(each).broker, purpose)) for each in left]
+        for channel in channels:
+            if channel is not None:
+                # Brokers to which a connection was lost are asked last.
+                channel.close()
+        self.forget(left)
+
     def _list(
         self,
         broker: int,

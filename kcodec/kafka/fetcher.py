@@ -49,6 +49,9 @@ __all__ = ["Fetcher", "Piece"]
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
+#: How often leaders must say that there is no such offset, others being asked in between who leads.
+_MISSING_TRIES = 3
+
 # Bytes that an offset is taken for at first, and the fewest to ask for, as a request has its price, too.
 _FIRST_GUESS, _FEWEST_BYTES = 1 << 10, 64 << 10
 
@@ -89,6 +92,8 @@ class _Cursor:
         self.error: KafkaError | None = None
         self.not_before = 0.0
         self.unknown = 0
+        #: How often its leader has said that there is no such offset.
+        self.missing = 0
         #: Of the last batch that was read, and of the leader that was known to have it.
         self.epoch = epoch
         self.leader_epoch = -1
@@ -127,7 +132,7 @@ class _Cursor:
 
     def advance(self, to: int) -> None:
         self.next = to
-        self.unknown = 0
+        self.unknown = self.missing = 0
         self.deadline.restart()
 
 
@@ -595,7 +600,12 @@ class _Broker:
     def _piece(self, cursor: _Cursor, fetched: Fetched) -> Piece | None:
         # A replica may be behind its leader.
         if fetched.error == OFFSET_OUT_OF_RANGE and cursor.replica is None:
-            self._reset(cursor)
+            cursor.missing += 1
+            if cursor.missing < _MISSING_TRIES:
+                self.cluster.doubt([cursor.place], "fetch")
+                self._fail([cursor], broker_error(OFFSET_OUT_OF_RANGE, str(cursor.place)))
+            else:
+                self._reset(cursor)
             return None
         if fetched.error:
             error = broker_error(fetched.error, str(cursor.place))

@@ -223,12 +223,15 @@ def plan_ranges(
     end: Any,
     isolation: str,
     committed: Mapping[TopicPartition, int] | None = None,
+    *,
+    is_sure: bool = False,
 ) -> tuple[list[Range], list[Lost]]:
     """Return the ranges that are asked for, and which of their offsets are gone.
 
     `start` and `end` are ``"earliest"``, ``"latest"``, a datetime, a negative number of offsets before the latest, or
     any of these and offsets by topic and partition; `end` may be None. `committed` are offsets of a group, which come
-    before `start`. Where `end` is by partition, those that neither it nor `start` names are left out.
+    before `start`. Where `end` is by partition, those that neither it nor `start` names are left out. What is
+    behind the end of a partition is looked for a second time, `is_sure`.
 
     Raises
     ------
@@ -246,6 +249,12 @@ def plan_ranges(
     # Who has read uncommitted records may be behind the beginning of a transaction that is open: nothing is lost there.
     ahead = [each for each in partitions if resolved[each] > latest[each]]
     tops = cluster.offsets(dict.fromkeys(ahead, LATEST), "read_uncommitted") if ahead else {}
+    beyond = [each for each in ahead if resolved[each] > tops[each][0]]
+    if resolved_ends is not None:
+        beyond += [each for each in partitions if resolved_ends[each] > latest[each]]
+    if beyond and not is_sure:
+        cluster.doubt(beyond, "offsets")
+        return plan_ranges(cluster, partitions, start, end, isolation, committed, is_sure=True)
     for partition in partitions:
         first = resolved[partition]
         last = None if resolved_ends is None else resolved_ends[partition]

@@ -10,16 +10,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "services"))
 
+from artifacts import jars
 from brokers import Brokers
 from control import Control
-from faults import KEPT, TOGETHER, Faults
+from disk import Disk
+from faults import KEPT, ON_DISK, TOGETHER, Faults
 from ledger import Rows
 from scenes import SCENES, Unclean
+from security import Certificates, Secured
 from trial import Trial
 from work import Console, Killed, Work
 
@@ -32,18 +36,19 @@ class Chaos(Trial):
 
     topics = (KEPT, TOGETHER, LINES)
 
-    def __init__(self, brokers: Brokers, control: Control, folder: Path) -> None:
+    def __init__(self, brokers: Brokers, control: Control, folder: Path, certificates: Certificates) -> None:
         super().__init__(brokers, control)
         control.create(LINES, 2)
         self.killed = Killed(KEPT, self.address, folder / "killed")
         self.console = Console(5, LINES, self.address, self.ledger)
         self.scenes = {name: kind(brokers, control, 6 + at) for at, (name, kind) in enumerate(SCENES.items())}
         self.unclean = Unclean(brokers, control, 9)
+        self.secured = Secured(brokers, control, 10, certificates)
 
     @property
     def groups(self) -> list[list[Work]]:
         writers, readers, followers = super().groups
-        scenes = self.scenes.values()
+        scenes = [*self.scenes.values(), self.secured]
         writers += [self.console, *(each.writer for each in scenes)]
         return [writers, readers, [*followers, self.killed, *(each.follower for each in scenes)]]
 
@@ -51,7 +56,7 @@ class Chaos(Trial):
         wrong = super().compare(logs)
         wrong += self.killed.check(logs[KEPT, "read_committed"])
         wrong += self.console.check(logs[LINES, "read_committed"])
-        for scene in (*self.scenes.values(), self.unclean):
+        for scene in (*self.scenes.values(), self.unclean, self.secured):
             wrong += scene.check()
         return wrong
 
@@ -61,6 +66,7 @@ class Chaos(Trial):
             "processes killed": self.killed.runs - 1,
             "commands": 2 * len(self.console.reads),
             "unclean elections": self.unclean.times,
+            "refused for": self.secured.times,
         }
 
 
@@ -80,28 +86,38 @@ def main() -> int:
     tell("seed", arguments.seed)
     done: Counter[str] = Counter()
     refused: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory(prefix="kcodec-chaos-") as folder:
-        brokers = Brokers(Path(folder))
-        try:
+    with (
+        tempfile.TemporaryDirectory(prefix="kcodec-chaos-") as name,
+        closing(Disk(Path(name, "disk"))) as disk,
+    ):
+        folder = Path(name)
+        certificates = Certificates(folder / "tls")
+        older, disks = jars("older_broker"), {ON_DISK: disk.folder}
+        with closing(Brokers(folder, disks=disks, keystore=certificates.good, older=older)) as brokers:
             brokers.start()
             tell("three brokers are up")
             control = Control(brokers.address)
-            chaos = Chaos(brokers, control, Path(folder))
-            faults = Faults(brokers, control, arguments.seed)
+            chaos = Chaos(brokers, control, folder, certificates)
+            faults = Faults(brokers, control, arguments.seed, disk)
             chaos.start()
             kinds = {**faults.all(), "unclean": chaos.unclean.happen}
+            kinds |= {"expire": chaos.secured.expire, "password": chaos.secured.change_password}
             kinds |= {name: scene.happen for name, scene in chaos.scenes.items()}
             kinds = {name: each for name, each in kinds.items() if name in (arguments.faults or kinds)}
+            left: list[str] = []
             end = time.monotonic() + arguments.seconds
             while time.monotonic() < end:
-                name = faults.random.choice(sorted(kinds))
+                # Each once before any comes again.
+                left = left or faults.random.sample(sorted(kinds), len(kinds))
+                name = left.pop()
                 tell(name, "| failed calls:", sum(call.outcome == "unknown" for call in chaos.ledger.calls))
                 try:
+                    brokers.start_stopped()
                     kinds[name]()
                     done[name] += 1
                 except Exception as error:
                     refused[name] += 1
-                    tell(f"{name} is refused: {error}"[:300])
+                    tell(f"{name} is refused: {type(error).__name__}: {error}"[:300])
                 time.sleep(faults.random.uniform(1, 5))
             tell("stopping")
             wrong = chaos.stop()
@@ -113,8 +129,6 @@ def main() -> int:
             tell("faults", sum(done.values()), dict(sorted(done.items())), "refused", dict(refused))
             for name, value in chaos.figures().items():
                 tell(name, value)
-        finally:
-            brokers.close()
     for each in wrong:
         print("WRONG", each)
     print("all is well" if not wrong else f"{len(wrong)} things are wrong")

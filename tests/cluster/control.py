@@ -3,6 +3,7 @@
 import functools
 import json
 import socket
+import time
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +11,18 @@ from typing import Any
 
 from artifacts import artifacts
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from ports import HOST
 from processes import until
 
@@ -45,10 +57,18 @@ class Control:
         self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(_SECONDS)
 
     def delete_records(self, topic: str, offsets: dict[int, int]) -> None:
-        for each in self._admin.delete_records(
-            [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
-        ).values():
-            each.result(_SECONDS)
+        wanted = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                for each in self._admin.delete_records(wanted).values():
+                    each.result(_SECONDS)
+                return
+            except KafkaException as error:
+                # It asks who led when it asked last; then it asks anew.
+                if "NOT_LEADER" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
 
     def partitions(self, topic: str, port: int) -> dict[int, tuple[int, list[int], list[int]]]:
         """Ask a broker for the leader of each partition, its replicas, and those in sync."""
@@ -81,6 +101,20 @@ class Control:
         ]
         if any(failed):
             raise OSError(f"partitions of {topic} do not move: {json.dumps(answer)}")
+
+    def set_broker(self, number: int, name: str, value: str) -> None:
+        """Change a setting of a broker that runs."""
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        changed = ConfigResource(ResourceType.BROKER, str(number), incremental_configs=[entry])
+        for each in self._admin.incremental_alter_configs([changed]).values():
+            each.result(_SECONDS)
+
+    def set_password(self, user: str, password: str) -> None:
+        """Give a user of SCRAM another password."""
+        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+        changed = UserScramCredentialUpsertion(user, info, password=password.encode())
+        for each in self._admin.alter_user_scram_credentials([changed]).values():
+            each.result(_SECONDS)
 
     def limit(self, client: str, port: int, **rates: float) -> None:
         """Give the clients of an id a quota, such as consumer_byte_rate."""

@@ -6,18 +6,23 @@ from collections.abc import Callable
 
 from brokers import Brokers
 from control import Control
+from disk import Disk
+from processes import until
 
 #: The topics whose leaders move.
 KEPT, TOGETHER = "kept", "together"
+#: The broker whose disk is its own.
+ON_DISK = 3
 
 
 class Faults:
     """Faults of one of the brokers, drawn by a seed."""
 
-    def __init__(self, brokers: Brokers, control: Control, seed: int) -> None:
+    def __init__(self, brokers: Brokers, control: Control, seed: int, disk: Disk) -> None:
         self.brokers = brokers
         self.control = control
         self.random = random.Random(seed)
+        self.disk = disk
 
     def kill(self) -> None:
         broker = self._one()
@@ -72,9 +77,56 @@ class Faults:
                 (topic, number) for number in self.control.partitions(topic, self._one().proxy.to)
             )
 
+    def slow(self) -> None:
+        """Have a broker's disk hold up whatever writes, again and again."""
+        self.disk.slow(self.random.uniform(2, 10), self.random)
+
+    def full(self) -> None:
+        """Leave a broker no place on its disk, which ends it; then there is place, and it is started again."""
+        service = self.brokers[ON_DISK].service
+        self.disk.fill()
+        try:
+            until(lambda: not service.is_running, 30)
+        finally:
+            self.disk.free()
+            # Where it did not end, who knows what of it still works?
+            service.kill()
+            service.start()
+
+    def version(self) -> None:
+        """Start one broker after the other with the other version of Kafka, each when the one before has caught up."""
+        if self.brokers.older is None:
+            raise OSError("there is no older Kafka")
+        is_newer = self.brokers[1].jars == self.brokers.newer
+        for each in self.brokers:
+            each.service.stop()
+            each.take(self.brokers.older if is_newer else self.brokers.newer)
+            each.service.start()
+            until(self._have_caught_up, 60)
+
+    def _have_caught_up(self) -> bool:
+        time.sleep(0.3)
+        return all(
+            len(in_sync) == len(replicas)
+            for topic in (KEPT, TOGETHER)
+            for _, replicas, in_sync in self.control.partitions(topic, self._one().proxy.to).values()
+        )
+
     def _one(self):
         return self.brokers[self.random.choice([each.number for each in self.brokers])]
 
     def all(self) -> dict[str, Callable[[], None]]:
-        names = ("kill", "term", "pause", "cut", "delay", "silence", "reassign", "elect")
+        names = (
+            "kill",
+            "term",
+            "pause",
+            "cut",
+            "delay",
+            "silence",
+            "reassign",
+            "elect",
+            "slow",
+            "full",
+            "version",
+        )
         return {name: getattr(self, name) for name in names}

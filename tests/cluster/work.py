@@ -1,5 +1,6 @@
 """What works while the cluster has its faults: writers, readers, followers; each a thread that keeps what it did."""
 
+import functools
 import json
 import random
 import subprocess
@@ -135,9 +136,10 @@ class Following(Work):
     def __init__(self, topics: Any, address: str, pause: float = 0.0, **options: Any) -> None:
         super().__init__(f"follower of {topics}")
         self.pause = pause
-        self.follower = kafka.follow(
-            topics, servers=address, start="earliest", columns=["topic", *COLUMNS], **options
+        self.follow = functools.partial(
+            kafka.follow, topics, servers=address, columns=["topic", *COLUMNS], **options
         )
+        self.follower = self.follow(start="earliest")
         self.start_at = self.follower.positions
         self.batches: list[pa.RecordBatch] = []
 

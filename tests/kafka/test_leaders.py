@@ -5,7 +5,7 @@ import pytest
 from fake_broker import CLOSE, NOT_LEADER, OUT_OF_RANGE, PLACE, FakeCluster, knows
 
 from kcodec.errors import KafkaError
-from kcodec.kafka import follow, read
+from kcodec.kafka import Range, follow, read
 from kcodec.protocol import write_batches
 
 
@@ -240,7 +240,10 @@ def test_the_nearest_replica_is_read(cluster, fast):
     leader, replica = cluster.brokers
     assert leader.asked.count("Fetch") == 1
     assert "Fetch" in replica.asked
+    # What the follower asked for when it was closed may still come.
+    replica.stop()
     replica.asked.clear()
+    replica.start()
     knows(leader, Fetch=10)
     for config in (fast, {**fast, "client.rack": "elsewhere"}, near):
         assert read("t", servers=cluster.address, config=config).read_all().num_rows == 7
@@ -309,3 +312,55 @@ def test_a_broker_that_stops_is_asked_for_nothing_else(fast):
             cluster.elect(PLACE, 1)
             append(cluster, "fg")
             assert take(follower, 2) == (5, "fg")
+
+
+@pytest.fixture
+def slept(cluster):
+    """Have a broker wake up that takes itself for the leader, and lacks what the other one has taken since."""
+    woken, _ = cluster.brokers
+    cluster.elect(PLACE, 1)
+    append(cluster, "fghij")
+
+    def change(answer, *names, **fields):
+        for topic in answer[names[0]]:
+            for each in topic["partitions"]:
+                each.update(fields)
+        return answer
+
+    def list_offsets(body):
+        ends = [each["timestamp"] for topic in body["topics"] for each in topic["partitions"]]
+        return change(woken._ListOffsets(body), "topics", errorCode=0, offset=5 if ends == [-1] else 0)
+
+    def fetch(body):
+        offset = body["topics"][0]["partitions"][0]["fetchOffset"]
+        code = OUT_OF_RANGE if offset > 5 else 0
+        return change(woken._Fetch(body), "responses", errorCode=code, records=b"", highWatermark=5)
+
+    woken.hooks = {
+        "Metadata": lambda body: change(woken._Metadata(body), "topics", leaderId=0, leaderEpoch=0),
+        "ListOffsets": list_offsets,
+        "Fetch": fetch,
+    }
+    return f"127.0.0.1:{woken.port}"
+
+
+@pytest.mark.parametrize("reset", ["error", "earliest", "latest"])
+def test_a_broker_that_slept_is_not_believed_to_lead(cluster, slept, fast, reset):
+    place = {"servers": slept, "config": {**fast, "auto.offset.reset": reset}, "columns": ["offset", "value"]}
+    reader = read([Range("t", 0, 8, 10)], **place)
+    assert reader.read_all()["offset"].to_pylist() == [8, 9]
+    assert read("t", start={"t": {0: 7}}, **place).read_all()["offset"].to_pylist() == [7, 8, 9]
+    assert read("t", end={"t": {0: 10}}, **place).read_all().num_rows == 10
+    with follow("t", start={"t": {0: 7}}, **place) as follower:
+        assert take(follower, 3) == (7, "hij")
+
+
+def test_offsets_that_no_leader_has(cluster, slept, fast):
+    """All that can be asked are asked, and it ends."""
+    place = {"servers": slept, "config": fast}
+    with pytest.raises(KafkaError, match=r"t-0, offset 11: OFFSET_OUT_OF_RANGE"):
+        read([Range("t", 0, 11, 12)], **place).read_all()
+    with pytest.raises(KafkaError, match=r"it has the offsets 0 to 10, not 11"):
+        read("t", start={"t": {0: 11}}, **place)
+    with pytest.raises(KafkaError, match=r"it ends at 10, before 11"):
+        read("t", end={"t": {0: 11}}, **place)

@@ -69,6 +69,7 @@ class Service:
         command: list[str],
         ready: Callable[[], bool],
         env: Mapping[str, str] = {},
+        seconds: float = _READY_SECONDS,
     ) -> None:
         self.name = name
         self.folder = folder
@@ -76,6 +77,7 @@ class Service:
         self._command = command
         self._ready = ready
         self._env = env
+        self._seconds = seconds
         self._process: subprocess.Popen | None = None
 
     def start(self) -> None:
@@ -95,7 +97,7 @@ class Service:
             )
 
     def await_ready(self) -> None:
-        end = time.monotonic() + _READY_SECONDS
+        end = time.monotonic() + self._seconds
         while not self._ready():
             if self._process.poll() is not None or time.monotonic() > end:
                 self.stop()

@@ -12,7 +12,7 @@ import processes
 import pytest
 import wheels
 from artifacts import had, python
-from clusters import Standalone
+from clusters import Cluster, Standalone
 from topics import Message, order, order_schema, serializer
 
 import kcodec
@@ -82,9 +82,10 @@ def run(python, environment, settings, kafka, registry_url, topic, folder, *, sh
     return told
 
 
-def test_shipped(filled, kafka, registry_url, packages, tmp_path):
-    """By a driver that has kcodec, to workers that have not."""
-    with started(had(lambda: Standalone(tmp_path, packages=None))) as cluster:
+@pytest.mark.parametrize("kind", [Standalone, Cluster])
+def test_shipped(kind, filled, kafka, registry_url, packages, tmp_path):
+    """By a driver that has kcodec, to workers that have not: of a cluster, and within the driver's JVM."""
+    with started(had(lambda: kind(tmp_path, packages=None))) as cluster:
         told = on(
             cluster,
             kafka,
@@ -94,6 +95,8 @@ def test_shipped(filled, kafka, registry_url, packages, tmp_path):
             ships=True,
             workers=had(lambda: python("thin")),
             path=str(packages),
+            # Executors of workers within the driver's JVM have its environment, with the path of the packages.
+            **{"spark.executorEnv.PYTHONPATH": cluster.environment["PYTHONPATH"]},
         )
     assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in told["before"]
     assert told["after"].endswith(f"kcodec {kcodec.__version__}: ready")
