@@ -102,7 +102,7 @@ def rules(count: int) -> Callable[[], Any]:
 
 
 AXES = {
-    "keks": Axis("decrypt 10,000 rows of KEKs, none known yet", (1, 10, 100, 1_000), keks),
+    "keks": Axis("decrypt 10,000 rows of KEKs, all new", (1, 10, 100, 1_000), keks),
     "deks": Axis("decrypt 10,000 rows of versions of a DEK", (1, 10, 100, 1_000), deks),
     "held_deks": Axis("find a DEK among those of a registry", (1, 10, 100, 1_000, 10_000), held_deks),
     "rules": Axis("decrypt 100 rows by rules, of a field each", (1, 3, 10, 30, 100), rules),

@@ -230,7 +230,7 @@ def transitive(count: int) -> Callable[[], Any]:
 AXES = {
     "versions": Axis("register one more version (level NONE)", _VERSIONS, versions, repeats=False),
     "backward": Axis("register one more version (BACKWARD)", _VERSIONS, backward, repeats=False),
-    "transitive": Axis("register one more version (FULL_TRANSITIVE)", _VERSIONS, transitive, repeats=False),
+    "transitive": Axis("one more version (FULL_TRANSITIVE)", _VERSIONS, transitive, repeats=False),
     "subjects": Axis("register one more subject (memory)", _SUBJECTS, in_memory, repeats=False),
     "file": Axis("register one more subject (SQLite)", _SUBJECTS, in_a_file, repeats=False),
     "lookup": Axis("look up a schema, by three ways (SQLite)", _SUBJECTS, lookup),

@@ -241,7 +241,9 @@ class _Broker:
     def _run(self) -> None:
         try:
             while not self.fetcher.stopped.is_set():
-                self._take_given()
+                self.woken.clear()
+                with self.fetcher.lock:
+                    self.cursors, self.given = [*self.cursors, *self.given], []
                 if not self.cursors:
                     if self.fetcher.retire(self):
                         return
@@ -250,12 +252,6 @@ class _Broker:
         except BaseException as error:
             if not self.fetcher.stopped.is_set():
                 self.fetcher.arrived.put(error)
-
-    def _take_given(self) -> None:
-        self.woken.clear()
-        with self.fetcher.lock:
-            self.cursors += self.given
-            self.given = []
 
     def _step(self) -> None:
         now = time.monotonic()
