@@ -23,15 +23,14 @@ from kcodec.kafka.cluster import (
     EARLIEST,
     LATEST,
     MAX_OFFSET,
-    UNKNOWN_TRIES,
     Cluster,
     TopicPartition,
     by_topic,
 )
+from kcodec.kafka.cursor import Cursor
 from kcodec.kafka.error_codes import (
     LEADER_NOT_AVAILABLE,
     OFFSET_OUT_OF_RANGE,
-    TOPIC_RECREATED,
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
@@ -47,12 +46,6 @@ __all__ = ["Fetcher", "Piece"]
 
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
-
-#: How often leaders must say that there is no such offset, others being asked in between who leads.
-_MISSING_TRIES = 3
-
-# Bytes that an offset is taken for at first, and the fewest to ask for, as a request has its price, too.
-_FIRST_GUESS, _FEWEST_BYTES = 1 << 10, 64 << 10
 
 
 class Piece(NamedTuple):
@@ -72,67 +65,6 @@ class Piece(NamedTuple):
     top: int
     ends: Any
     epochs: Any
-
-
-class _Cursor:
-    """Where a partition is read. `epoch` is that of the record before, -1 if it is unknown."""
-
-    def __init__(self, cluster: Cluster, given: Range, epoch: int) -> None:
-        self.place = given.place
-        #: Of the topic whose offsets these are.
-        self.topic_id = cluster.topic_id(given.topic)
-        self.next = given.start
-        self.end = given.end
-        self.max_bytes = min(cluster.settings.partition_bytes, cluster.settings.fetch_bytes)
-        #: Bytes of an offset, as far as is known.
-        self.per_offset = float(_FIRST_GUESS)
-        self.deadline = cluster.deadline()
-        #: Why nothing can be asked for, if so, and until when.
-        self.error: KafkaError | None = None
-        self.not_before = 0.0
-        self.unknown = 0
-        #: How often its leader has said that there is no such offset.
-        self.missing = 0
-        #: Of the last batch that was read, and of the leader that was known to have it.
-        self.epoch = epoch
-        self.leader_epoch = -1
-        #: Another broker that has the partition, nearer than the leader, and until when it is asked.
-        self.replica: int | None = None
-        self.replica_until = 0.0
-        #: Another range of the partition, which is read when this one is at its end: a request has each partition once.
-        self.following: _Cursor | None = None
-
-    @property
-    def is_deleted(self) -> bool:
-        return self.unknown >= UNKNOWN_TRIES
-
-    @property
-    def is_done(self) -> bool:
-        return self.is_deleted or (self.end is not None and self.next >= self.end)
-
-    @property
-    def wanted_bytes(self) -> int:
-        """How much to ask for: brokers know no end, and what they send beyond that of a range is sent for nothing."""
-        if self.end is None:
-            return self.max_bytes
-        # A quarter more, as a batch that is cut off takes a request of its own.
-        left = (self.end - self.next) * self.per_offset * 1.25
-        return int(min(max(left, _FEWEST_BYTES), self.max_bytes))
-
-    def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
-        """Remember an error that may pass; raise it if there is no time left, or if it cannot pass."""
-        self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION or error.name == TOPIC_RECREATED
-        if self.is_deleted:
-            if may_be_deleted:
-                return
-            raise error
-        self.not_before = time.monotonic() + self.deadline.pause(error)
-        self.error = error
-
-    def advance(self, to: int) -> None:
-        self.next = to
-        self.unknown = self.missing = 0
-        self.deadline.restart()
 
 
 class Fetcher:
@@ -179,12 +111,12 @@ class Fetcher:
         self, ranges: Iterable[Range], epochs: Mapping[TopicPartition, int] = MappingProxyType({})
     ) -> int:
         """Read further ranges, too; return how many of them have not ended."""
-        cursors = [_Cursor(self.cluster, each, epochs.get(each.place, -1)) for each in ranges]
+        cursors = [Cursor(self.cluster, each, epochs.get(each.place, -1)) for each in ranges]
         cursors = [each for each in cursors if not each.is_done]
         with self._lock:
             self._open += len(cursors)
-        firsts: list[_Cursor] = []
-        last: dict[TopicPartition, _Cursor] = {}
+        firsts: list[Cursor] = []
+        last: dict[TopicPartition, Cursor] = {}
         for each in cursors:
             if each.place in last:
                 last[each.place].following = each
@@ -257,7 +189,7 @@ class Fetcher:
         # Whoever waits for the next pieces.
         self.arrived.put(None)
 
-    def place(self, cursors: Iterable[_Cursor]) -> None:
+    def place(self, cursors: Iterable[Cursor]) -> None:
         """Hand cursors to the threads of their leaders, or of nearer replicas."""
         with self._lock:
             for cursor in cursors:
@@ -296,8 +228,8 @@ class _Broker:
         self.fetcher = fetcher
         self.cluster = fetcher.cluster
         self.number = number
-        self.cursors: list[_Cursor] = []
-        self.given: list[_Cursor] = []
+        self.cursors: list[Cursor] = []
+        self.given: list[Cursor] = []
         self.woken = threading.Event()
         self.permits = threading.Semaphore(_HELD)
         self.thread = threading.Thread(target=self._run, name=f"kcodec-fetch-{number}", daemon=True)
@@ -384,14 +316,14 @@ class _Broker:
                 self.fetcher.place([each.following])
             self.fetcher.done()
 
-    def _fail(self, cursors: Iterable[_Cursor], error: KafkaError) -> None:
+    def _fail(self, cursors: Iterable[Cursor], error: KafkaError) -> None:
         for each in cursors:
             if not each.is_done:
                 # Behind an error the leader is asked.
                 each.replica = None
                 each.fail(error, self.fetcher.may_be_deleted)
 
-    def _find(self, cursors: list[_Cursor]) -> None:
+    def _find(self, cursors: list[Cursor]) -> None:
         """Ask who leads the partitions of cursors, and hand them over."""
         topics = by_topic(each.place for each in cursors)
         try:
@@ -419,18 +351,18 @@ class _Broker:
                 moved.append(each)
         self._hand_over(moved)
 
-    def _hand_over(self, cursors: Iterable[_Cursor]) -> None:
+    def _hand_over(self, cursors: Iterable[Cursor]) -> None:
         """Leave cursors to the threads of other brokers."""
         self.fetcher.place(self._take_out(set(cursors)))
 
-    def _take_out(self, cursors: set[_Cursor]) -> list[_Cursor]:
+    def _take_out(self, cursors: set[Cursor]) -> list[Cursor]:
         """Take cursors out of those that are read here, in their order: there may be thousands."""
         taken = [each for each in self.cursors if each in cursors]
         if taken:
             self.cursors = [each for each in self.cursors if each not in cursors]
         return taken
 
-    def _leaves_replica(self, cursor: _Cursor, now: float) -> bool:
+    def _leaves_replica(self, cursor: Cursor, now: float) -> bool:
         """Return whether a cursor goes back to its leader: it may know a better replica, or there is another leader."""
         leader = self.cluster.leader(cursor.place)
         if now < cursor.replica_until and leader.epoch in (cursor.leader_epoch, -1):
@@ -438,7 +370,7 @@ class _Broker:
         cursor.replica = None
         return leader.broker != self.number
 
-    def _has_new_leader(self, cursor: _Cursor) -> bool:
+    def _has_new_leader(self, cursor: Cursor) -> bool:
         """Return whether a leader has to be asked if it has what was read; there is no question before."""
         epoch = self.cluster.leader(cursor.place).epoch
         if epoch in (cursor.leader_epoch, -1):
@@ -447,7 +379,7 @@ class _Broker:
             cursor.leader_epoch = epoch
         return cursor.epoch >= 0
 
-    def _check_epochs(self, cursors: list[_Cursor]) -> None:
+    def _check_epochs(self, cursors: list[Cursor]) -> None:
         """Ask the leader if it has what was read of partitions; go back, or raise, where it has not."""
         known = {each.place: self.cluster.leader(each.place).epoch for each in cursors}
         channel = self.cluster.channel(self.number, "fetch")
@@ -468,7 +400,7 @@ class _Broker:
             # From now on, fetches are for this leader only.
             each.leader_epoch = known[each.place]
 
-    def _go_back(self, cursor: _Cursor, end: EpochEnd) -> None:
+    def _go_back(self, cursor: Cursor, end: EpochEnd) -> None:
         """Go on behind what is left of the records that were read, if offsets that are gone may be left out."""
         if self.cluster.settings.reset == "error" or end.offset < 0:
             raise truncated(str(cursor.place), cursor.next, end.offset)
@@ -476,7 +408,7 @@ class _Broker:
         cursor.advance(end.offset)
         cursor.epoch = end.epoch
 
-    def _is_recreated(self, cursor: _Cursor) -> bool:
+    def _is_recreated(self, cursor: Cursor) -> bool:
         """Return whether a new topic has the name of a cursor's topic; if so, the cursor fails."""
         known = self.cluster.topic_id(cursor.place.topic)
         if cursor.topic_id is None:
@@ -487,7 +419,7 @@ class _Broker:
         self._fail([cursor], recreated(cursor.place.topic))
         return True
 
-    def _fetch(self, cursors: list[_Cursor]) -> list[Piece]:
+    def _fetch(self, cursors: list[Cursor]) -> list[Piece]:
         settings = self.cluster.settings
         channel = self.cluster.channel(self.number, "fetch")
         pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
@@ -551,7 +483,7 @@ class _Broker:
             self._check_progress(left, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
 
-    def _is_sent_on(self, cursor: _Cursor, fetched: Fetched) -> bool:
+    def _is_sent_on(self, cursor: Cursor, fetched: Fetched) -> bool:
         """Return whether the leader says that another replica is nearer, to which the cursor is to be handed over."""
         if (
             fetched.error
@@ -565,7 +497,7 @@ class _Broker:
         return True
 
     def _read(
-        self, channel: Channel, content: pa.Buffer, version: int, cursors: list[_Cursor]
+        self, channel: Channel, content: pa.Buffer, version: int, cursors: list[Cursor]
     ) -> list[Fetched]:
         """Return what a response holds, and raise its error."""
         try:
@@ -579,7 +511,7 @@ class _Broker:
             raise broker_error(code, repr(channel))
         return found
 
-    def _check_progress(self, cursors: list[_Cursor], was_early: bool) -> None:
+    def _check_progress(self, cursors: list[Cursor], was_early: bool) -> None:
         """Raise if a partition that has an end has got nothing for too long; else wait before it is asked again."""
         now = time.monotonic()
         for each in cursors:
@@ -592,11 +524,11 @@ class _Broker:
         if was_early and any(not each.is_done and each.error is None for each in cursors):
             self.fetcher.stopped.wait(self.cluster.settings.backoff_ms / 1000)
 
-    def _piece(self, cursor: _Cursor, fetched: Fetched) -> Piece | None:
+    def _piece(self, cursor: Cursor, fetched: Fetched) -> Piece | None:
         # A replica may be behind its leader.
         if fetched.error == OFFSET_OUT_OF_RANGE and cursor.replica is None:
             cursor.missing += 1
-            if cursor.missing < _MISSING_TRIES:
+            if not cursor.is_missing:
                 self.cluster.doubt([cursor.place], "fetch")
                 self._fail([cursor], broker_error(OFFSET_OUT_OF_RANGE, str(cursor.place)))
             else:
@@ -645,7 +577,7 @@ class _Broker:
             headers["leader_epoch"].copy(),
         )
 
-    def _enlarge(self, cursor: _Cursor) -> None:
+    def _enlarge(self, cursor: Cursor) -> None:
         """Ask for more after a response that held no whole batch."""
         if cursor.wanted_bytes < cursor.max_bytes:
             cursor.per_offset = float(cursor.max_bytes)
@@ -655,7 +587,7 @@ class _Broker:
             raise KafkaError(f"{cursor.place}: the batch at offset {cursor.next} is larger than {most} bytes")
         cursor.max_bytes = min(2 * cursor.max_bytes, most)
 
-    def _reset(self, cursor: _Cursor) -> None:
+    def _reset(self, cursor: Cursor) -> None:
         """Go on where a partition has offsets, if that is asked for."""
         reset = self.cluster.settings.reset
         if reset == "error":
@@ -672,7 +604,7 @@ class _Broker:
         cursor.advance(to)
 
 
-def _in_order(headers: Any, cursor: _Cursor) -> int:
+def _in_order(headers: Any, cursor: Cursor) -> int:
     """Return the offset behind the batches; raise if one begins before the end of another, which no log has."""
     first, last = headers["offset"], headers["offset"] + headers["last_delta"]
     # The sum may have no room, or the offset behind it.
@@ -691,7 +623,7 @@ def _in_order(headers: Any, cursor: _Cursor) -> int:
     return int(last[-1]) + 1
 
 
-def _topics(cursors: list[_Cursor]) -> list[dict[str, Any]]:
+def _topics(cursors: list[Cursor]) -> list[dict[str, Any]]:
     topics: dict[tuple[str, bytes], list[dict[str, Any]]] = {}
     for each in cursors:
         topics.setdefault((each.place.topic, each.topic_id or bytes(16)), []).append(
