@@ -1,4 +1,4 @@
-"""Where a partition is read, and how its reading goes."""
+"""Where a partition is read: what is next, what it waits for, and of which leader it is known."""
 
 import time
 from typing import Any
@@ -11,6 +11,9 @@ from kcodec.kafka.error_codes import TOPIC_RECREATED, UNKNOWN_TOPIC_OR_PARTITION
 from kcodec.kafka.offsets import Range
 
 __all__ = ["Cursor", "in_order"]
+
+#: How often leaders must say that there is no such offset, others being asked in between who leads.
+_MISSING_TRIES = 3
 
 # Bytes that an offset is taken for at first, and the fewest to ask for, as a request has its price, too.
 _FIRST_GUESS, _FEWEST_BYTES = 1 << 10, 64 << 10
@@ -46,12 +49,17 @@ class Cursor:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether brokers have said often enough that there is no such partition."""
+        """Whether it has been said often enough that there is no such topic."""
         return self.unknown >= UNKNOWN_TRIES
 
     @property
+    def is_missing(self) -> bool:
+        """Whether it has been said often enough that there is no such offset."""
+        return self.missing >= _MISSING_TRIES
+
+    @property
     def is_done(self) -> bool:
-        """Whether nothing more is to be read."""
+        """Whether nothing is left to read."""
         return self.is_deleted or (self.end is not None and self.next >= self.end)
 
     @property
@@ -74,7 +82,7 @@ class Cursor:
         self.error = error
 
     def advance(self, to: int) -> None:
-        """Go on at an offset: what is wrong from then on has time anew."""
+        """Go on at an offset."""
         self.next = to
         self.unknown = self.missing = 0
         self.deadline.restart()

@@ -46,9 +46,6 @@ __all__ = ["Fetcher", "Piece"]
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 
-#: How often leaders must say that there is no such offset, others being asked in between who leads.
-_MISSING_TRIES = 3
-
 
 class Piece(NamedTuple):
     """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
@@ -530,8 +527,8 @@ class _Broker:
         # A replica may be behind its leader.
         if fetched.error == OFFSET_OUT_OF_RANGE and cursor.replica is None:
             cursor.missing += 1
-            if cursor.missing < _MISSING_TRIES:
-                self.cluster.doubt([cursor.place], "fetch")
+            if not cursor.is_missing:
+                self.cluster.doubt([cursor.place], FETCH)
                 self._fail([cursor], broker_error(OFFSET_OUT_OF_RANGE, str(cursor.place)))
             else:
                 self._reset(cursor)

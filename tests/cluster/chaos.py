@@ -119,6 +119,7 @@ def main() -> int:
                     refused[name] += 1
                     tell(f"{name} is refused: {type(error).__name__}: {error}"[:300])
                 time.sleep(faults.random.uniform(1, 5))
+            brokers.start_stopped()
             tell("stopping")
             wrong = chaos.stop()
             tell("checking")

@@ -65,10 +65,11 @@ class Control:
                     each.result(_SECONDS)
                 return
             except KafkaException as error:
-                # It asks who led when it asked last; then it asks anew.
+                # It takes for the leader who was that when it asked last.
                 if "NOT_LEADER" not in str(error) or time.monotonic() > end:
                     raise
                 time.sleep(0.5)
+                self._admin.list_topics(topic, _SECONDS)
 
     def partitions(self, topic: str, port: int) -> dict[int, tuple[int, list[int], list[int]]]:
         """Ask a broker for the leader of each partition, its replicas, and those in sync."""
