@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from spark_peers import BATCH, DISTINCT, ROOT, SCHEMA, SETTINGS, contestants, interleaved, records
+from spark_peers import BATCH, DISTINCT, ROOT, SCHEMA, SETTINGS, classic, contestants, interleaved, records
 from topic_parts import TUNED, topic_parts
 
 import kcodec
@@ -116,18 +116,13 @@ def wanted(result: dict[str, Any]) -> dict[str, float]:
 
 def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str, Any]:
     """Measure reading and writing in a classic session."""
-    from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro as java_from_avro
     from pyspark.sql.avro.functions import to_avro as java_to_avro
 
     from kcodec_spark import from_avro, to_avro
 
-    builder = SparkSession.builder.master("local[2]").appName("kcodec end to end")
-    for name, value in {**SETTINGS, "spark.jars": spark_jars()}.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = classic({"spark.jars": spark_jars()})
     place = {"subject": SUBJECT, "schemaRegistryAddress": registry}
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks.json_documents import TYPE, documents
-from spark_peers import ROOT, SETTINGS
+from spark_peers import ROOT, classic
 
 import kcodec
 
@@ -47,7 +47,6 @@ def zero_udf(kind: Any, file: str) -> Any:
 
 def measure(rows: int, rounds: int) -> dict[str, Any]:
     """Run the three in turn, and compare what they give."""
-    from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
     from kcodec_spark import from_connect_json, to_connect_json
@@ -55,11 +54,7 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = ROOT
-    builder = SparkSession.builder.master("local[2]").appName("kcodec benchmarks")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = classic({})
     kind = from_arrow_type(TYPE)
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(pa.table({"value": documents(rows)}), Path(folder, "rows.parquet"))

@@ -15,17 +15,12 @@ _ROWS = 100_000
 @functools.lru_cache(1)
 def _frame(partitions: int) -> Any:
     """Return a DataFrame of payloads, in a session that is started for the first of them."""
-    from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
-    from spark_peers import ROOT, SETTINGS
+    from spark_peers import ROOT, classic
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = ROOT
-    builder = SparkSession.builder.master("local[2]").appName("kcodec growth")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+    spark = classic({})
     value = F.lit(bytes(range(0, 20, 2)))
     frame = spark.range(_ROWS).select(value.alias("value")).repartition(partitions).cache()
     frame.count()
