@@ -533,11 +533,12 @@ class Codec:
         return writer
 
     def _reader_for(self, maps: str, unions: str, into: Any) -> Reader:
-        reader = self._object_reader(ObjectForm.of(maps, unions, into))
+        form = ObjectForm.of(maps, unions, into)
+        reader = self._object_reader(form)
         # Classes that are made for each call are not to fill the memory.
         kept = self._readers if len(self._readers) < _MAX_READERS else {}
         self._readers = {**kept, (chosen(), maps, unions, into): reader}
-        if (maps, unions, into) == ("pairs", "members", None):
+        if form == ObjectForm():
             self._usual = chosen(), reader.decode_one
         return reader
 

@@ -8,13 +8,15 @@ import functools
 
 from kcodec._impl import VARIABLE, environment
 from kcodec.errors import DecodeError
+from kcodec.objects.form import ObjectForm
 
 __all__ = ["quick_decode_one", "quick_deserialize_one"]
 
 cdef dict _environment = environment
 cdef object _variable = VARIABLE
-cdef str _maps = "pairs"
-cdef str _unions = "members"
+# The usual form.
+cdef str _maps = ObjectForm().maps
+cdef str _unions = ObjectForm().unions
 
 
 cdef bint _is_chosen(object implementation) except -1:

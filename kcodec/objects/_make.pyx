@@ -9,7 +9,6 @@ import_datetime()
 
 cdef extern from "Python.h":
     object PyObject_CallOneArg(object function, object argument)
-    object PyUnicode_FromStringAndSize(const char *text, Py_ssize_t size)
 
 cdef enum:
     FIRST_DAY = -719_162      # 0001-01-01
@@ -78,9 +77,7 @@ cdef object make_datetime(int64_t micros, object zone):
 
 
 cdef object make_decimal(const char *text, Py_ssize_t size):
-    if size < 2:
-        return PyObject_CallOneArg(_exact_decimal, PyUnicode_FromStringAndSize(text, size))
-    return PyObject_CallOneArg(_exact_decimal, make_plain(<const uint8_t *>text, size))
+    return PyObject_CallOneArg(_exact_decimal, make_text(<const uint8_t *>text, size))
 
 
 cdef object make_short_decimal(int64_t value, int32_t scale):

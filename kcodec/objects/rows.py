@@ -55,8 +55,7 @@ def rows(array: Any) -> list[Any]:
     made: list[Any] = []
     for chunk in chunks:
         sound(chunk)
-        read = pa.Array.to_pylist if len(chunk) < _FEW else kernel("objects._rows").rows
-        found = uncollected(read, chunk)
+        found = chunk.to_pylist() if len(chunk) < _FEW else uncollected(kernel("objects._rows").rows, chunk)
         made = found if len(chunks) == 1 else made + found
     return made
 

@@ -64,12 +64,12 @@ class ObjectsReader:
         """Read one value; see `kcodec.Serde.deserialize_one`."""
         readers = self._forms.get((chosen(), maps, unions, into))
         if readers is None:
-            ObjectForm.of(maps, unions, into)
+            form = ObjectForm.of(maps, unions, into)
             if len(self._forms) >= 32:
                 # Classes that are made for each call are not to fill the memory.
                 self._forms.clear()
             readers = self._forms.setdefault((chosen(), maps, unions, into), {})
-            if self._before and (maps, unions, into) == ("pairs", "members", None):
+            if self._before and form == ObjectForm():
                 self.usual = chosen(), self._before, readers, self._columns.meter.read_one
         if value is None:
             self._columns.meter.read(1, (), ())
