@@ -26,7 +26,8 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
         for number, each in enumerate(ruled)
         if each is not None and (each.contract.payload or each.rows is not None)
     ]
-    if not numbers or not len(framed.rows(numbers)):
+    groups = framed.grouped([[each] for each in numbers]) if numbers else []
+    if not any(map(len, groups)):
         return framed, []
     # Most serdes need no NumPy.
     import numpy as np
@@ -37,7 +38,7 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
     if framed.starts is not None:
         starts[:] = np.frombuffer(framed.starts, np.int32)
     faults = []
-    for number, found in zip(numbers, framed.grouped([[each] for each in numbers]), strict=True):
+    for number, found in zip(numbers, groups, strict=True):
         each, own = ruled[number], found.tolist()
         assert each is not None
         payloads, failed = _opened([values[row][starts[row] :] for row in own], each, ring)

@@ -467,6 +467,8 @@ class ColumnReader:
         for number, each in enumerate(ruled):
             if each is not None and each.contract.fields:
                 groups.setdefault(each, []).append(number)
+        if not groups:
+            return array, []
         ring = self._topic.ring
         if [len(numbers) for numbers in groups.values()] == [len(framed.keys)]:
             array, faults = decrypt_fields(array, next(iter(groups)), ring)
