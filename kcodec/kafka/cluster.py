@@ -25,6 +25,7 @@ __all__ = [
     "FETCH",
     "LATEST",
     "MAX_OFFSET",
+    "OFFSETS",
     "UNKNOWN_TRIES",
     "Answer",
     "Cluster",

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, check_kind, is_whole
-from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kcodec.kafka.cluster import EARLIEST, LATEST, OFFSETS, Cluster, TopicPartition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 __all__ = [
@@ -253,7 +253,7 @@ def plan_ranges(
     if resolved_ends is not None:
         beyond += [each for each in partitions if resolved_ends[each] > latest[each]]
     if beyond and not is_sure:
-        cluster.doubt(beyond, "offsets")
+        cluster.doubt(beyond, OFFSETS)
         return plan_ranges(cluster, partitions, start, end, isolation, committed, is_sure=True)
     for partition in partitions:
         first = resolved[partition]

@@ -363,7 +363,8 @@ class Versions:
 
     def _types(self) -> dict[str, int]:
         """Return how many schemas of each type there are that have a version which is not deleted."""
-        # Grouping sorts all of them, and looking for the versions of each takes longer than all else.
+        # Grouping sorts all of them, and looking for the versions of each takes longer than all else. A content begins
+        # with ["AVRO", so that those of a type stand between that and ["AVRO#, whose # is the character behind the ".
         known = [(kind, json.dumps([kind]).removesuffix('"]')) for kind in schema_types()]
         each = "".join(", coalesce(sum(content >= ? AND content < ?), 0)" for _ in known)
         bounds = [text for _, start in known for text in (f'{start}"', f"{start}#")]
