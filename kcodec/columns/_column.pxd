@@ -44,6 +44,7 @@ cdef struct Column:
     int64_t below_room    # LIST and MAP: items that all columns of its scope have room for, where these are asked
     int64_t counted       # and what is counted of them, in bytes,
     int64_t counted_row   # for this row
+    int64_t model         # MAP: index of a map whose keys others begin with; any one before theirs is right
 
 
 cdef inline int64_t offset_at(const Column *column, int64_t index, bint wide) noexcept nogil:

@@ -14,14 +14,14 @@ cdef void move_items(
 cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil
 
 cdef int64_t drop_earlier_duplicates(
-    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint wide
 ) noexcept nogil
 
 cdef int64_t replace_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil
 
-cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
+cdef bint may_repeat(Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
 
 cdef void empty_column(
     Column *columns, int32_t at, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide

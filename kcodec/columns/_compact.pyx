@@ -227,8 +227,36 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
     return found
 
 
-cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil:
-    """Return False if surely no map has a key twice (True: one may have); no branch depends on their sizes."""
+cdef bint as_before(const Column *map_column, int64_t index, int64_t first, int64_t last, bint wide) noexcept nogil:
+    """Return whether the keys of a map are those that an earlier one begins with: each of these comes once.
+
+    Most maps of a topic have the same keys in the same order.
+    """
+    cdef const Column *keys = map_column + 1
+    cdef const int32_t *offsets = <const int32_t *>map_column.offsets
+    cdef int64_t model = map_column.model
+    cdef int64_t begin
+    cdef int64_t place
+    cdef int64_t other
+    cdef int64_t item
+    cdef int64_t differ = 0
+    if first == last:
+        return True
+    if model >= index or last - first > offsets[model + 1] - offsets[model] or keys.kind != TEXT and keys.kind != BLOB:
+        return False
+    begin = offsets[model]
+    place = offset_at(keys, first, wide)
+    other = offset_at(keys, begin, wide)
+    for item in range(1, last - first + 1):
+        differ |= (offset_at(keys, first + item, wide) - place) ^ (offset_at(keys, begin + item, wide) - other)
+    return differ == 0 and memcmp(keys.data + place, keys.data + other, offset_at(keys, last, wide) - place) == 0
+
+
+cdef bint may_repeat(Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil:
+    """Return False if surely no map has a key twice (True: one may have); all maps before them have none.
+
+    No branch depends on their sizes.
+    """
     cdef const Column *keys = map_column + 1
     cdef const int32_t *offsets = <const int32_t *>map_column.offsets + first
     cdef int64_t begin = offsets[0]
@@ -242,6 +270,12 @@ cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bin
     cdef uint64_t head
     cdef uint64_t tail
     cdef uint32_t same = 0
+    if total > FEW * count:
+        for at in range(count):
+            if not as_before(map_column, first, offsets[at], offsets[at + 1], wide):
+                break
+        else:
+            return False
     if total > TOGETHER or keys.kind != TEXT and keys.kind != BLOB:
         return True
     for at in range(count):
@@ -268,6 +302,11 @@ cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bin
     for at in range(1, most):
         for item in range(total - at):
             same |= marks[item] == marks[item + at]
+    if not same:
+        for at in range(count):
+            if offsets[at + 1] - offsets[at] == most:
+                map_column.model = first + at
+                break
     return same
 
 
@@ -293,14 +332,20 @@ cdef int64_t take_out(
 
 
 cdef int64_t drop_earlier_duplicates(
-    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint wide
 ) noexcept nogil:
-    """Keep the last entry of each key of one map; return where the map now ends, -1 without memory."""
+    """Keep the last entry of each key of the map at an index; return where the map now ends, -1 without memory.
+
+    All maps before it hold each key once.
+    """
     cdef const Column *keys = &columns[map_column + 1]
     cdef uint8_t *dropped
     cdef int64_t to = last
     cdef int found
+    if as_before(&columns[map_column], index, first, last, wide):
+        return last
     if surely_differ(keys, first, last, wide):
+        columns[map_column].model = index
         return last
     dropped = <uint8_t *>calloc(last - first, 1)
     if dropped == NULL:

@@ -5,10 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kcodec.columns._builder cimport Shape
 from kcodec.wire.status cimport Status
 
-cdef enum:
-    COLUMN_BYTES = 128  # size of a `Column`
-    INPUT_BYTES = 64    # and of an `Input`
-
 
 cdef struct Head:
     # The first members of every format's Op.

@@ -10,6 +10,8 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from kcodec.columns._builder cimport Shape
+from kcodec.columns._column cimport Column
+from kcodec.columns._inputs cimport Input
 from kcodec.wire.status cimport Status
 
 from kcodec.columns.layout import layout
@@ -44,11 +46,11 @@ cdef class Program:
         self.limits = limits
         self.op_bytes = op_bytes
         if plan.direction == "decode":
-            self.column_bytes = COLUMN_BYTES
+            self.column_bytes = sizeof(Column)
             self.shape = Shape(plan.arrow_type)
             self.layout = self.shape.layout
         else:
-            self.column_bytes = INPUT_BYTES
+            self.column_bytes = sizeof(Input)
             self.layout = layout(plan.arrow_type)
         self.divisors = {}
         self.costs = [0] * len(self.layout)

@@ -23,6 +23,7 @@ from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_
 from kcodec.columns._column cimport Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.formats.avro._context cimport Context, fail, leave
+from kcodec.formats.avro._items cimport read_items
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro._program cimport (
@@ -70,6 +71,12 @@ cdef const uint8_t *run(
     cdef Status status
     cdef bint sized
 
+    if count > 1 and likely(context.budget.growing == NULL) and not context.checked:
+        at = p
+        length = read_items(context, first, stop, index, count, &at, tag)
+        p = at
+        index += length
+        count -= length
     while count > 0:
         op = first
         while op != stop:
@@ -253,7 +260,7 @@ cdef const uint8_t *run(
                 if op.code == DO_MAP:
                     if items - begin > 1:
                         items = drop_earlier_duplicates(
-                            context.columns, op.column, begin, items, offset_t is int64_t
+                            context.columns, op.column, index, begin, items, offset_t is int64_t
                         )
                         if unlikely(items < 0):
                             return fail(context, NO_MEMORY, op, p, index)
