@@ -14,6 +14,7 @@ cdef extern from "bits.h" nogil:
     bint likely "KC_LIKELY"(bint condition)
     bint unlikely "KC_UNLIKELY"(bint condition)
     int ctz64 "kc_ctz64"(uint64_t word)
+    int top64 "kc_top64"(uint64_t word)
     int popcount64 "KC_POPCOUNT64"(uint64_t word)
     uint32_t load_le32 "kc_load_le32"(const void *source)
     uint64_t load_le64 "kc_load_le64"(const void *source)
@@ -83,6 +84,15 @@ cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
         value >>= 7
     out[0] = <uint8_t>value
     return out + 1
+
+
+cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
+    """Write a varint without a branch on its size; eight bytes may be written."""
+    cdef int64_t size
+    if unlikely(value >> 56):
+        return write_varint(out, value)
+    store_le64(out, varint_word(value, &size))
+    return out + size
 
 
 cdef inline void copy_wide(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:

@@ -6,12 +6,14 @@ from libc.string cimport memcpy
 from kcodec.columns._column cimport Column, offset_t
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport (
-    DO_BOOLEAN, DO_BYTES, DO_DOUBLE, DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_LONG, DO_STRING, Op,
+    DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DOUBLE, DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_LONG, DO_STRING, Op,
 )
+from kcodec.formats.avro._leaf cimport read_small_decimal
 from kcodec.wire.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, has_pext, likely, load_le32, load_le64, multiply_overflows, read_length,
     read_varint64, unlikely, unzigzag32, unzigzag64,
 )
+from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport OK
 from kcodec.wire.varint_run cimport read_int_as_long_run, read_int_run, read_long_run
 
@@ -47,8 +49,8 @@ cdef int64_t read_items(
 ) noexcept nogil:
     """Run one op, or one for text and another, for values behind each other; return how many were read.
 
-    The row loop is left all others: values of other ops, wrong ones, and those near the end of memory. Columns must have
-    room for all values.
+    All others are left to the row loop: those of other ops, wrong ones, and those near the end of memory. Columns must
+    have room for all values.
     """
     cdef const Op *op = stop - 1
     cdef Column *texts = <Column *>(<char *>context.columns + first.place)
@@ -66,10 +68,12 @@ cdef int64_t read_items(
     cdef bint keyed = op != first
     cdef bint pext = has_pext()
     cdef int64_t width = 8 if code == DO_DOUBLE else 4
+    cdef uint64_t most = decimal_limit(op.precision) if code == DO_DECIMAL else 0
     cdef int64_t item = 0
     cdef uint64_t word
     cdef uint64_t stops
-    if stop - first > 2 or keyed and first.code != DO_STRING:
+    # Items of no bytes have no ops.
+    if stop == first or stop - first > 2 or keyed and first.code != DO_STRING:
         return 0
     if not keyed and (code == DO_DOUBLE or code == DO_FLOAT):
         count = min(count, (end - p) // width)
@@ -126,6 +130,10 @@ cdef int64_t read_items(
             else:
                 (<uint32_t *>data)[index + item] = load_le32(q)
             q += width
+        elif code == DO_DECIMAL and column.width == 16:
+            q = read_small_decimal(op, column, index + item, q, end, most)
+            if unlikely(q == NULL):
+                break
         elif code == DO_BOOLEAN:
             if unlikely(q >= end) or unlikely(q[0] > 1):
                 break

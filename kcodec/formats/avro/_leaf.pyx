@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from kcodec.columns._column cimport Column, offset_at, set_null
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._program cimport (
-    DO_DECIMAL, DO_DECIMAL_SCALED, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT_CONVERTED,
+    DO_DECIMAL, DO_DECIMAL_SCALED, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT_TO_DOUBLE, DO_INT_CONVERTED,
     DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT, DO_INT_TO_TIME, DO_ISO, DO_LONG_CONVERTED, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT,
     DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
@@ -81,11 +81,6 @@ cdef const uint8_t *read_leaf(
             else:
                 (<int32_t *>column.offsets)[index + 1] = <int32_t>(value + size)
         p += length
-    elif op.code == DO_FLOAT:
-        if unlikely(end - p < 4):
-            return fail(context, TRUNCATED, op, p, index)
-        (<uint32_t *>column.data)[index] = load_le32(p)
-        p += 4
     elif op.code == DO_FLOAT_TO_DOUBLE:
         if unlikely(end - p < 4):
             return fail(context, TRUNCATED, op, p, index)

@@ -240,7 +240,7 @@ cdef class AvroProgram(Program):
         if self.count != at + 2 or self.ops[at + 1].column != self.ops[at].column:
             return 0
         code = self.ops[at + 1].code
-        if code == DO_STRING:
+        if code == DO_STRING or code == DO_BYTES:
             self.ops[at].code = DO_NULLABLE_TEXT
         elif code == DO_DOUBLE:
             self.ops[at].code = DO_NULLABLE_DOUBLE

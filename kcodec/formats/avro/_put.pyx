@@ -11,11 +11,12 @@ from libc.string cimport memcmp, memcpy, memmove
 from kcodec.columns._inputs cimport Input, is_valid, start_of
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport (
-    copy32, likely, multiply_overflows, store_le32, store_le64, unlikely, write_varint, zigzag64,
+    copy32, likely, load_le64, multiply_overflows, store_be64, store_le32, store_le64, top64, unlikely, write_varint,
+    zigzag64,
 )
 from kcodec.wire.decimal cimport (
-    decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize, decimal_to_bytes,
-    decimal_to_fixed,
+    decimal_limit, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize,
+    decimal_to_bytes, decimal_to_fixed,
 )
 from kcodec.wire.isotime cimport iso_write
 from kcodec.wire.status cimport *
@@ -110,7 +111,14 @@ cdef uint8_t *write_decimal(
     cdef const uint8_t *value = column.data + index * column.width
     cdef int words = column.width >> 3
     cdef int64_t size
+    cdef int64_t low
     cdef uint8_t number[16]
+    if column.width == 16 and op.factor == 0 and op.size <= 8:
+        # Most are of 64 bits.
+        low = <int64_t>load_le64(value)
+        if <int64_t>load_le64(value + 8) == low >> 63 and write_small_decimal(op, low, &out):
+            status[0] = OK
+            return out
     if column.offsets != NULL:
         value = bytes_of(column, index, &size)
         return write_decimal_text(op, value, size, out, status)
@@ -139,6 +147,23 @@ cdef uint8_t *write_decimal(
     out = write_varint(out, <uint64_t>size << 1)
     memcpy(out, digits, 32)
     return out + size
+
+
+cdef inline bint write_small_decimal(const Op *op, int64_t value, uint8_t **at) noexcept nogil:
+    """Write a decimal of 64 bits; return False if it has too many digits or takes too many bytes."""
+    cdef uint8_t *out = at[0]
+    cdef uint64_t sign = <uint64_t>(value >> 63)
+    # Bytes that its bits and one of the sign fill.
+    cdef int64_t least = (top64(((<uint64_t>value ^ sign) << 1) | 1) >> 3) + 1
+    cdef int64_t size = op.size if op.size else least
+    if unlikely(size < least) or unlikely((<uint64_t>value ^ sign) - sign > decimal_limit(op.precision)):
+        return False
+    if op.size == 0:
+        out[0] = <uint8_t>(size << 1)
+        out += 1
+    store_be64(out, <uint64_t>value << (64 - 8 * size))
+    at[0] = out + size
+    return True
 
 
 cdef uint8_t *write_decimal_text(

@@ -28,13 +28,13 @@ from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro._program cimport (
     TEXT_MARGIN, DO_ABSENT_TEXT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_CONSTANT, DO_DEFAULT, DO_DOUBLE, DO_ENUM, DO_FAIL,
-    DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
+    DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op,
 )
 from kcodec.plan._budget cimport charge, charge_zero_items, fit_bytes, fit_item
 from kcodec.wire.cursor cimport (
-    copy32, copy_within, ctz64, gather7, likely, load_le64, multiply_overflows, read_branch, read_length, read_varint32,
-    read_varint64, unlikely, unzigzag32, unzigzag64,
+    copy32, copy_within, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_branch, read_length,
+    read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY, OK,
@@ -131,6 +131,12 @@ cdef const uint8_t *run(
                 (<uint64_t *>column.data)[index] = load_le64(p)
                 p += 8
                 op += 1
+            elif op.code == DO_FLOAT:
+                if unlikely(end - p < 4):
+                    return fail(context, TRUNCATED, op, p, index)
+                (<uint32_t *>column.data)[index] = load_le32(p)
+                p += 4
+                op += 1
             elif op.code == DO_NULLABLE_TEXT or op.code == DO_NULLABLE_DOUBLE or op.code == DO_NULLABLE_LONG \
                     or op.code == DO_NULLABLE:
                 if likely(end > p) and (p[0] & 0xFD) == 0:
@@ -146,7 +152,8 @@ cdef const uint8_t *run(
                                     offsets = <offset_t *>column.offsets + index
                                     copy32(column.data + offsets[0], p + 2)
                                     p += 1 + present
-                                    if unlikely(context.checked) and not utf8_valid(p, length):
+                                    if unlikely(context.checked) and op[1].code == DO_STRING \
+                                            and not utf8_valid(p, length):
                                         return fail(context, INVALID_UTF8, op + 1, p, index)
                                     offsets[1] = offsets[0] + <offset_t>length
                                     column.valid[index] = <uint8_t>present

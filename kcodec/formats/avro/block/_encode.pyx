@@ -15,7 +15,9 @@ from kcodec.columns._inputs cimport Input, start_of
 from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._program cimport *
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
-from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.cursor cimport (
+    copy32, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
+)
 from kcodec.wire.status cimport OK, Status
 
 cdef enum:
@@ -172,12 +174,12 @@ cdef inline bint run_lanes(
             longs = <const int64_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
-                outs[lane] = write_varint(outs[lane], zigzag64(longs[lane]))
+                outs[lane] = put_varint(outs[lane], zigzag64(longs[lane]))
         elif op.code == PUT_INT:
             ints = <const int32_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
-                outs[lane] = write_varint(outs[lane], zigzag64(ints[lane]))
+                outs[lane] = put_varint(outs[lane], zigzag64(ints[lane]))
         elif op.code == PUT_DOUBLE and column.width == 8:
             longs = <const int64_t *>column.data + row
             for at in range(count):
@@ -185,6 +187,13 @@ cdef inline bint run_lanes(
                 out = outs[lane]
                 store_le64(out, longs[lane])
                 outs[lane] = out + 8
+        elif op.code == PUT_FLOAT and column.width == 4:
+            ints = <const int32_t *>column.data + row
+            for at in range(count):
+                lane = at if dense else lanes[at]
+                out = outs[lane]
+                store_le32(out, ints[lane])
+                outs[lane] = out + 4
         elif op.code == PUT_BOOLEAN:
             for at in range(count):
                 lane = at if dense else lanes[at]
@@ -257,14 +266,14 @@ cdef inline bint run_lanes(
                     if not op.scale:
                         return False
                     value -= longs[lane] < 0
-                outs[lane] = write_varint(outs[lane], zigzag64(value))
+                outs[lane] = put_varint(outs[lane], zigzag64(value))
         elif op.code == PUT_INTEGER:
             for at in range(count):
                 lane = at if dense else lanes[at]
                 value = read_integer(op, column, row + lane, &status)
                 if unlikely(status != OK):
                     return False
-                outs[lane] = write_varint(outs[lane], zigzag64(value))
+                outs[lane] = put_varint(outs[lane], zigzag64(value))
         elif op.code == PUT_DECIMAL:
             for at in range(count):
                 lane = at if dense else lanes[at]

@@ -5,10 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from kcodec.columns._column cimport BITS, FIXED, Column, set_null, set_zero
 from kcodec.columns._rows cimport SLACK
 from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._leaf cimport read_leaf
+from kcodec.formats.avro._leaf cimport read_leaf, read_small_decimal
 from kcodec.formats.avro._program cimport DO_FLOAT, Op
 from kcodec.formats.avro.block._lanes cimport Block, reject
-from kcodec.wire.cursor cimport likely, load_be64, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.cursor cimport load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.decimal cimport decimal_limit
 
 
@@ -70,34 +70,17 @@ cdef void read_decimals(
 ) noexcept nogil:
     """Read decimals, mostly of a few bytes, to 128 bits."""
     cdef Context *context = block.context
-    cdef uint64_t limit = decimal_limit(op.precision)
-    cdef int64_t *slot
+    cdef uint64_t most = decimal_limit(op.precision)
     cdef int64_t at
     cdef int64_t lane
-    cdef int64_t size = op.size
-    cdef int64_t value
-    cdef int64_t sign
     cdef const uint8_t *p
     for at in range(count):
         lane = lanes[at]
-        p = block.at[lane]
-        if op.size == 0:
-            size = p[0] >> 1
-        if likely((op.size or (p[0] & 1) == 0) and <uint64_t>(size - 1) < 8):
-            p += op.size == 0
-            value = <int64_t>load_be64(p) >> (64 - 8 * size)
-            p += size
-            sign = value >> 63
-            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
-                reject(block, lane)
-                continue
-            slot = <int64_t *>column.data + 2 * index[lane]
-            slot[0] = value
-            slot[1] = sign
-        else:
+        p = read_small_decimal(op, column, index[lane], block.at[lane], block.end[lane], most)
+        if unlikely(p == NULL):
             context.end = block.end[lane]
             context.limit = block.end[lane] + SLACK
-            p = read_leaf(context, op, column, index[lane], p, False)
+            p = read_leaf(context, op, column, index[lane], block.at[lane], False)
             if unlikely(p == NULL):
                 reject(block, lane)
                 continue
