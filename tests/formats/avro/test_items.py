@@ -1,0 +1,152 @@
+"""Lists too long to be read in step: their items, and the keys of maps, are read in loops of their own."""
+
+import io
+import json
+import random
+from decimal import Decimal
+from functools import partial
+
+import fastavro
+import pytest
+import side_by_side
+from cases import cases
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcodec.formats.avro.plan import decode_plan
+from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.types import AvroOptions
+from kcodec.plan import Limits
+
+KERNEL = "formats.avro._kernel"
+same_decode = partial(side_by_side.same_decode, KERNEL, limits=Limits())
+
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+DRAWN = random.Random(5)
+VALUES = {
+    "long": lambda: DRAWN.choice([1, -1]) * DRAWN.getrandbits(DRAWN.randint(0, 63)),
+    "int": lambda: DRAWN.choice([1, -1]) * DRAWN.getrandbits(DRAWN.randint(0, 31)),
+    "double": DRAWN.random,
+    "float": lambda: DRAWN.randint(-1000, 1000) / 8,
+    "boolean": lambda: DRAWN.random() < 0.5,
+    "string": lambda: "é" * DRAWN.choice([0, 3, 15, 16, 40, 200]),
+    "bytes": lambda: DRAWN.randbytes(DRAWN.choice([0, 3, 31, 32, 33, 150])),
+    "decimal": lambda: Decimal(DRAWN.randint(-(10**20) + 1, 10**20 - 1) // 10 ** DRAWN.randint(0, 19)).scaleb(
+        -2
+    ),
+    "null": lambda: None,
+}
+
+
+def payload(schema, value) -> bytes:
+    file = io.BytesIO()
+    fastavro.schemaless_writer(file, fastavro.parse_schema(schema), value)
+    return file.getvalue()
+
+
+def record(kind: str, container: str, last: str = "string") -> dict:
+    """Return a record of a list or map of a kind, between other fields."""
+    inner = DECIMAL if kind == "decimal" else kind
+    items = {"type": container, "items" if container == "array" else "values": inner}
+    fields = {"id": "long", "some": items, "last": last}
+    return {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": name, "type": each} for name, each in fields.items()],
+    }
+
+
+def rows(kind: str, container: str, sizes) -> list[bytes]:
+    schema = record(kind, container)
+    found = []
+    for number, size in enumerate(sizes):
+        values = [VALUES[kind]() for _ in range(size)]
+        some = values if container == "array" else {f"key{at}": value for at, value in enumerate(values)}
+        found.append(payload(schema, {"id": number, "some": some, "last": "end" * (number % 3)}))
+    return found
+
+
+@cases(
+    "kind, container",
+    [(kind, container) for kind in VALUES for container in ("array", "map")],
+)
+def test_long_lists_of_each_kind(kind, container):
+    payloads = rows(kind, container, [0, 1, 2, 63, 64, 65, 200, 30, 31])
+    for reader in (record(kind, container), record("long" if kind == "int" else kind, container)):
+        plan = decode_plan(parse(record(kind, container)), parse(reader), AvroOptions())
+        decoded = same_decode([plan], payloads)
+        assert decoded.null_count == 0
+
+
+@cases("kind, container", [(kind, container) for kind in VALUES for container in ("array", "map")])
+def test_lists_that_are_cut(kind, container):
+    # The list comes last, so that what is cut is in it.
+    schema = record(kind, container)
+    schema["fields"].pop()
+    whole = rows(kind, container, [21, 22])[0][:-1]
+    plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+    step = max(1, len(whole) // 60)
+    same_decode([plan], [whole, *(whole[:size] for size in range(0, len(whole), step)), whole])
+
+
+@cases(
+    "wrong",
+    [
+        b"\xff" * 10 + b"\1",
+        b"\x80" * 9 + b"\2",
+        b"\xff" * 4 + b"\x10",
+        b"\x80" * 12 + b"\0",
+        b"\2",
+        b"\3",
+    ],
+)
+def test_wrong_items_among_others(wrong):
+    for kind in ("long", "int", "boolean", "string", "decimal"):
+        schema = record(kind, "array", "null")
+        good = b"\0" if kind != "decimal" else b"\2\1"
+        plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+        payloads = [b"\0" + b"\x50" + good * at + wrong + good * (39 - at) + b"\0" for at in (0, 1, 17, 39)]
+        same_decode([plan], [*payloads, b"\0\x50" + good * 40 + b"\0"])
+
+
+def test_items_without_bytes_before_text():
+    inner = {"type": "record", "name": "Empty", "fields": []}
+    schema = record("null", "array")
+    schema["fields"][1]["type"] = {"type": "array", "items": inner}
+    plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+    same_decode([plan], [b"\0\x50\0\6abc", b"\0\x02\0\0", b"\0\0\6abc"])
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=24), max_size=40), st.booleans())
+def test_maps_whose_keys_come_again(maps, large):
+    schema = json.loads(json.dumps(record("int", "map", "null")))
+    plan = decode_plan(parse(schema), parse(schema), AvroOptions(large=large))
+    entries = [b"".join(b"\x08key" + key.encode() + b"\2" for key in keys) for keys in maps]
+    payloads = [
+        b"\0" + (bytes([2 * len(keys)]) + each if keys else b"") + b"\0"
+        for keys, each in zip(maps, entries, strict=True)
+    ]
+    same_decode([plan], payloads)
+
+
+@pytest.mark.parametrize("damage", [b"\0", b"\xff" * 11])
+def test_keys_of_maps_around_a_bad_row(damage):
+    schema = record("int", "map", "int")
+    plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+
+    def row(keys: str, end: bytes = b"\2") -> bytes:
+        entries = b"".join(b"\2" + key.encode() + b"\2" for key in keys)
+        return b"\0" + bytes([2 * len(keys)]) + entries + b"\0" + end
+
+    known = "abcdefghijklmnopqrst"
+    payloads = [
+        row(known),
+        row(known[:15]),
+        row(known[:14] + "a"),
+        row(known, damage),
+        *[row("a")] * 25,
+        row("b" * 20),
+        row(known[:5] * 3),
+        row(known),
+    ]
+    same_decode([plan], payloads * 12)
