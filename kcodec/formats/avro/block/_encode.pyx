@@ -22,6 +22,7 @@ from kcodec.wire.status cimport OK, Status
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted
+    SIMPLE = 3  # ops of a list whose items are one value, or of a map: the row loop writes these as quickly
 
 
 cdef bint put_rows(
@@ -49,7 +50,7 @@ cdef bint put_items(
     cdef int64_t length
     cdef int32_t ends[LANES + 1]
     cdef uint8_t *places[LANES + AHEAD]
-    if level == LEVELS:
+    if level == LEVELS or op.next <= SIMPLE:
         return put_each(block, context, op, lanes, count)
     items.first = item = start_of(column, block.first + lanes[0])
     for at in range(count):
