@@ -125,6 +125,9 @@ cdef bint read_all(
     cdef int64_t count = 0
     cdef int64_t chosen_count
     cdef bint at_end
+    cdef uint64_t first = ~<uint64_t>0
+    cdef int64_t least = SLACK
+    cdef uint64_t left = 0
     begin_row(&context.budget)
     block.depth = 0
     block.rejected = 0
@@ -139,17 +142,24 @@ cdef bint read_all(
         used[0] = 0
         for lane in range(block.count):
             slice = &slices[lane]
-            if unlikely(slice.start == NULL):
-                leave_out(block, lane)
-                absent[absent_count] = lane
-                absent_count += 1
-                continue
-            if unlikely(slice.limit - slice.end < SLACK):
-                return False
             block.at[lane] = slice.start
             block.end[lane] = slice.end
-            block.lanes[count] = lane
-            count += 1
+            block.lanes[lane] = lane
+            first = min(first, <uint64_t>slice.start)
+            least = min(least, slice.limit - slice.end)
+        count = block.count
+        if unlikely(first == 0) or unlikely(least < SLACK):
+            count = 0
+            for lane in range(block.count):
+                block.lanes[count] = lane
+                if slices[lane].start == NULL:
+                    leave_out(block, lane)
+                    absent[absent_count] = lane
+                    absent_count += 1
+                elif slices[lane].limit - slices[lane].end < SLACK:
+                    return False
+                else:
+                    count += 1
         used_count = count > 0
     else:
         for lane in range(block.count):
@@ -236,7 +246,11 @@ cdef bint read_all(
                 break
             if not all_same(heads, used, programs, stops, used_count):
                 return False
-    if not trailing:
+    if not trailing and count == block.count:
+        # Mostly all rows have been read to their ends.
+        for lane in range(count):
+            left |= <uint64_t>(block.at[lane] - block.end[lane])
+    if not trailing and (left or count != block.count):
         for at in range(count):
             lane = block.lanes[at]
             if unlikely(block.at[lane] != block.end[lane]):
