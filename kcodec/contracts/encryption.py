@@ -13,7 +13,7 @@ from kcodec.columns.faults import nulled, refused
 from kcodec.columns.nested import can_take, replace_rows
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
-from kcodec.contracts.columns import Place, changed
+from kcodec.contracts.columns import ValuePlace, changed
 from kcodec.contracts.keyring import Keyring, Session
 from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, EncryptRule
@@ -246,7 +246,7 @@ class _Change:
         self.rule, self.subject, self.field, self.session = rule, contract.subject, field, session
         self.failed: list[tuple[int, str, str]] = []
 
-    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+    def __call__(self, values: pa.Array, place: ValuePlace, rows: Any) -> pa.Array:
         """Return the values changed, but for those of other rows."""
         if not self.is_about(values.type):
             return values
@@ -275,7 +275,7 @@ class _Change:
         """Return the values changed, and why some are not, by their position."""
         raise NotImplementedError
 
-    def _column(self, made: list[bytes | None], kind: pa.DataType, place: Place) -> pa.Array:
+    def _column(self, made: list[bytes | None], kind: pa.DataType, place: ValuePlace) -> pa.Array:
         """Return values as a column; text that is none fails."""
         binary = pa.large_binary() if kind in _LARGE else pa.binary()
         array = kernel("columns._binary").binary_array(made)
@@ -289,7 +289,7 @@ class _Change:
         self._fail(place, wrong)
         return pa.array([None if at in wrong else value for at, value in enumerate(made)], binary).cast(kind)
 
-    def _fail(self, place: Place, failed: dict[int, str]) -> None:
+    def _fail(self, place: ValuePlace, failed: dict[int, str]) -> None:
         if self.rule.failure != "NONE":
             self.failed += [(*place.locate(at), reason) for at, reason in failed.items()]
 
@@ -319,7 +319,7 @@ class _Encryption(_Change):
     def is_about(self, kind: pa.DataType) -> bool:
         return True
 
-    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+    def __call__(self, values: pa.Array, place: ValuePlace, rows: Any) -> pa.Array:
         if self.field.is_never_absent and values.null_count and _is_written(values.type):
             values = pc.fill_null(values, "" if is_text(values.type) else b"")
         return super().__call__(values, place, rows)

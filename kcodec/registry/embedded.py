@@ -22,8 +22,8 @@ from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.keys import Keys
 from kcodec.registry.store.own_settings import OwnSettings
 from kcodec.registry.store.registration import Registrar, Registration
-from kcodec.registry.store.settings import Settings
-from kcodec.registry.store.versions import Counts, Origin, Summary, Versions, check_version
+from kcodec.registry.store.settings import SettingsTable
+from kcodec.registry.store.versions import Counts, Origin, Summary, VersionsTable, check_version
 
 __all__ = ["EmbeddedRegistry", "Registration"]
 
@@ -45,9 +45,9 @@ class EmbeddedRegistry:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._log = ChangeLog(database)
-        self._settings = Settings(database)
+        self._settings = SettingsTable(database)
         self._ids = Ids(database, self._settings)
-        self._versions = Versions(database, self._settings)
+        self._versions = VersionsTable(database, self._settings)
         self._admission = Admission(self._versions)
         self._registrar = Registrar(self._settings, self._ids, self._versions, self._admission)
         self._own_settings = OwnSettings(self._settings, self._versions, self._log)

@@ -25,7 +25,7 @@ from kcodec.registry.compatibility.levels import Compatibility, Earlier, check
 from kcodec.registry.references import named_texts
 from kcodec.registry.settings import Config
 from kcodec.registry.store.content import kept_texts
-from kcodec.registry.store.versions import Versions
+from kcodec.registry.store.versions import VersionsTable
 
 __all__ = ["Admission", "populated"]
 
@@ -40,15 +40,15 @@ class Admission:
     Examples
     --------
     >>> from kcodec.registry.store.database import Database
-    >>> from kcodec.registry.store.settings import Settings
+    >>> from kcodec.registry.store.settings import SettingsTable
     >>> database = Database(":memory:", "memory://")
-    >>> admission = Admission(Versions(database, Settings(database)))
+    >>> admission = Admission(VersionsTable(database, SettingsTable(database)))
     >>> with database.transaction():
     ...     admission.canonical(Schema('{"type": "int"}'), ".", config=Config())[0].text
     '"int"'
     """
 
-    def __init__(self, versions: Versions) -> None:
+    def __init__(self, versions: VersionsTable) -> None:
         self._versions = versions
 
     def canonical(

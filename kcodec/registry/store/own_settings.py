@@ -6,8 +6,8 @@ from typing import Any
 from kcodec.errors import RegistryError
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config
 from kcodec.registry.store.change_log import ChangeLog
-from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
-from kcodec.registry.store.versions import Versions
+from kcodec.registry.store.settings import EVERYWHERE, SettingsTable, is_top, place_of
+from kcodec.registry.store.versions import VersionsTable
 
 __all__ = ["OwnSettings"]
 
@@ -21,15 +21,15 @@ class OwnSettings:
     --------
     >>> from kcodec.registry.store.database import Database
     >>> database = Database(":memory:", "memory://")
-    >>> settings, log = Settings(database), ChangeLog(database)
-    >>> own = OwnSettings(settings, Versions(database, settings), log)
+    >>> settings, log = SettingsTable(database), ChangeLog(database)
+    >>> own = OwnSettings(settings, VersionsTable(database, settings), log)
     >>> with database.transaction(write=True):
     ...     changed = own.set_config(Config("FULL"), "orders")
     ...     own.config("orders"), own.mode(None), [each.action for each in log.newest()]
     (Config('FULL'), 'READWRITE', ['set_config'])
     """
 
-    def __init__(self, settings: Settings, versions: Versions, log: ChangeLog) -> None:
+    def __init__(self, settings: SettingsTable, versions: VersionsTable, log: ChangeLog) -> None:
         self._settings, self._versions, self._log = settings, versions, log
 
     def config(self, subject: str | None, *, default_to_global: bool = False) -> Config:

@@ -9,8 +9,8 @@ from kcodec.registry.compatibility.levels import Compatibility, check_level
 from kcodec.registry.settings import Config
 from kcodec.registry.store.admission import Admission, populated
 from kcodec.registry.store.ids import Ids
-from kcodec.registry.store.settings import Settings
-from kcodec.registry.store.versions import MAX_VERSION, Versions, check_version
+from kcodec.registry.store.settings import SettingsTable
+from kcodec.registry.store.versions import MAX_VERSION, VersionsTable, check_version
 
 __all__ = ["Registrar", "Registration"]
 
@@ -34,8 +34,8 @@ class Registrar:
     --------
     >>> from kcodec.registry.store.database import Database
     >>> database = Database(":memory:", "memory://")
-    >>> settings = Settings(database)
-    >>> versions = Versions(database, settings)
+    >>> settings = SettingsTable(database)
+    >>> versions = VersionsTable(database, settings)
     >>> registrar = Registrar(settings, Ids(database, settings), versions, Admission(versions))
     >>> with database.transaction(write=True):
     ...     prepared = registrar.prepare("orders", Schema('{"type": "int"}'))
@@ -44,7 +44,9 @@ class Registrar:
     (True, 1, 1)
     """
 
-    def __init__(self, settings: Settings, ids: Ids, versions: Versions, admission: Admission) -> None:
+    def __init__(
+        self, settings: SettingsTable, ids: Ids, versions: VersionsTable, admission: Admission
+    ) -> None:
         self._settings, self._ids, self._versions, self._admission = settings, ids, versions, admission
 
     def prepare(

@@ -29,7 +29,7 @@ from kcodec.server.exchange import Scope
 from kcodec.server.page import guard
 from kcodec.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.server.page.message import inside
-from kcodec.server.page.request import Refused, Request, Response
+from kcodec.server.page.request import PageRequest, Refused, Response
 
 __all__ = ["Allows", "Visit", "link", "static_file"]
 
@@ -106,7 +106,7 @@ class Visit:
 
     def __init__(
         self,
-        request: Request,
+        request: PageRequest,
         registry: EmbeddedRegistry,
         allows: Allows | None,
         max_schema: int,

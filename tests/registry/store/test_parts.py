@@ -13,8 +13,8 @@ from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.own_settings import OwnSettings
 from kcodec.registry.store.registration import Registrar
-from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
-from kcodec.registry.store.versions import Versions
+from kcodec.registry.store.settings import EVERYWHERE, SettingsTable, is_top, place_of
+from kcodec.registry.store.versions import VersionsTable
 
 INT, LONG = Schema('"int"'), Schema('"long"')
 
@@ -28,7 +28,7 @@ def database():
 
 @pytest.fixture
 def settings(database):
-    return Settings(database)
+    return SettingsTable(database)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def ids(database, settings):
 
 @pytest.fixture
 def versions(database, settings):
-    return Versions(database, settings)
+    return VersionsTable(database, settings)
 
 
 @pytest.fixture
