@@ -20,7 +20,7 @@ _Step = tuple[tuple[str | int, ...], Change]
 
 
 class ValuePlace:
-    """Where values stand: which row each belongs to, and by which path; asked for those that fail alone."""
+    """Where values stand: the row and the path of each, which are only worked out for those that fail."""
 
     def __init__(self, locate: Callable[[int], tuple[int, str]]) -> None:
         self.locate = locate

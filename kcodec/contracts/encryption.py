@@ -147,7 +147,7 @@ def decrypt_payloads(
 def encrypt_payloads(
     payloads: Sequence[bytes | None], contract: Contract, ring: Keyring
 ) -> tuple[list[bytes | None], str]:
-    """Encrypt payloads; also return why they are not, if there is no key."""
+    """Encrypt payloads; also return why not, if there is no key."""
     session = Session(ring)
     values = list(payloads)
     for rule in contract.payload:
@@ -160,7 +160,7 @@ def encrypt_payloads(
 
 
 def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> str:
-    """Return why a column would be written in the clear, since what is in it is not known; empty if it is.
+    """Return why a column would be written unencrypted, as it is not known what is in it; empty if that is known.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.D
 
 
 def _opaque(steps: Sequence[str | int], kind: pa.DataType) -> pa.DataType | None:
-    """Return the type in which steps lead no further; None if they end, or a member is missing."""
+    """Return the type at which steps can go no further; None if they reach their end, or a member is missing."""
     for each in steps:
         if isinstance(each, str):
             at = kind.get_field_index(each) if pa.types.is_struct(kind) else -1
@@ -208,7 +208,7 @@ def without_rows(array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
 def _fields(
     array: pa.Array, ruled: Ruled, change: Callable[[EncryptRule, TaggedField], "_Change"], rows: Any
 ) -> tuple[pa.Array, list[Fault]]:
-    """Run the rules in their order, each for its fields in theirs; a row counts by its first failure."""
+    """Run the rules in order, each on its fields in order; only the first failure of a row counts."""
     failed: dict[int, Fault] = {}
     if ruled.wrong is not None:
         return array, refused(array.is_valid(), *ruled.wrong)
@@ -231,7 +231,7 @@ def _fields(
 
 
 def _is_wrong(rule: EncryptRule) -> bool:
-    """Return whether a rule makes an error of each row, as it cannot run."""
+    """Return whether a rule cannot run, so that every row is an error."""
     return bool(rule.wrong) and rule.failure != "NONE"
 
 
@@ -276,7 +276,7 @@ class _Change:
         raise NotImplementedError
 
     def _column(self, made: list[bytes | None], kind: pa.DataType, place: ValuePlace) -> pa.Array:
-        """Return values as a column; text that is none fails."""
+        """Return values as a column; bytes that are not text fail."""
         binary = pa.large_binary() if kind in _LARGE else pa.binary()
         array = kernel("columns._binary").binary_array(made)
         array = pa.array(made, binary) if array is None else array.cast(binary)

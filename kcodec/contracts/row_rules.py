@@ -21,7 +21,7 @@ class Refusal(NamedTuple):
 
 
 class ValueShape(NamedTuple):
-    """A schema that values have: its text, what it refers to, and which message of it they are, if it has messages."""
+    """The schema of values: its text, what it refers to and, if it declares messages, which of them the values are."""
 
     text: str
     references: tuple[NamedText, ...] = ()

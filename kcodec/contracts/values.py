@@ -52,7 +52,7 @@ class Values(Protocol):
         """Return an object as all other rules take it."""
 
     def walk(self, ctx: Any, change: Callable[..., Any], value: Any) -> Any:
-        """Have a rule change the fields of an object."""
+        """Let a rule change the fields of an object."""
 
 
 def values_of(rules: RowRules) -> Values:

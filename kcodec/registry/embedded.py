@@ -501,7 +501,7 @@ class EmbeddedRegistry:
             return self._versions.newest(limit)
 
     def meant(self, subject: str) -> str:
-        """Return the subject that is meant by a name: itself, or what it is an alias of.
+        """Return the subject that a name means: itself, or the one it is an alias of.
 
         Examples
         --------

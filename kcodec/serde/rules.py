@@ -16,7 +16,7 @@ __all__ = ["migrations", "reading_rules", "writing_rules"]
 def writing_rules(
     topic: TopicSchemas, contract: Contract, texts: SchemaTexts, indexes: tuple[int, ...]
 ) -> RowRules:
-    """Return what the rules do with what is written with a schema, whose texts and message are told."""
+    """Return what the rules do when values are written with a schema, given by its texts and its message."""
     schema, settings = contract.schema, topic.config.rules
     shape = ValueShape(*texts, indexes)
     domain = phase(schema.rules, "domain", "WRITE", schema, settings)

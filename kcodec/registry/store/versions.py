@@ -398,7 +398,7 @@ class VersionsTable:
         return {row[0] for row in rows}
 
     def summaries(self, *, deleted: bool) -> dict[str, Summary]:
-        """Return what is known of the latest version of each subject; of one that is deleted if there is no other."""
+        """Return what is known of each subject's latest version; a deleted one counts only if there is no other."""
         rows = self._database.execute(
             f"SELECT subject, {_TYPE}, ts FROM versions JOIN schemas ON schema_key = key WHERE deleted <= ? "
             "GROUP BY subject HAVING max((NOT deleted << 32) + version)",

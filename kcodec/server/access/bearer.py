@@ -104,7 +104,7 @@ class BearerTokens:
                 raise jwt.InvalidTokenError("too long")
             name = jwt.get_unverified_header(token).get("kid")
             if not isinstance(name, str | None):
-                raise jwt.InvalidTokenError("kid is no text")
+                raise jwt.InvalidTokenError("kid is not text")
             key = self._key(name)
             claims = jwt.decode(
                 token,

@@ -277,7 +277,7 @@ def _of_context(guard: GuardedRegistry, name: str) -> None:
 
 
 def _of_prepared(guard: GuardedRegistry, registration: Registration) -> None:
-    """Check nothing: who has a registration was let prepare it."""
+    """Check nothing: whoever has a registration was allowed to prepare it."""
 
 
 #: What is checked before a method of the registry is called, with the arguments that it is called with.

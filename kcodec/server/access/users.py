@@ -166,7 +166,7 @@ class Access:
 
 
 def _credentials(given: str) -> tuple[str, str]:
-    """Return the name and the password of a header; empty names, which no user has, where it is none."""
+    """Return the name and the password in a header; if it has none, empty ones, which no user has."""
     try:
         name, colon, password = base64.b64decode(given, validate=True).decode().partition(":")
     except ValueError:

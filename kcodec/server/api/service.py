@@ -90,7 +90,7 @@ class Api:
         return ", ".join(_ROUTER.methods(path))
 
     def end(self, seconds: float) -> None:
-        """Change nothing more, and wait some seconds for the change under way."""
+        """Take no more changes, and wait some seconds for the one under way."""
         self._writer.end(seconds)
 
     def _state(self) -> object:

@@ -152,7 +152,7 @@ class RegistryPage:
         await send({"type": "http.response.body", "body": body})
 
     def end(self, seconds: float) -> None:
-        """Answer nothing more, and wait some seconds for what is under way."""
+        """Take no more requests, and wait some seconds for those under way."""
         self._threads.end(seconds)
 
     async def _response(self, scope: Scope, receive: Receive) -> Response:

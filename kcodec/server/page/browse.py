@@ -488,7 +488,7 @@ def _told(
     context: str,
     ask: Callable[[Any, Any], list[Difference]],
 ) -> list[Difference]:
-    """Return what a language tells of two schemas; nothing of those that cannot be compared."""
+    """Return what a language says of two schemas; empty if they cannot be compared."""
     if reader.schema.type != writer.schema.type:
         return []
     try:

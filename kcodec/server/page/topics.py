@@ -147,7 +147,7 @@ _PATIENCE = {"default.api.timeout.ms": 10_000, "request.timeout.ms": 5_000}
 
 @contextmanager
 def _asked() -> Iterator[None]:
-    """Have what a broker says against a request be the answer."""
+    """Answer with what a broker says against a request."""
     try:
         yield
     except KafkaError as error:
@@ -183,7 +183,7 @@ def _records(visit: Visit, rows: list[dict[str, Any]]) -> list[ShownRecord]:
 
 
 def _time(microseconds: int | None) -> int | None:
-    """Return a time in milliseconds; None of what Python has no date of, as a producer may write any number."""
+    """Return a time in milliseconds; None if Python has no such date, as a producer may write any number."""
     if microseconds is None or not 0 <= microseconds < _YEAR_10000:
         return None
     return microseconds // 1000
@@ -208,7 +208,7 @@ def _shown(visit: Visit, payload: bytes | None, look: Look, framed: bytes | None
 
 
 def _framed(payload: bytes, look: Look, headers: list[dict[str, Any]], *, is_key: bool) -> bytes | None:
-    """Return a payload behind its frame of Confluent's; None of one that has no such frame."""
+    """Return the payload behind Confluent's frame; None without such a frame."""
     if look.frame == CONFLUENT.name:
         return payload
     if look.frame == CONFLUENT_HEADER.name:
