@@ -25,8 +25,8 @@ class OwnSettings:
     >>> own = OwnSettings(settings, VersionsTable(database, settings), log)
     >>> with database.transaction(write=True):
     ...     changed = own.set_config(Config("FULL"), "orders")
-    ...     own.config("orders"), own.mode(None), [each.action for each in log.newest()]
-    (Config('FULL'), 'READWRITE', ['set_config'])
+    ...     own.config("orders").compatibility, own.mode(None), [each.action for each in log.newest()]
+    ('FULL', 'READWRITE', ['set_config'])
     """
 
     def __init__(self, settings: SettingsTable, versions: VersionsTable, log: ChangeLog) -> None:
