@@ -13,7 +13,15 @@ import pyarrow as pa
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE
-from kcodec_spark.codecs import WRITTEN, Place, check_codec, field_names, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import (
+    WRITTEN,
+    RegistryPlace,
+    check_codec,
+    field_names,
+    reader_of,
+    registry_place,
+    writer_of,
+)
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
 from kcodec_spark.intervals import without_intervals
 from kcodec_spark.options import flag, integer, read_options, write_options
@@ -180,7 +188,7 @@ def to_avro(
 def avro_codec(
     schema: Any,
     given: Mapping[str, Any],
-    place: Place | None,
+    place: RegistryPlace | None,
     fields: Sequence[str] | None,
     wide_decimals: str | None = None,
 ) -> Any:
@@ -254,7 +262,7 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _schema_writer(schema: Any, place: Place | None, codec_options: Mapping[str, Any]) -> Writer:
+def _schema_writer(schema: Any, place: RegistryPlace | None, codec_options: Mapping[str, Any]) -> Writer:
     """Return what encodes values of a schema, by default the registry's latest."""
     if place is not None:
         if schema is not None and not isinstance(schema, (str, dict, list)):

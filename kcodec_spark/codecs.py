@@ -15,7 +15,7 @@ from kcodec_spark.udf import Reader, Writer
 __all__ = [
     "WRITTEN",
     "Decoding",
-    "Place",
+    "RegistryPlace",
     "check_codec",
     "field_names",
     "is_codec",
@@ -29,7 +29,7 @@ __all__ = [
 _MOST_NAMES = 8
 
 #: Subject, address and settings of a registry.
-Place = tuple[str, str, Mapping[str, Any]]
+RegistryPlace = tuple[str, str, Mapping[str, Any]]
 
 
 #: What codecs are made with that only write: what contains itself is written to whatever depth its column has, and the
@@ -49,7 +49,7 @@ class Decoding(NamedTuple):
     text_ids: bool = False
 
 
-def registry_place(subject: Any, address: Any, settings: Mapping[str, Any]) -> Place | None:
+def registry_place(subject: Any, address: Any, settings: Mapping[str, Any]) -> RegistryPlace | None:
     """Return where a function's schemas are registered, or None without a registry."""
     subject = _text("subject", subject)
     address = _text("schemaRegistryAddress", address)

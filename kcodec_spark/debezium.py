@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kcodec.errors import SchemaError
 from kcodec.formats.debezium.unavailable import UNAVAILABLE, Placeholder
-from kcodec.formats.debezium.unwrap import DELETED, Extraction, Reference
+from kcodec.formats.debezium.unwrap import DELETED, Extraction, FieldReference
 from kcodec_spark.columns import quoted
 from kcodec_spark.types import to_arrow_type
 
@@ -148,7 +148,7 @@ class _Events:
             raise SchemaError(f"a field's name stands twice in the rows: {', '.join(sorted(twice))}")
         return F.when(rows.isNotNull(), F.struct(*(value.alias(name) for name, value in parts)))
 
-    def references(self, references: Iterable[Reference]) -> "list[tuple[Reference, Column]]":
+    def references(self, references: Iterable[FieldReference]) -> "list[tuple[FieldReference, Column]]":
         """Return those of the wanted fields that exist."""
         found = []
         for reference in references:
@@ -172,7 +172,7 @@ class _Events:
         """Return the headers; for a tombstone only the one that says that it is a delete."""
         from pyspark.sql import functions as F
 
-        def header(reference: Reference, value: "Column") -> "Column":
+        def header(reference: FieldReference, value: "Column") -> "Column":
             return F.struct(
                 F.lit(reference.new).alias("key"), value.cast("string").cast("binary").alias("value")
             )

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ProtobufCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import WRITTEN, Place, check_codec, field_names, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import (
+    WRITTEN,
+    RegistryPlace,
+    check_codec,
+    field_names,
+    reader_of,
+    registry_place,
+    writer_of,
+)
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
 from kcodec_spark.protobuf_layout import SparkLayout
@@ -187,7 +195,7 @@ def protobuf_codec(
     source: Any,
     message: Any,
     given: Mapping[str, Any],
-    place: Place | None,
+    place: RegistryPlace | None,
     fields: Sequence[str] | None,
 ) -> Any:
     """Return the codec or serde that decodes Protobuf, by what `from_protobuf` takes: `given` are Spark's options.
@@ -209,7 +217,7 @@ def protobuf_codec(
 
 def _place(
     subject: str | None, address: str | None, options: Mapping[str, Any], settings: Mapping[str, Any]
-) -> Place | None:
+) -> RegistryPlace | None:
     """Return the registry's place, which Databricks takes as options."""
     evolution = str(options.get(_EVOLUTION, "none"))
     if evolution.lower() != "none":

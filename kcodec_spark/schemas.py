@@ -13,7 +13,7 @@ from kcodec.errors import ConfigError
 from kcodec.formats.payloads import SchemaPayloads
 from kcodec.formats.schema_format import schema_format
 from kcodec.formats.table import FORMATS, load
-from kcodec_spark.codecs import Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import RegistryPlace, check_codec, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import read_options, write_options
 from kcodec_spark.udf import TypedWriter, Writer
@@ -111,7 +111,7 @@ def schema_codec(format: str, schema: Any, arguments: Mapping[str, Any]) -> Any:
     return check_codec(schema, arguments, "schema is a schema's text,")
 
 
-def _with(place: Place | None, settings: Mapping[str, Any] | None) -> Place | None:
+def _with(place: RegistryPlace | None, settings: Mapping[str, Any] | None) -> RegistryPlace | None:
     return place if place is None else (place[0], place[1], {**place[2], **(settings or {})})
 
 

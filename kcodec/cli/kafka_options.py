@@ -235,7 +235,7 @@ def read_text(file: str | Path) -> str:
         # Windows' editors write a mark before the text.
         return Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is no text: {error.reason} at byte {error.start}") from None
+        raise ConfigError(f"{file} is not text: {error.reason} at byte {error.start}") from None
 
 
 def name_and_value(text: str, option: str) -> tuple[str, str]:

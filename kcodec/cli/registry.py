@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from kcodec.cli.kafka_options import name_and_value, read_text
+from kcodec.cli.kafka_options import name_and_value, read_text, registered
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 
@@ -49,7 +49,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     )
     derive.add_argument("file", type=Path, help="such as orders.parquet, .arrow, .csv, .jsonl")
     derive.add_argument(
-        "--format", default="avro", help="avro, protobuf, json_sr, ddl or a plugin's (default %(default)s)"
+        "--format", default="avro", help=f"{registered()}, ddl or a plugin's (default %(default)s)"
     )
     derive.add_argument("--name", default="", help="of the record or message, the title of a JSON Schema")
     derive.add_argument("--namespace", default="", help="of the record, the package of the message")
@@ -187,7 +187,7 @@ def _password(given: argparse.Namespace) -> int:
     except EOFError:
         raise ConfigError("no password") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"the password is no text: {error}") from None
+        raise ConfigError(f"the password is not text: {error}") from None
     password = password.rstrip("\r\n")
     if not password:
         raise ConfigError("no password")

@@ -20,7 +20,7 @@ from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
 
-__all__ = ["Rows", "open_rows"]
+__all__ = ["InputRows", "open_rows"]
 
 _STANDARD_INPUT = "-"
 _LINES = 50_000
@@ -57,7 +57,7 @@ class _Interrupted(KeyboardInterrupt):
     """The user interrupted while nothing was being read: the rows so far are to be written."""
 
 
-class Rows:
+class InputRows:
     """Rows as batches of records of a schema, which are read as they are written.
 
     `line` tells which line a row was, counted from 0. `is_interrupted` tells whether the rows ended by an interruption,
@@ -110,7 +110,7 @@ def open_rows(
     key_field: str | None = None,
     *,
     as_they_come: bool = True,
-) -> Iterator[Rows]:
+) -> Iterator[InputRows]:
     """Open a file, and return its rows.
 
     `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes. `key_field` is
@@ -126,7 +126,7 @@ def open_rows(
             schema, batches = opened.schema_arrow, opened.iter_batches()
             names = set(schema.names)
             if key_field is None and "value" in names and names <= _RECORD:
-                yield Rows(schema, batches)
+                yield InputRows(schema, batches)
             else:
                 values = ((array, array) for array in (batch.to_struct_array() for batch in batches))
                 yield _records(pa.struct(list(schema)), values, key_field)
@@ -150,7 +150,7 @@ def _records(
     key_field: str | None,
     line: Callable[[int], int] | None = None,
     encoded: pa.DataType | None = None,
-) -> Rows:
+) -> InputRows:
     """Return values as records; they come twice, the second time as they are written: of the type `encoded`, if given.
 
     Of the values' fields, `kcodec.kafka.write` would take some for parts of records, by their names.
@@ -171,7 +171,7 @@ def _records(
             keys = [] if key_field is None else [pc.struct_field(array, [index])]
             yield pa.RecordBatch.from_arrays([written, *keys], schema=schema)
 
-    return Rows(schema, batches(), line, encoded is not None)
+    return InputRows(schema, batches(), line, encoded is not None)
 
 
 def _grouped(name: str, file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
@@ -226,7 +226,7 @@ def _is_readable(file: Any, seconds: float) -> bool:
         return True
 
 
-def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOptions) -> Rows:
+def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOptions) -> InputRows:
     schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
     parses_key = options.flag("parse.key")
     separator = options.properties.get("key.separator", "\t").encode()
@@ -252,7 +252,7 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
             number += len(lines)
             yield pa.record_batch([pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=schema)
 
-    return Rows(schema, batches(), lambda row: row)
+    return InputRows(schema, batches(), lambda row: row)
 
 
 def _lines_of_json(
@@ -263,7 +263,7 @@ def _lines_of_json(
     key_field: str | None,
     *,
     is_whole: bool,
-) -> Rows:
+) -> InputRows:
     """Read lines of JSON, each a value, as the type of the schema that they are written with, and write them so.
 
     Lines of the format's own JSON, such as Avro's JSON encoding, are read as well. What is wrong with a line is

@@ -11,35 +11,35 @@ from kcodec.columns.nested import members, rebuild
 from kcodec.formats.tagged import ITEMS, VALUES
 from kcodec.plan.failure import step
 
-__all__ = ["Place", "changed"]
+__all__ = ["ValuePlace", "changed"]
 
 #: ``change(values, place, chosen)`` returns other values of the same type and number; only those `chosen` are changed.
-Change = Callable[[pa.Array, "Place", Any], pa.Array]
+Change = Callable[[pa.Array, "ValuePlace", Any], pa.Array]
 #: The way to values, and what changes them.
 _Step = tuple[tuple[str | int, ...], Change]
 
 
-class Place:
-    """Where values stand: which row each belongs to, and by which path; asked for those that fail alone."""
+class ValuePlace:
+    """Where values stand: the row and the path of each, which are only worked out for those that fail."""
 
     def __init__(self, locate: Callable[[int], tuple[int, str]]) -> None:
         self.locate = locate
 
     @classmethod
-    def rows(cls) -> "Place":
+    def rows(cls) -> "ValuePlace":
         """Return the place of the rows themselves."""
         return cls(lambda at: (at, ""))
 
-    def member(self, name: str) -> "Place":
+    def member(self, name: str) -> "ValuePlace":
         """Return the place of a member of structs."""
 
         def locate(at: int) -> tuple[int, str]:
             row, path = self.locate(at)
             return row, step(path, name)
 
-        return Place(locate)
+        return ValuePlace(locate)
 
-    def items(self, offsets: Any, keys: pa.Array | None) -> "Place":
+    def items(self, offsets: Any, keys: pa.Array | None) -> "ValuePlace":
         """Return the place of items of lists, or of values of maps with such keys."""
 
         def locate(at: int) -> tuple[int, str]:
@@ -47,7 +47,7 @@ class Place:
             row, path = self.locate(within)
             return row, f"{path}[{at - int(offsets[within]) if keys is None else repr(keys[at].as_py())}]"
 
-        return Place(locate)
+        return ValuePlace(locate)
 
 
 def changed(
@@ -70,10 +70,10 @@ def changed(
     >>> changed(rows, [(("a", ITEMS), lambda values, place, chosen: pa.array([5, 6]))]).to_pylist()
     [{'a': [5, 6]}, {'a': None}]
     """
-    return _changed(array, [(tuple(steps), change) for steps, change in changes], Place.rows(), chosen)
+    return _changed(array, [(tuple(steps), change) for steps, change in changes], ValuePlace.rows(), chosen)
 
 
-def _changed(array: pa.Array, changes: list[_Step], place: Place, chosen: Any) -> pa.Array:
+def _changed(array: pa.Array, changes: list[_Step], place: ValuePlace, chosen: Any) -> pa.Array:
     for is_below, part in itertools.groupby(changes, lambda each: bool(each[0])):
         if is_below:
             array = _changed_below(array, part, place, chosen)
@@ -83,7 +83,7 @@ def _changed(array: pa.Array, changes: list[_Step], place: Place, chosen: Any) -
     return array
 
 
-def _changed_below(array: pa.Array, changes: Iterable[_Step], place: Place, chosen: Any) -> pa.Array:
+def _changed_below(array: pa.Array, changes: Iterable[_Step], place: ValuePlace, chosen: Any) -> pa.Array:
     """Return an array with other members, items or values; those that take the same step keep their order."""
     by_step: dict[str | int, list[_Step]] = {}
     for steps, change in changes:

@@ -13,7 +13,7 @@ from kcodec.columns.faults import nulled, refused
 from kcodec.columns.nested import can_take, replace_rows
 from kcodec.columns.types import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
-from kcodec.contracts.columns import Place, changed
+from kcodec.contracts.columns import ValuePlace, changed
 from kcodec.contracts.keyring import Keyring, Session
 from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, EncryptRule
@@ -147,7 +147,7 @@ def decrypt_payloads(
 def encrypt_payloads(
     payloads: Sequence[bytes | None], contract: Contract, ring: Keyring
 ) -> tuple[list[bytes | None], str]:
-    """Encrypt payloads; also return why they are not, if there is no key."""
+    """Encrypt payloads; also return why not, if there is no key."""
     session = Session(ring)
     values = list(payloads)
     for rule in contract.payload:
@@ -160,7 +160,7 @@ def encrypt_payloads(
 
 
 def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> str:
-    """Return why a column would be written in the clear, since what is in it is not known; empty if it is.
+    """Return why a column would be written unencrypted, as it is not known what is in it; empty if that is known.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.D
 
 
 def _opaque(steps: Sequence[str | int], kind: pa.DataType) -> pa.DataType | None:
-    """Return the type in which steps lead no further; None if they end, or a member is missing."""
+    """Return the type at which steps can go no further; None if they reach their end, or a member is missing."""
     for each in steps:
         if isinstance(each, str):
             at = kind.get_field_index(each) if pa.types.is_struct(kind) else -1
@@ -208,7 +208,7 @@ def without_rows(array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
 def _fields(
     array: pa.Array, ruled: Ruled, change: Callable[[EncryptRule, TaggedField], "_Change"], rows: Any
 ) -> tuple[pa.Array, list[Fault]]:
-    """Run the rules in their order, each for its fields in theirs; a row counts by its first failure."""
+    """Run the rules in order, each on its fields in order; only the first failure of a row counts."""
     failed: dict[int, Fault] = {}
     if ruled.wrong is not None:
         return array, refused(array.is_valid(), *ruled.wrong)
@@ -231,7 +231,7 @@ def _fields(
 
 
 def _is_wrong(rule: EncryptRule) -> bool:
-    """Return whether a rule makes an error of each row, as it cannot run."""
+    """Return whether a rule cannot run, so that every row is an error."""
     return bool(rule.wrong) and rule.failure != "NONE"
 
 
@@ -246,7 +246,7 @@ class _Change:
         self.rule, self.subject, self.field, self.session = rule, contract.subject, field, session
         self.failed: list[tuple[int, str, str]] = []
 
-    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+    def __call__(self, values: pa.Array, place: ValuePlace, rows: Any) -> pa.Array:
         """Return the values changed, but for those of other rows."""
         if not self.is_about(values.type):
             return values
@@ -275,8 +275,8 @@ class _Change:
         """Return the values changed, and why some are not, by their position."""
         raise NotImplementedError
 
-    def _column(self, made: list[bytes | None], kind: pa.DataType, place: Place) -> pa.Array:
-        """Return values as a column; text that is none fails."""
+    def _column(self, made: list[bytes | None], kind: pa.DataType, place: ValuePlace) -> pa.Array:
+        """Return values as a column; bytes that are not text fail."""
         binary = pa.large_binary() if kind in _LARGE else pa.binary()
         array = kernel("columns._binary").binary_array(made)
         array = pa.array(made, binary) if array is None else array.cast(binary)
@@ -289,7 +289,7 @@ class _Change:
         self._fail(place, wrong)
         return pa.array([None if at in wrong else value for at, value in enumerate(made)], binary).cast(kind)
 
-    def _fail(self, place: Place, failed: dict[int, str]) -> None:
+    def _fail(self, place: ValuePlace, failed: dict[int, str]) -> None:
         if self.rule.failure != "NONE":
             self.failed += [(*place.locate(at), reason) for at, reason in failed.items()]
 
@@ -319,7 +319,7 @@ class _Encryption(_Change):
     def is_about(self, kind: pa.DataType) -> bool:
         return True
 
-    def __call__(self, values: pa.Array, place: Place, rows: Any) -> pa.Array:
+    def __call__(self, values: pa.Array, place: ValuePlace, rows: Any) -> pa.Array:
         if self.field.is_never_absent and values.null_count and _is_written(values.type):
             values = pc.fill_null(values, "" if is_text(values.type) else b"")
         return super().__call__(values, place, rows)

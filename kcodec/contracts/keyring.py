@@ -166,7 +166,7 @@ class Keyring:
 
 
 class Session:
-    """The keys for one column: what could not be had is asked for once."""
+    """The keys for one column; a key that could not be had is not asked for again."""
 
     def __init__(self, ring: Keyring) -> None:
         self._ring = ring

@@ -7,7 +7,7 @@ from kcodec.contracts.rules import Phase
 from kcodec.formats.language import NamedText
 from kcodec.formats.schema_format import SchemaFormat
 
-__all__ = ["CODE", "Refusal", "RowRules", "Shape"]
+__all__ = ["CODE", "Refusal", "RowRules", "ValueShape"]
 
 CODE = "rule"
 
@@ -20,8 +20,8 @@ class Refusal(NamedTuple):
     reason: str
 
 
-class Shape(NamedTuple):
-    """A schema that values have: its text, what it refers to, and which message of it they are, if it has messages."""
+class ValueShape(NamedTuple):
+    """The schema of values: its text, what it refers to and, if it declares messages, which of them the values are."""
 
     text: str
     references: tuple[NamedText, ...] = ()
@@ -42,7 +42,7 @@ class RowRules:
         The format of the payloads.
     subject : str
         The subject of the schema, which its keys are those of.
-    given, made : Shape
+    given, made : ValueShape
         The schemas of the payloads before and after.
     opening : Phase or None
         Rules for payloads, before they are objects.
@@ -56,8 +56,8 @@ class RowRules:
 
     format: SchemaFormat
     subject: str
-    given: Shape
-    made: Shape
+    given: ValueShape
+    made: ValueShape
     opening: Phase | None = None
     phases: tuple[Phase, ...] = ()
     closing: Phase | None = None

@@ -85,7 +85,7 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A rule at its place among the others of a phase.
+    """A rule, and its position among the rules of a phase.
 
     Attributes
     ----------

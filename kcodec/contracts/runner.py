@@ -177,7 +177,7 @@ class _Context(RuleContext):  # type: ignore[misc]
         self._before = sys.exc_info()[1]
 
     def exit_field(self) -> None:
-        """Leave a field; by an error if it is this one that failed."""
+        """Leave a field; if an error does so, keep the path of the field."""
         if not self.path and sys.exc_info()[1] is not self._before:
             for each in self._field_contexts:
                 self.path = step(self.path, each.name)

@@ -18,7 +18,7 @@ from google.protobuf import (  # type: ignore[import-untyped]
     message_factory,
 )
 
-from kcodec.contracts.row_rules import RowRules, Shape
+from kcodec.contracts.row_rules import RowRules, ValueShape
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -52,7 +52,7 @@ class Values(Protocol):
         """Return an object as all other rules take it."""
 
     def walk(self, ctx: Any, change: Callable[..., Any], value: Any) -> Any:
-        """Have a rule change the fields of an object."""
+        """Let a rule change the fields of an object."""
 
 
 def values_of(rules: RowRules) -> Values:
@@ -161,13 +161,13 @@ class _ProtobufValues:
         return their_protobuf.transform(ctx, self._made.DESCRIPTOR, value, change)
 
 
-def _fastavro(shape: Shape) -> Any:
+def _fastavro(shape: ValueShape) -> Any:
     """Return a schema as fastavro has it."""
     named = {each.name: json.loads(each.text) for each in shape.references}
     return their_avro.parse_schema_with_repo(shape.text, named)
 
 
-def message_class(schema: ProtobufSchema, shape: Shape) -> Any:
+def message_class(schema: ProtobufSchema, shape: ValueShape) -> Any:
     """Return a class of google.protobuf for the messages of a shape."""
     name = schema.message(shape.indexes).name
     files = descriptor_pb2.FileDescriptorSet.FromString(write_descriptor_set(schema))

@@ -12,13 +12,13 @@ from kcodec import registry as registries
 from kcodec.errors import KcodecError, RegistryError
 from kcodec.registry import SchemaRegistry
 
-__all__ = ["Place", "through"]
+__all__ = ["DemoPlace", "through"]
 
 _BATCH = 10_000
 _SECONDS = 60
 
 
-class Place(NamedTuple):
+class DemoPlace(NamedTuple):
     """Where the demo runs: topic, registry, and what produces a column of values and returns what was consumed."""
 
     topic: str
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def through(broker: str, registry_url: str) -> Iterator[Place]:
+def through(broker: str, registry_url: str) -> Iterator[DemoPlace]:
     """Make a topic for the demo; afterwards delete it and its subject. Raise `KcodecError` if that fails."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -39,7 +39,7 @@ def through(broker: str, registry_url: str) -> Iterator[Place]:
     # One partition, so that the order stays.
     _wait(broker, admin.create_topics([NewTopic(topic, 1)])[topic])
     try:
-        yield Place(topic, registry_url, lambda values: _send(broker, topic, values))
+        yield DemoPlace(topic, registry_url, lambda values: _send(broker, topic, values))
     finally:
         _wait(broker, admin.delete_topics([topic])[topic])
         _forget(registry, f"{topic}-value")

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
-from kcodec.demo.kafka import Place, through
+from kcodec.demo.kafka import DemoPlace, through
 from kcodec.demo.orders import SCHEMAS, TOPIC, Orders, make_orders
 from kcodec.registry import SchemaRegistry
 from kcodec.serde.serde import Serde
@@ -52,7 +52,7 @@ class _Demo:
     progress: Progress
     folder: Path
     rows: int
-    place: Place
+    place: DemoPlace
     rates: list[_Rate] = field(default_factory=list)
     failed: bool = False
 
@@ -90,7 +90,7 @@ def run(
         tempfile.TemporaryDirectory(prefix="kcodec-demo-") as folder,
         Progress(*columns, console=console) as bar,
     ):
-        here = Place(TOPIC, f"sqlite:///{folder}/schemas.db", lambda values: values)
+        here = DemoPlace(TOPIC, f"sqlite:///{folder}/schemas.db", lambda values: values)
         with through(*services) if services else nullcontext(here) as place:
             demo = _Demo(console, bar, Path(folder), rows, place)
             _plain(demo)

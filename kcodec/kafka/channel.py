@@ -43,7 +43,7 @@ _LEAST = 1.0
 
 @functools.cache
 def _first_connection() -> Connection:
-    """Return the connection of which each channel has another: its codecs are those of all channels."""
+    """Return the connection that each channel makes its own from: all share its codecs."""
     return Connection(definitions())
 
 

@@ -104,7 +104,7 @@ class Deadline:
         self._pause = self._settings.backoff_ms / 1000
 
     def postpone(self, seconds: float) -> None:
-        """Leave out time in which nothing could be done."""
+        """Do not count time in which nothing could be done."""
         self.end += seconds
 
     def pause(self, error: KafkaError) -> float:
@@ -253,7 +253,7 @@ class Cluster:
         raise KafkaError("the cluster is closed")
 
     def hand_on_offsets(self) -> None:
-        """Have the connections that offsets were asked for by be those for fetching: one of each broker is enough."""
+        """Use the connections that asked for offsets to fetch as well: one to each broker is enough."""
         with self._any_lock, self._lock:
             for key, channel in list(self._channels.items()):
                 if key is not None and key[1] == OFFSETS and channel.is_open and not channel.in_flight:
@@ -262,7 +262,7 @@ class Cluster:
                         del self._channels[key]
 
     def _is_doubtful(self, address: tuple[str, int]) -> bool:
-        """Return whether a connection to a broker was lost, and none was made since."""
+        """Return whether the connection to a broker was lost and not made again."""
         with self._lock:
             return any(_is_lost_to(each, address) for each in self._channels.values())
 
@@ -298,7 +298,7 @@ class Cluster:
         raise failures[0] if failures else KafkaError("no broker is known")
 
     def ask(self, name: str, body: dict[str, Any], end: float = _NEVER) -> dict[str, Any]:
-        """Ask any broker, which is to answer by a time."""
+        """Ask any broker, which has to answer by a deadline."""
         return self._on_any(end, lambda channel, end: channel.request(name, body, end))
 
     def _on_any(self, end: float, ask: Callable[[Channel, float], Answer]) -> Answer:
@@ -307,7 +307,7 @@ class Cluster:
             return ask(self._some_channel(end), end)
 
     def retry(self, attempt: Callable[[float], Answer], unknown_topic_tries: int | None = None) -> Answer:
-        """Return the result of an attempt, which is repeated while its error may pass and there is time.
+        """Return the result of a call that is repeated while its error may pass and there is time.
 
         It takes the time by which it has to end.
         """

@@ -51,7 +51,7 @@ class CommittedBatches:
 
 
 def _ordered(aborted: Any) -> list[list[int]]:
-    """Return transactions by their first offsets, each once, however often a broker tells of it."""
+    """Return transactions by their first offsets, each once, even if a broker lists it several times."""
     found: list[list[int]] = np.unique(aborted[:, ::-1], axis=0)[:, ::-1].tolist()
     return found
 

@@ -201,7 +201,7 @@ def _one_of(column: pa.Array, values: Iterable[Any]) -> pa.Array:
 
 def _text(column: pa.Array) -> pa.Array:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        raise TypeError(f"{column.type} is no text")
+        raise TypeError(f"{column.type} is not text")
     return column
 
 
@@ -221,11 +221,11 @@ def _is_exact(kind: pa.DataType) -> bool:
 
 
 def number_of(value: Any, kind: pa.DataType) -> Any:
-    """Return a number that a column of numbers is compared with, which text may be as well."""
+    """Return the number that a column of numbers is compared with; it may be given as text."""
     if isinstance(value, str):
         return pa.scalar(value).cast(kind).as_py()
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise TypeError(f"{value!r} is no number, as {kind} is")
+        raise TypeError(f"{value!r} is not a number, and the column is {kind}")
     return value
 
 
@@ -270,7 +270,7 @@ _FAR = 200
 
 
 def units_of(value: Any, scale: int) -> tuple[int, bool]:
-    """Return how many units of the last digit a number has, rounded down, and whether it is that number."""
+    """Return a number as a count of units of the last digit, rounded down, and whether that is exact."""
     if isinstance(value, float) and not math.isfinite(value):
         # NaN is greater than all numbers.
         return (-(10**_FAR) if value < 0 else 10**_FAR), True
@@ -340,4 +340,4 @@ def _parsed(text: str, kind: pa.DataType) -> pa.Scalar:
         try:
             return found.cast(pa.timestamp(kind.unit)).cast(kind)
         except pa.ArrowInvalid:
-            raise TypeError(f"{text!r} is no time such as 2026-01-31T12:00:00Z") from None
+            raise TypeError(f"{text!r} is not a time such as 2026-01-31T12:00:00Z") from None

@@ -49,12 +49,12 @@ class Cursor:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it has been said often enough that there is no such topic."""
+        """Whether brokers have said often enough that the topic does not exist."""
         return self.unknown >= UNKNOWN_TRIES
 
     @property
     def is_missing(self) -> bool:
-        """Whether it has been said often enough that there is no such offset."""
+        """Whether brokers have said often enough that the offset does not exist."""
         return self.missing >= _MISSING_TRIES
 
     @property
@@ -64,7 +64,7 @@ class Cursor:
 
     @property
     def wanted_bytes(self) -> int:
-        """How much to ask for: brokers know no end, and what they send beyond that of a range is sent for nothing."""
+        """How many bytes to ask for. Brokers do not know where a range ends: what they send beyond it is wasted."""
         if self.end is None:
             return self.max_bytes
         # A quarter more, as a batch that is cut off takes a request of its own.

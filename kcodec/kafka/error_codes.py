@@ -116,12 +116,12 @@ _RETRIABLE = {3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 51, 56, 74, 75, 78, 88, 
 
 
 def is_retriable(error: KafkaError) -> bool:
-    """Return whether another try may succeed: after a broker's code that says so, and whatever ended a connection."""
+    """Return whether another try may succeed: if the broker's code says so, or the connection ended."""
     return error.name is None or error.code in _RETRIABLE
 
 
 def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:
-    """Return the error of a broker's code, for what was asked of it.
+    """Return the error that a broker's code stands for, with what it was asked.
 
     >>> broker_error(29, "topic 'orders'").message
     "topic 'orders': TOPIC_AUTHORIZATION_FAILED"
@@ -162,5 +162,5 @@ def truncated(what: str, offset: int, end: int) -> KafkaError:
 
 
 def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:
-    """Return the error of the last try as that of all tries, because there is no time for another."""
+    """Return the error of a time-out: that of the last try, and how long was tried."""
     return KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)

@@ -120,7 +120,7 @@ class _Response:
         return np.stack([found["producer"], found["first"]], axis=1).astype(np.int64)
 
     def tags(self) -> None:
-        """Pass over tags, where there may be some; none is known."""
+        """Skip tagged fields, in versions that have them: none is known."""
         if self.is_flexible:
             self.at = skip_tags(self.view, self.at)
 

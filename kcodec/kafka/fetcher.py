@@ -354,14 +354,14 @@ class _Broker:
         self.fetcher.place(self._take_out(set(cursors)))
 
     def _take_out(self, cursors: set[Cursor]) -> list[Cursor]:
-        """Take cursors out of those that are read here, in their order: there may be thousands."""
+        """Stop reading some cursors here, and keep the others in order: there may be thousands."""
         taken = [each for each in self.cursors if each in cursors]
         if taken:
             self.cursors = [each for each in self.cursors if each not in cursors]
         return taken
 
     def _leaves_replica(self, cursor: Cursor, now: float) -> bool:
-        """Return whether a cursor goes back to its leader: it may know a better replica, or there is another leader."""
+        """Return whether a cursor goes back to its leader: that may know a nearer replica, or another one leads now."""
         leader = self.cluster.leader(cursor.place)
         if now < cursor.replica_until and leader.epoch in (cursor.leader_epoch, -1):
             return False
@@ -369,7 +369,7 @@ class _Broker:
         return leader.broker != self.number
 
     def _has_new_leader(self, cursor: Cursor) -> bool:
-        """Return whether a leader has to be asked if it has what was read; there is no question before."""
+        """Return whether to ask a leader if it has the records that were read; before any were, there is no need."""
         epoch = self.cluster.leader(cursor.place).epoch
         if epoch in (cursor.leader_epoch, -1):
             return False
@@ -378,7 +378,7 @@ class _Broker:
         return cursor.epoch >= 0
 
     def _check_epochs(self, cursors: list[Cursor]) -> None:
-        """Ask the leader if it has what was read of partitions; go back, or raise, where it has not."""
+        """Ask the leader whether it has the records that were read; where it has not, go back or raise."""
         known = {each.place: self.cluster.leader(each.place).epoch for each in cursors}
         channel = self.cluster.channel(self.number, FETCH)
         found = ask_epoch_ends(
@@ -399,7 +399,7 @@ class _Broker:
             each.leader_epoch = known[each.place]
 
     def _go_back(self, cursor: Cursor, end: EpochEnd) -> None:
-        """Go on behind what is left of the records that were read, if offsets that are gone may be left out."""
+        """Go on after the last record that the leader still has; raise if the settings allow no loss."""
         if self.cluster.settings.reset == "error" or end.offset < 0:
             raise truncated(str(cursor.place), cursor.next, end.offset)
         self.fetcher.lost.append(Lost(*cursor.place, end.offset, cursor.next, True))
@@ -407,7 +407,7 @@ class _Broker:
         cursor.epoch = end.epoch
 
     def _is_recreated(self, cursor: Cursor) -> bool:
-        """Return whether a new topic has the name of a cursor's topic; if so, the cursor fails."""
+        """Return whether a cursor's topic was deleted and made anew under the same name; then the cursor fails."""
         known = self.cluster.topic_id(cursor.place.topic)
         if cursor.topic_id is None:
             # Brokers that had no ids were replaced.
@@ -483,7 +483,7 @@ class _Broker:
         return pieces
 
     def _is_sent_on(self, cursor: Cursor, fetched: Fetched) -> bool:
-        """Return whether the leader says that another replica is nearer, to which the cursor is to be handed over."""
+        """Return whether the leader names a nearer replica; then the cursor is to be handed over to it."""
         if (
             fetched.error
             or fetched.preferred < 0
@@ -511,7 +511,7 @@ class _Broker:
         return found
 
     def _check_progress(self, cursors: list[Cursor], was_early: bool) -> None:
-        """Raise if a partition that has an end has got nothing for too long; else wait before it is asked again."""
+        """Raise if a partition with an end has sent nothing for too long; else wait before asking it again."""
         now = time.monotonic()
         for each in cursors:
             if each.end is None:
@@ -577,7 +577,7 @@ class _Broker:
         )
 
     def _enlarge(self, cursor: Cursor) -> None:
-        """Ask for more after a response that held no whole batch."""
+        """Ask for more bytes after a response without a whole batch."""
         if cursor.wanted_bytes < cursor.max_bytes:
             cursor.per_offset = float(cursor.max_bytes)
             return
@@ -587,7 +587,7 @@ class _Broker:
         cursor.max_bytes = min(2 * cursor.max_bytes, most)
 
     def _reset(self, cursor: Cursor) -> None:
-        """Go on where a partition has offsets, if that is asked for."""
+        """Go on at the earliest or latest offset of a partition, as the settings say, or raise."""
         reset = self.cluster.settings.reset
         if reset == "error":
             raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")

@@ -54,7 +54,7 @@ def commit_offsets(
     positions: Mapping[str, Mapping[int, int]],
     epochs: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> None:
-    """Commit offsets as a consumer does that chooses its partitions itself, with leaders' epochs that are known."""
+    """Commit offsets as a consumer that chooses its own partitions does, with the leaders' epochs where known."""
     topics = [
         {
             "name": topic,
@@ -85,7 +85,7 @@ def fetch_offsets(cluster: Cluster, group: str) -> dict[TopicPartition, int]:
 def fetch_commits(
     cluster: Cluster, group: str, partitions: Sequence[TopicPartition] | None = None
 ) -> dict[TopicPartition, Committed]:
-    """Return what was committed of those partitions of which something was, by default of all."""
+    """Return the committed offsets of partitions that have one, by default of all."""
     topics = None
     if partitions is not None:
         topics = [

@@ -202,7 +202,7 @@ def reset_offsets(
     servers: "Servers | None" = None,
     config: Mapping[str, Any] | None = None,
 ) -> pa.Table:
-    """Set the offsets of a group, from which its members start.
+    """Set the offsets that a group's members start from.
 
     Parameters
     ----------

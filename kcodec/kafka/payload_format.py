@@ -40,7 +40,7 @@ def format_name(given: str) -> str:
         if language is not None and language.name == name:
             return name
     known = [name for name in FORMATS if name != "NONE"]
-    raise ConfigError(f"format {given!r} is none: {', '.join(known)} or a plugin's")
+    raise ConfigError(f"format {given!r} is not one of {', '.join(known)} or a plugin's")
 
 
 class PayloadFormat:
@@ -180,7 +180,7 @@ class PayloadFormat:
         return _whole(encoded), report
 
     def _check_topic(self, topic: str, named: str | None) -> None:
-        """Say once for each topic that its schemas are those of another: its readers look for them under its name."""
+        """Warn once for each topic that its schemas are another topic's: readers look for them under its own name."""
         if named is None or named == topic or topic in self._noted:
             return
         self._noted.add(topic)

@@ -134,7 +134,7 @@ class Producer:
             raise self._explained(error) from None
 
     def _explained(self, error: KafkaError) -> KafkaError:
-        """Return an error that also says how a producer can lose its transaction, if it is such an error."""
+        """Return an error; if it means that the transaction is lost, add how that can have happened."""
         if self.transactional_id is None or error.code not in _FENCED:
             return error
         text = f"the transaction took longer than transaction.timeout.ms ({self.settings.transaction_timeout_ms})"
@@ -223,7 +223,7 @@ class Producer:
                     log.sender.work.notify()
 
     def largest(self, topic: str) -> int:
-        """Return how many bytes batches of a topic may have before compression; fewer, if it has refused some."""
+        """Return the most bytes of a topic's batches before compression: fewer once it has refused some."""
         return self._largest.get(topic, self.settings.batch_bytes)
 
     def flush(self) -> None:
@@ -277,7 +277,7 @@ class Producer:
     # With the lock held, by the threads of brokers too.
 
     def _assign(self, log: _Log) -> None:
-        """Hand a partition to the thread of its leader; without one, any thread looks for it."""
+        """Hand a partition to the thread of its leader; if no leader is known, any thread looks for one."""
         leader = self.cluster.leader(log.place).broker
         senders = self._senders.setdefault(leader, [])
         if len(senders) < _CONNECTIONS:
@@ -312,7 +312,7 @@ class Producer:
             self._room.notify_all()
 
     def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
-        """Keep a batch that its broker did not take; when none is under way, all are sent again in order."""
+        """Keep a batch that its broker refused; once no other is under way, all are sent again in order."""
         log.flying.remove(batch)
         log.is_settled = False
         if error.code in _TOO_LARGE:
@@ -343,7 +343,7 @@ class Producer:
         self._restore(log)
 
     def next_of(self, log: _Log) -> Batch:
-        """Return the next batch that waits; split, if the topic has refused one of its size as too large."""
+        """Return the next waiting batch; split if the topic has refused a batch of its size as too large."""
         topic = log.place.topic
         while (batch := log.waiting[0]).records > 1 and batch.size >= self._refused.get(topic, _NEVER):
             parts, most = split_batch(b"".join(batch.parts), self.largest(topic), self.settings.level)
@@ -355,7 +355,7 @@ class Producer:
         return batch
 
     def _restore(self, log: _Log) -> None:
-        """Let batches that came back wait again, before all others, once none is under way."""
+        """Put batches that came back in front of all others, once none is under way."""
         # Only when nothing is under way any more, since what was sent later may come back later: all of it goes out
         # again in its first order.
         if log.returned and not log.flying:
@@ -415,7 +415,7 @@ class _Sender:
                 producer.fail(error)
 
     def _next(self) -> tuple[list[tuple[_Log, Batch]], list[_Log]]:
-        """Take the next batches that can be sent, one of each partition; also return who has to be looked for."""
+        """Take the next batches to send, one of each partition; also return partitions whose leader is unknown."""
         if self.producer.stopped:
             return [], []
         settings = self.producer.settings

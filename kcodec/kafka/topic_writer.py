@@ -141,7 +141,7 @@ def write(
     if compression is not None:
         check_choice("compression", compression, CODECS)
     if topic is not None and not isinstance(topic, str):
-        raise ConfigError(f"topic={topic!r} is no name")
+        raise ConfigError(f"topic={topic!r} is not a name")
     settings = Settings.of(config, servers, codec=compression, transactional_id=transactional_id)
     batches = reader_of(data)
     with Cluster(settings) as cluster:

@@ -101,7 +101,7 @@ class Where:
 
 
 class Look(NamedTuple):
-    """A condition, and what is looked at of records to tell whether it holds.
+    """A condition, and the columns of records that it needs.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Look(NamedTuple):
     schema: pa.Schema
 
     def holds(self, batch: pa.RecordBatch) -> pa.Array:
-        """Return whether it holds, of each row of these columns."""
+        """Return for each row of these columns whether the condition holds."""
         arrays = [column.cast(field.type) for column, field in zip(batch.columns, self.schema, strict=True)]
         rows = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         return mask(self.condition, lambda path: column_at(rows, path))
@@ -186,7 +186,7 @@ def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
 
 
 def named_columns(text: str, name: str) -> dict[str, bool]:
-    """Return the names that a condition begins with, and whether fields of them are meant.
+    """Return the columns that a condition names, and whether it names fields within them.
 
     Examples
     --------
@@ -302,11 +302,11 @@ def _comparison(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str) -> Co
         items = right.elts if isinstance(right, (ast.List, ast.Tuple, ast.Set)) else [right]
         among = OneOf(path, tuple(_literal(each, text) for each in items))
         if None in among.values:
-            raise ConfigError("null is no value of a list: add `or ... is null`")
+            raise ConfigError("a list cannot hold null: add `or ... is null`")
         return among if isinstance(op, ast.In) else Not(among)
     if isinstance(op, (ast.Is, ast.IsNot)):
         if _literal(right, text) is not None:
-            raise ConfigError("that comparison is none of =, !=, <, <=, >, >=, in, like, is null")
+            raise ConfigError("the comparison is not one of =, !=, <, <=, >, >=, in, like, is null")
         return IsNull(path) if isinstance(op, ast.Is) else Not(IsNull(path))
     value = _literal(right, text)
     if value is None:

@@ -568,7 +568,7 @@ def unknown_schema(name: int | str) -> NoReturn:
 
 
 def check_subject(subject: str, *, whole: bool = True) -> str:
-    """Return a subject's name without the default context, by which everything asks for it from then on.
+    """Return a subject's name without the prefix of the default context: everything uses that name from then on.
 
     Parameters
     ----------
@@ -623,7 +623,7 @@ def context_of(subject: str) -> str:
 
 
 def context_prefix(context: str) -> str:
-    """Return the prefix of the subjects in a context, which alone names the context; empty for the default one.
+    """Return the prefix of a context's subjects, which is also the context's name; empty for the default one.
 
     Examples
     --------

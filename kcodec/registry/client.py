@@ -1,4 +1,4 @@
-"""Requests to a Schema Registry server: addresses in turn, tries, what an answer is and what a failure says."""
+"""Requests to a Schema Registry server: its addresses in turn, tries, answers and errors."""
 
 import json
 import random

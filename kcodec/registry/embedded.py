@@ -1,8 +1,7 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from kcodec.errors import RegistryError, check_booleans, check_kind
 from kcodec.registry.base import (
@@ -13,35 +12,23 @@ from kcodec.registry.base import (
     check_schema,
     check_subject,
     context_of,
-    invalid,
 )
-from kcodec.registry.compatibility.levels import Compatibility, check_level
-from kcodec.registry.embedded_settings import EmbeddedSettings
-from kcodec.registry.settings import Config
-from kcodec.registry.store.admission import Admission, populated
+from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.settings import Config, check_config, check_mode
+from kcodec.registry.store.admission import Admission
 from kcodec.registry.store.change_log import Change, ChangeLog
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.keys import Keys
-from kcodec.registry.store.settings import Settings
-from kcodec.registry.store.versions import MAX_VERSION, Counts, Origin, Summary, Versions, check_version
+from kcodec.registry.store.own_settings import OwnSettings
+from kcodec.registry.store.registration import Registrar, Registration
+from kcodec.registry.store.settings import SettingsTable
+from kcodec.registry.store.versions import Counts, Origin, Summary, VersionsTable, check_version
 
 __all__ = ["EmbeddedRegistry", "Registration"]
 
 
-class Registration(NamedTuple):
-    """A schema on its way into a registry: its text is canonical, its references are resolved."""
-
-    subject: str
-    schema: Schema
-    parsed: Any
-    importing: bool
-    id: int | None
-    version: int | None
-    force: bool
-
-
-class EmbeddedRegistry(EmbeddedSettings):
+class EmbeddedRegistry:
     """A `SchemaRegistry` over an SQLite database.
 
     Every method is one transaction; those that write take the write lock before they read. What a registration goes
@@ -58,10 +45,12 @@ class EmbeddedRegistry(EmbeddedSettings):
     def __init__(self, database: Database) -> None:
         self.database = database
         self._log = ChangeLog(database)
-        self._settings = Settings(database)
+        self._settings = SettingsTable(database)
         self._ids = Ids(database, self._settings)
-        self._versions = Versions(database, self._settings)
+        self._versions = VersionsTable(database, self._settings)
         self._admission = Admission(self._versions)
+        self._registrar = Registrar(self._settings, self._ids, self._versions, self._admission)
+        self._own_settings = OwnSettings(self._settings, self._versions, self._log)
         #: The keys of encrypted fields.
         self.keys = Keys(database)
 
@@ -109,75 +98,18 @@ class EmbeddedRegistry(EmbeddedSettings):
         """
         check_booleans(normalize=normalize)
         check_kind(int | None, "a whole number", schema_id=schema_id, version=version)
-        # Confluent's clients send -1 for an id that is not given, 0 or -1 for a version.
-        schema_id = None if schema_id is not None and schema_id < 0 else schema_id
-        version = None if version is not None and version <= 0 else version
         given = check_schema(schema)
         if given.rules is not None:
             given.rules.check()
         with self.database.transaction():
-            subject, config = self._settings.meant(subject)
-            importing = self._settings.check_registration(subject, schema_id is not None)
-            normalize = normalize or bool(config.normalize)
-            if not importing:
-                schema = populated(given, self._latest(subject), config)
-            # What a registry elsewhere has taken is taken as it is.
-            kept, parsed = self._admission.canonical(
-                schema,
-                context_of(subject),
-                config=config,
-                normalize=normalize and not importing,
-                new=not importing,
+            return self._registrar.prepare(
+                subject, given, normalize=normalize, schema_id=schema_id, version=version, force=force
             )
-            if not importing:
-                found = self._versions.find(subject, kept)
-                if found is None and normalize:
-                    # What is registered in the same words keeps its id and version, normalized or not.
-                    plain, _ = self._admission.canonical(schema, context_of(subject), config=config)
-                    found = self._versions.find(subject, plain)
-                if found is None and schema != given and given.text:
-                    # What is registered without metadata and rules is still found so.
-                    bare = replace(kept, metadata=given.metadata, rules=given.rules)
-                    found = self._versions.find(subject, bare)
-                if found is None:
-                    found = self._admission.find_inlined(subject, kept, deleted=False)
-                if found is not None and version in (None, found.version):
-                    return found
-        return Registration(subject, kept, parsed, importing, schema_id, version, force)
 
     def store(self, registration: Registration) -> RegisteredSchema:
         """Register what was prepared."""
-        subject, kept, parsed, importing, schema_id, version, force = registration
         with self.database.transaction(write=True):
-            if importing:
-                if schema_id is None or not 1 <= schema_id <= MAX_VERSION:
-                    raise RegistryError(f"{schema_id} is not the id of a schema", 422, 42205)
-                if version is not None:
-                    check_version(version)
-                placed = self._ids.give(context_of(subject), kept, schema_id)
-                return self._versions.bring(subject, kept, *placed, version)
-            found = self._versions.find(subject, kept)
-            if found is not None and version in (None, found.version):
-                return found
-            self._settings.check_mode(subject)
-            config = self._settings.effective(subject)
-            verdict = None if force else self._admission.compatibility(subject, kept, parsed, config)
-            if verdict is not None and not verdict.compatible:
-                raise RegistryError(
-                    f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
-                    f"details: [{', '.join(verdict.messages)}]",
-                    409,
-                    40901,
-                )
-            following = self._versions.next_number(subject)
-            if version not in (None, following):
-                invalid("Version is not one more than previous version")
-            placed = self._ids.give(context_of(subject), kept, None)
-            return self._versions.add(subject, kept, *placed, following)
-
-    def _latest(self, subject: str) -> Schema | None:
-        latest = next(self._versions.each(subject), None)
-        return None if latest is None else latest.schema
+            return self._registrar.store(registration)
 
     def lookup(
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
@@ -188,25 +120,7 @@ class EmbeddedRegistry(EmbeddedSettings):
         language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
         """
         with self.database.transaction():
-            subject, config = self._settings.meant(subject)
-            kept, _ = self._admission.canonical(schema, context_of(subject), config=config, new=False)
-            found = None
-            if normalize or config.normalize:
-                normal, _ = self._admission.canonical(
-                    schema, context_of(subject), config=config, normalize=True, new=False
-                )
-                found = self._versions.find(subject, normal, deleted=deleted)
-            if found is None:
-                found = self._versions.find(subject, kept, deleted=deleted)
-            if found is None:
-                found = self._admission.find_inlined(subject, kept, deleted=deleted)
-            if found is None:
-                full = populated(kept, self._latest(subject), config)
-                found = self._versions.find(subject, full, deleted=deleted)
-            if found is None:
-                self._versions.check_exists(subject, deleted=deleted)
-                raise RegistryError("Schema not found", 404, 40403)
-            return found
+            return self._registrar.find(subject, schema, normalize=normalize, deleted=deleted)
 
     def check_compatibility(
         self,
@@ -220,16 +134,68 @@ class EmbeddedRegistry(EmbeddedSettings):
         """Check whether a schema may become the next version of a subject."""
         only = None if version in ("latest", -1, None) else check_version(version)
         with self.database.transaction():
-            subject, config = self._settings.meant(subject)
-            if level is not None:
-                config = Config(check_level(level)).over(config)
-            if only is not None:
-                self._versions.row(subject, only, deleted=False)
-            normalize = normalize or bool(config.normalize)
-            kept, parsed = self._admission.compared(schema, context_of(subject), config, normalize)
-            return self._admission.compatibility(
-                subject, kept, parsed, config, only, all_versions=version is None
+            return self._registrar.compatibility(
+                subject, schema, level, only, all_versions=version is None, normalize=normalize
             )
+
+    # Settings
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        with self.database.transaction():
+            return self._own_settings.config(subject, default_to_global=default_to_global)
+
+    def set_config(
+        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
+    ) -> Config:
+        """Change the given parts of a configuration, and leave the rest as it is; return the given parts.
+
+        What stands under the ``cleared`` keys of the server is then no longer set.
+        """
+        check_config(config)
+        for rules in (config.default_rule_set, config.override_rule_set):
+            if rules is not None:
+                rules.check()
+        with self.database.transaction(write=True):
+            return self._own_settings.set_config(config, subject, cleared=cleared)
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Reset a subject to what holds for all, or the registry to the defaults; return what was set."""
+        with self.database.transaction(write=True):
+            return self._own_settings.delete_config(subject)
+
+    def places(self) -> list[str]:
+        """Return the subjects and contexts that have settings of their own, with versions or without."""
+        with self.database.transaction():
+            return self._settings.places()
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        with self.database.transaction():
+            return self._own_settings.mode(subject, default_to_global=default_to_global)
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole.
+
+        IMPORT takes subjects that have no versions, unless it is forced; what is softly deleted there goes for good.
+        """
+        check_booleans(force=force)
+        mode = check_mode(mode)
+        with self.database.transaction(write=True):
+            return self._own_settings.set_mode(mode, subject, force=force)
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Reset a subject to the mode that holds for all; return what was set."""
+        with self.database.transaction(write=True):
+            return self._own_settings.delete_mode(subject)
+
+    def delete_modes(self, subject: str | None = None) -> str | None:
+        """Set a context, or the default one, and all its subjects back; returns the mode of the context itself.
+
+        A subject alone is set back if it has a mode.
+        """
+        with self.database.transaction(write=True):
+            return self._own_settings.delete_modes(subject)
 
     # Deletion
 
@@ -535,7 +501,7 @@ class EmbeddedRegistry(EmbeddedSettings):
             return self._versions.newest(limit)
 
     def meant(self, subject: str) -> str:
-        """Return the subject that is meant by a name: itself, or what it is an alias of.
+        """Return the subject that a name means: itself, or the one it is an alias of.
 
         Examples
         --------

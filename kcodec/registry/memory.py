@@ -18,7 +18,7 @@ _lock = fork_safe_lock()
 
 
 class _MemoryDatabase(Database):
-    """A database that is gone with its connection, which therefore is never closed, and which forks have a copy of."""
+    """A database that lives as long as its connection, which therefore is never closed; a fork has a copy of it."""
 
     def close(self) -> None:
         """Do nothing: the content is in the connection."""

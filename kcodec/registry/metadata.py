@@ -8,7 +8,7 @@ __all__ = ["Metadata", "listed"]
 
 
 def listed(body: Mapping[str, Any], key: str) -> list[Any]:
-    """Return the list that a server's JSON has under a key, an empty one for none.
+    """Return the list under a key of a server's JSON; empty if there is none.
 
     Raises
     ------

@@ -50,14 +50,14 @@ class Resolved(NamedTuple):
     schema: Schema
 
 
-class Versions(Protocol):
+class VersionLookup(Protocol):
     """Where versions are looked up: a registry."""
 
     def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
         """Find a version of a subject."""
 
 
-def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> list[Resolved]:
+def resolve(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONTEXT) -> list[Resolved]:
     """Fetch every schema that a schema refers to, directly or through others.
 
     Depth first, a name once, softly deleted versions too, subjects in the context of the schema that names them, as
@@ -123,7 +123,7 @@ def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) 
     return list(found.values())
 
 
-def needed_subjects(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> Iterator[str]:
+def needed_subjects(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONTEXT) -> Iterator[str]:
     """Yield the subjects that a schema refers to, directly or through others, each before it is asked for.
 
     Parameters
@@ -171,7 +171,9 @@ def needed_subjects(registry: Versions, schema: Schema, context: str = DEFAULT_C
         waiting += [(each, context_of(place[0])) for each in found.schema.references]
 
 
-def named_texts(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> tuple[NamedText, ...]:
+def named_texts(
+    registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONTEXT
+) -> tuple[NamedText, ...]:
     """Return the texts of all the schemas that a schema needs, as its schema format takes them; see `resolve`."""
     places = {each.name: (each.subject, each.version) for each in schema.references}
     return tuple(

@@ -157,7 +157,7 @@ DEFAULTS = Config("BACKWARD", normalize=False, validate_fields=False)
 
 
 def check_config(config: Any) -> None:
-    """Raise `ConfigError` if what is to be set is no `Config`, such as a level alone."""
+    """Raise `ConfigError` if what is to be set is not a `Config`, such as a level alone."""
     if not isinstance(config, Config):
         given = repr(config) if isinstance(config, str) else "..."
         raise ConfigError(f"a configuration is a Config({given}), not a {type(config).__name__}")

@@ -128,7 +128,7 @@ class _Given(_Lookup):
 
 
 def check_settings(scheme: str, config: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse settings of a client that are not known, and numbers that it would stumble over later."""
+    """Refuse unknown settings of a client, and numbers that would fail later."""
     for key in config:
         if key not in known:
             hint = near(str(key), known) or f"; known are {', '.join(known)}"
@@ -233,7 +233,7 @@ class SourceRegistry(SchemaRegistry):
         offset: int = 0,
         limit: int = -1,
     ) -> list[int]:
-        """Return the numbers of versions, of which a source has none unless it says so."""
+        """Return the numbers of versions; a source has none unless it says so."""
         numbers = self._numbers(subject)
         return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
 

@@ -31,7 +31,7 @@ class _FileDatabase(Database):
         return connection
 
     def state(self) -> object:
-        """Return what is not the same any more after any process has changed the file; None if it is locked."""
+        """Return a value that differs after any process has changed the file; None if the file is locked."""
         session = self._current()
         try:
             watching = session.watching
@@ -73,7 +73,7 @@ class SqliteRegistry(EmbeddedRegistry):
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name; None if there is none."""
+    """Return what identifies a file, even if another takes its name; None if there is no file."""
     try:
         found = os.stat(path)
     except OSError:

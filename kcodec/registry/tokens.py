@@ -74,7 +74,7 @@ def _with_token(token: str, fixed: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _headers(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers of what a function has made, which has the names of settings."""
+    """Return the headers for what a function has returned, under the names of settings."""
     token = fields.get("bearer.auth.token")
     if not isinstance(token, str):
         raise RegistryError("bearer.auth.custom.provider.function returns no bearer.auth.token")

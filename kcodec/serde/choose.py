@@ -86,7 +86,7 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
 
 
 def _check_one_choice(config: SerdeConfig, is_derived: bool) -> None:
-    """Raise where a schema is to be registered and another one is to be used.
+    """Raise if the settings ask both to register a schema and to use another one.
 
     Java's serializer registers and passes over the other settings, which is how subjects get versions that nobody
     asked for. confluent-kafka refuses it, and so does this; only where the data has no schema of its own, and nothing

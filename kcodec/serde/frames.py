@@ -245,7 +245,7 @@ def _of_messages(framed: Framed, messages: pa.Array) -> Framed:
 
 
 def _starts(values: pa.Array, heads: pa.Array) -> pa.Array:
-    """Return for each value the length of its head, if it begins with that, else 0."""
+    """Return for each value the length of the given head if the value begins with it, else 0."""
     import numpy as np
 
     values, sizes = cast_bytes(values, pa.large_binary()), pc.binary_length(heads)
@@ -288,7 +288,7 @@ def _of_header(fault: Fault, frame: Frame) -> Fault:
 
 
 def _from_text(headers: pa.Array, frame: Frame, indexes: int) -> pa.Array:
-    """Return the bytes of ids that headers have as text, too few of them where it is no such text.
+    """Return the bytes of ids that headers have as text; too few bytes where the text is not an id.
 
     What names a message follows the text, as bytes.
     """
@@ -311,7 +311,7 @@ def schema_headers(headers: Any, name: str) -> pa.Array:
 
 
 def message_headers(headers: Any, name: str) -> pa.Array:
-    """Return the header of a name as binary; null where there is none, or only the content of another was given."""
+    """Return the header of a name as binary; null where it is missing, or the bytes of another header were given."""
     if isinstance(headers, (list, tuple)):
         found = [None if isinstance(row, bytes) else last_header(row, name) for row in headers]
         return pa.array(found, pa.binary())
@@ -323,7 +323,7 @@ def message_headers(headers: Any, name: str) -> pa.Array:
 
 
 def last_header(row: Any, name: str) -> bytes | None:
-    """Return the last header of a name that a record has, or what is one already."""
+    """Return the last header of a name among those of a record; bytes are that header already."""
     if row is None or isinstance(row, bytes):
         return row
     found = None

@@ -83,7 +83,7 @@ class Meter:
         logger.info("fetched schema %s from %s", name, url, extra={"schema_id": name})
 
     def read_one(self, key: int | bytes) -> None:
-        """Count a batch of one value, which was good."""
+        """Count a batch of a single value that was decoded."""
         if logger.isEnabledFor(_DEBUG):
             self.read(1, (key,), ())
             return

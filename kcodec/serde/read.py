@@ -105,7 +105,7 @@ class ColumnReader:
         self._start()
 
     def select(self, fields: Sequence[str]) -> "ColumnReader":
-        """Return a reader of some fields only; itself if the options choose fields already, or have no such choice."""
+        """Return a reader of some fields only; itself if the options choose fields already, or cannot choose any."""
         options = self._options
         if not dataclasses.is_dataclass(options) or getattr(options, "fields", ()) is not None:
             return self

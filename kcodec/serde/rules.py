@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 
-from kcodec.contracts.row_rules import RowRules, Shape
+from kcodec.contracts.row_rules import RowRules, ValueShape
 from kcodec.contracts.rules import Contract, Phase, phase
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
@@ -16,9 +16,9 @@ __all__ = ["migrations", "reading_rules", "writing_rules"]
 def writing_rules(
     topic: TopicSchemas, contract: Contract, texts: SchemaTexts, indexes: tuple[int, ...]
 ) -> RowRules:
-    """Return what the rules do with what is written with a schema, whose texts and message are told."""
+    """Return what the rules do when values are written with a schema, given by its texts and its message."""
     schema, settings = contract.schema, topic.config.rules
-    shape = Shape(*texts, indexes)
+    shape = ValueShape(*texts, indexes)
     domain = phase(schema.rules, "domain", "WRITE", schema, settings)
     return RowRules(
         topic.format,
@@ -58,8 +58,8 @@ def reading_rules(
     return RowRules(
         topic.format,
         contract.subject,
-        Shape(*given, indexes),
-        Shape(*made, _same_message(topic, given, made, indexes)),
+        ValueShape(*given, indexes),
+        ValueShape(*made, _same_message(topic, given, made, indexes)),
         phase(written.rules, "encoding", "READ", written, settings),
         changes if domain is None else (*changes, domain),
     )

@@ -132,7 +132,7 @@ class TopicSchemas:
         return DEFAULT_CONTEXT if subject is None else context_of(subject)
 
     def message_path(self, schema: Any, indexes: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the message indexes of a payload, by what the frame has instead of them."""
+        """Return the message indexes of a payload from what the frame has in their place."""
         if not self.format.message_indexes or self.frame.message == "indexes":
             return indexes
         if self.frame.message == "number":
@@ -152,7 +152,7 @@ class TopicSchemas:
         return self.format.message_name(schema, indexes)
 
     def name_of(self, registered: RegisteredSchema) -> int | bytes | None:
-        """Return what frames have as id of a schema that the registry has; None if that has none for them."""
+        """Return the id that frames have for a registered schema; None if the registry has no such id for it."""
         frame = self.frame
         try:
             if frame.id_type == "fingerprint":
@@ -175,7 +175,7 @@ class TopicSchemas:
         return key_text(name)
 
     def named(self, name: int | bytes) -> RegisteredSchema:
-        """Fetch a schema by what a frame names it."""
+        """Fetch the schema that a frame names."""
         if isinstance(name, int):
             return self.registered(name)
         try:
@@ -237,7 +237,7 @@ class TopicSchemas:
         return self.texts(given.schema)
 
     def parsed(self, texts: SchemaTexts) -> Any:
-        """Parse a schema with what it refers to; what only registries refuse is theirs to refuse."""
+        """Parse a schema with what it refers to; errors that only a registry finds are left to it."""
         return self.format.parse_known(texts.text, texts.references)
 
 

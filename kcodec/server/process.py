@@ -149,7 +149,7 @@ def _end_with_supervisor() -> None:
 
 
 def _make_file(url: str) -> None:
-    """Make the file of a registry, if there is none, for its owner alone; SQLite's files beside it are as it is."""
+    """Make a registry's file if it is missing, for its owner alone; SQLite's files beside it get the same rights."""
     path = url.removeprefix("sqlite:///")
     if path != url:
         with suppress(OSError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
 from kcodec.arguments import Buffer
-from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
+from kcodec.wire.slices import BytesColumn, Growing, Slices, column, empty, narrow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +288,7 @@ def _size(size: int | None) -> int:
     return -1 if size is None else _number("size", size, 1, _INT32_MAX)
 
 
-def _grow(run: Callable[[int, Any, Any], int], source: Column, guess: int, large: bool) -> Slices:
+def _grow(run: Callable[[int, Any, Any], int], source: BytesColumn, guess: int, large: bool) -> Slices:
     """Run a kernel until all rows are done, giving it more room each time it runs out."""
     import numpy as np
 

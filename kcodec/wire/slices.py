@@ -45,7 +45,7 @@ class Slices(NamedTuple):
         return [data[first:last] for first, last in pairwise(edges)]
 
 
-class Column(NamedTuple):
+class BytesColumn(NamedTuple):
     """What kernels take: data with offsets of a width, or (width 0) with a stride."""
 
     data: Any
@@ -55,7 +55,7 @@ class Column(NamedTuple):
     rows: int
 
 
-def column(data: Buffer, offsets: Buffer, size: int | None = None) -> Column:
+def column(data: Buffer, offsets: Buffer, size: int | None = None) -> BytesColumn:
     """Make a kernel's column from data and either offsets or the size that all elements have."""
     import numpy as np
 
@@ -68,8 +68,8 @@ def column(data: Buffer, offsets: Buffer, size: int | None = None) -> Column:
         length = memoryview(data).nbytes
         if length % size:
             raise ValueError(f"{length} bytes are not a whole number of elements of {size} bytes")
-        return Column(data, b"", 0, size, length // size)
-    return Column(data, *plain_offsets(np, offsets))
+        return BytesColumn(data, b"", 0, size, length // size)
+    return BytesColumn(data, *plain_offsets(np, offsets))
 
 
 def plain_offsets(np: Any, offsets: Buffer) -> tuple[Any, int, int, int]:

@@ -15,7 +15,7 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, load
 from kcodec_spark import avro, connect_json, protobuf
-from kcodec_spark.codecs import WRITTEN, Place, known_type, registry_place
+from kcodec_spark.codecs import WRITTEN, RegistryPlace, known_type, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import PAYLOAD, Given
 from kcodec_spark.kafka.payload import Payload
@@ -33,7 +33,7 @@ class _Asked(NamedTuple):
 
     part: str
     format: str
-    place: Place | None
+    place: RegistryPlace | None
     schema: str | None
     #: Several messages are fields of a struct.
     message: str | list[str] | None
@@ -242,7 +242,7 @@ def _is_registered(format: str) -> bool:
     return find_schema_format(format) is not None if known is None else known.language is not None
 
 
-def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
+def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> RegistryPlace | None:
     """Return where the schemas of keys or values are registered, None without a registry."""
     subject, address = given.text(f"{part}.subject"), given.text("schemaRegistryAddress")
     frame = given.text(f"{part}.frame")

@@ -141,7 +141,7 @@ def test_files_of_settings(run, filled, tmp_path):
     assert run("consume", "orders", "--config", file)[::2] == (0, "")
     file.write_bytes(b"client.id=\xff\n")
     status, _, errors = run("consume", "orders", "--config", file)
-    assert (status, errors) == (2, f"kcodec consume: {file} is no text: invalid start byte at byte 10\n")
+    assert (status, errors) == (2, f"kcodec consume: {file} is not text: invalid start byte at byte 10\n")
 
 
 def test_consume_as_others_print(run, filled, tmp_path):

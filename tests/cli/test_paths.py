@@ -107,7 +107,7 @@ def test_settings_and_schemas(run, place, arguments):
 def test_settings_and_schemas_that_are_no_text(run, tmp_path, arguments):
     (tmp_path / "file").write_bytes(b"{\xff")
     status, told = run(*arguments)
-    assert (status, told) == (2, f"kcodec {arguments[0]}: file is no text: invalid start byte at byte 1")
+    assert (status, told) == (2, f"kcodec {arguments[0]}: file is not text: invalid start byte at byte 1")
 
 
 def test_a_mark_before_a_text(tmp_path):

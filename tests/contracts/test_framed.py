@@ -13,7 +13,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from encryption_box import PARAMETERS, SECRET
 
 from kcodec import Serde
-from kcodec.contracts.row_rules import Shape
+from kcodec.contracts.row_rules import ValueShape
 from kcodec.contracts.values import message_class
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.frames import FRAMES, Frame
@@ -124,7 +124,7 @@ def theirs(box, format, kind):
     """Return confluent-kafka's serializer or deserializer, with ids in headers."""
     if format == "PROTOBUF":
         schema = ProtobufFormat().parse(PROTOBUF)
-        message = message_class(schema, Shape(PROTOBUF, (), tuple(schema.indexes("shop.Customer"))))
+        message = message_class(schema, ValueShape(PROTOBUF, (), tuple(schema.indexes("shop.Customer"))))
         conf = {"use.deprecated.format": False}
     if kind == "read":
         if format == "AVRO":

@@ -17,7 +17,7 @@ from encryption_box import PARAMETERS, context
 from google.protobuf import json_format
 
 from kcodec import DecodeError, EncodeError, Serde
-from kcodec.contracts.row_rules import Shape
+from kcodec.contracts.row_rules import ValueShape
 from kcodec.contracts.values import message_class
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema
@@ -172,7 +172,7 @@ class Side:
     @functools.cached_property
     def _message(self):
         schema = ProtobufFormat().parse(ORDER_PROTO)
-        return message_class(schema, Shape(ORDER_PROTO, (), tuple(schema.indexes("shop.Order"))))
+        return message_class(schema, ValueShape(ORDER_PROTO, (), tuple(schema.indexes("shop.Order"))))
 
     def message(self):
         return self._message

@@ -61,7 +61,7 @@ def test_columns(fast):
                 columns(chosen, key=serde, value=values)
         with pytest.raises(ConfigError, match=r"needs a registry: .* on the command line --registry URL"):
             columns(["value"], value="avro")
-        with pytest.raises(ConfigError, match="format 'avor' is none"):
+        with pytest.raises(ConfigError, match="format 'avor' is not one of JSON_SR"):
             columns(["value"], value="avor")
         with pytest.raises(ConfigError, match="value: format 'BYTES' has no options: schema"):
             columns(["value"], value={"format": "bytes", "schema": "x"})

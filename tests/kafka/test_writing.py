@@ -129,7 +129,7 @@ def test_tables_of_values(fast):
         for column in (pa.array([b"a"]), pa.chunked_array([[b"a"]])):
             with pytest.raises(TypeError, match="Array is no table"):
                 write(column, "t", servers=cluster.address, config=fast)
-        with pytest.raises(ConfigError, match="is no name"):
+        with pytest.raises(ConfigError, match="is not a name"):
             write(numbers(1), ["t"], servers=cluster.address, config=fast)
         with pytest.raises(ConfigError, match="and its options, not a type"):
             write(numbers(1), "t", servers=cluster.address, config=fast, value=kcodec.JsonCodec)

@@ -620,4 +620,4 @@ def test_passwords_of_other_characters_are_utf8(encoding):
     assert is_password("gehört", run("gehört\n".encode()).stdout.decode().strip())
     refused = run(b"geh\xf6rt\n")
     assert (refused.returncode, refused.stderr.count(b"\n")) == (2, 1)
-    assert b"the password is no text" in refused.stderr
+    assert b"the password is not text" in refused.stderr

@@ -15,7 +15,7 @@ from kcodec.columns.types import is_text
 from kcodec.errors import ConfigError, SchemaError, check_choice
 from kcodec.formats.debezium.unavailable import MODES, UNAVAILABLE, Placeholder, is_unavailable
 
-__all__ = ["DELETED", "Extraction", "Reference", "Unwrapped", "unwrap"]
+__all__ = ["DELETED", "Extraction", "FieldReference", "Unwrapped", "unwrap"]
 
 DELETED = "__deleted"
 
@@ -28,7 +28,7 @@ _PARENTS = {
 }
 
 
-class Reference(NamedTuple):
+class FieldReference(NamedTuple):
     """A field of the envelope, of its struct `parent` if that is not empty, and the name that it is given."""
 
     parent: str
@@ -36,13 +36,13 @@ class Reference(NamedTuple):
     new: str
 
     @classmethod
-    def of(cls, text: str, prefix: str) -> "Reference":
+    def of(cls, text: str, prefix: str) -> "FieldReference":
         """Read ``field``, ``struct.field`` or either with ``:name`` behind it.
 
-        >>> Reference.of("source.ts_ms", "__")
-        Reference(parent='source', name='ts_ms', new='__source_ts_ms')
-        >>> Reference.of("lsn:POSITION", "_")
-        Reference(parent='source', name='lsn', new='_POSITION')
+        >>> FieldReference.of("source.ts_ms", "__")
+        FieldReference(parent='source', name='ts_ms', new='__source_ts_ms')
+        >>> FieldReference.of("lsn:POSITION", "_")
+        FieldReference(parent='source', name='lsn', new='_POSITION')
         """
         path, *new = text.strip().split(":")
         parts = path.split(".")
@@ -108,14 +108,14 @@ class Extraction:
         return self.delete_tombstone_handling_mode == "rewrite-with-tombstone"
 
     @property
-    def fields(self) -> list[Reference]:
+    def fields(self) -> list[FieldReference]:
         """The fields that are added to rows."""
-        return [Reference.of(text, self.add_fields_prefix) for text in self.add_fields]
+        return [FieldReference.of(text, self.add_fields_prefix) for text in self.add_fields]
 
     @property
-    def headers(self) -> list[Reference]:
+    def headers(self) -> list[FieldReference]:
         """The fields that become headers."""
-        return [Reference.of(text, self.add_headers_prefix) for text in self.add_headers]
+        return [FieldReference.of(text, self.add_headers_prefix) for text in self.add_headers]
 
 
 class Unwrapped(NamedTuple):
@@ -310,7 +310,7 @@ def _as(before: pa.Array, kind: pa.DataType) -> pa.Array:
         raise SchemaError(f"before is {before.type}, and after {kind}: {error}") from None
 
 
-def _references(changes: pa.Array, references: Iterable[Reference]) -> list[tuple[str, pa.Array]]:
+def _references(changes: pa.Array, references: Iterable[FieldReference]) -> list[tuple[str, pa.Array]]:
     """Return those of the wanted fields that the envelope has, under their new names."""
     found = []
     for reference in references:

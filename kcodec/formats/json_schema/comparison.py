@@ -16,7 +16,7 @@ from kcodec.formats.json_schema.patterns import matching
 from kcodec.formats.json_schema.schema import ABSENT, Node
 from kcodec.java.hashing import hash_order
 
-__all__ = ["SAME", "Change", "Comparison", "Result"]
+__all__ = ["SAME", "Comparison", "Result", "SchemaChange"]
 
 #: Differences that are listed of one pair of schemas; more are counted in the verdict.
 MAX_DIFFERENCES = 1000
@@ -28,7 +28,7 @@ MAX_EFFORT = 150_000
 MANY_MEMBERS = 10_000
 
 
-class Change(NamedTuple):
+class SchemaChange(NamedTuple):
     """One difference, with its path below the schemas that are compared."""
 
     type: str
@@ -40,13 +40,13 @@ class Result(NamedTuple):
 
     Attributes
     ----------
-    changes : tuple of Change
+    changes : tuple of SchemaChange
         At most `MAX_DIFFERENCES`.
     compatible : bool
         Whether no difference is breaking.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[SchemaChange, ...]
     compatible: bool
 
 
@@ -103,10 +103,10 @@ class Comparison(ABC):
     # Results
 
     def _one(self, kind: str, *steps: str) -> Result:
-        return Result((Change(kind, steps),), kind not in self.breaking)
+        return Result((SchemaChange(kind, steps),), kind not in self.breaking)
 
     def _all(self, results: Iterable[Result]) -> Result:
-        found: list[Change] = []
+        found: list[SchemaChange] = []
         compatible = True
         for each in results:
             compatible = compatible and each.compatible
@@ -119,7 +119,7 @@ class Comparison(ABC):
             return result
         self.done(len(result.changes))
         return Result(
-            tuple(Change(each.type, steps + each.steps) for each in result.changes), result.compatible
+            tuple(SchemaChange(each.type, steps + each.steps) for each in result.changes), result.compatible
         )
 
     # Schemas of any kind

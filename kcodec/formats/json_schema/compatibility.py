@@ -7,7 +7,7 @@ that takes too long, each pair once.
 from dataclasses import dataclass
 
 from kcodec.errors import SchemaError
-from kcodec.formats.json_schema.comparison import SAME, Change, Comparison, Result
+from kcodec.formats.json_schema.comparison import SAME, Comparison, Result, SchemaChange
 from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
 from kcodec.formats.json_schema.schema import Node
 from kcodec.formats.language import Difference
@@ -61,7 +61,7 @@ def _compared(old: Node, new: Node, lenient: bool) -> Result:
         raise SchemaError("schemas are nested too deeply to be compared") from None
 
 
-def _difference(change: Change) -> Difference:
+def _difference(change: SchemaChange) -> Difference:
     path = "#/" + "/".join(change.steps)
     return Difference(change.type, path, describe(change.type, path, "new", "old"))
 

@@ -81,7 +81,7 @@ def _check_names(document: Any) -> None:
         if isinstance(node, Mapping):
             for name in node:
                 if not isinstance(name, str):
-                    raise TypeError(f"the name {name!r} is no text")
+                    raise TypeError(f"the name {name!r} is not text")
             nodes += [(each, depth + 1) for each in node.values()]
         elif isinstance(node, (list, tuple)):
             nodes += [(each, depth + 1) for each in node]

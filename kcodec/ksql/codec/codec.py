@@ -22,7 +22,14 @@ from kcodec.errors import (
 )
 from kcodec.ksql.codec.schemas import KsqlSchemas, RegisteredRows
 from kcodec.ksql.codec.windows import COLUMNS, Windowed, windows_of
-from kcodec.ksql.formats.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
+from kcodec.ksql.formats.format import (
+    FORMATS,
+    FormatRows,
+    check_keys,
+    chosen_columns,
+    format_name,
+    is_wrapped,
+)
 from kcodec.ksql.formats.json.plan import written_type
 from kcodec.ksql.formats.json.rows import JsonRows
 from kcodec.ksql.formats.primitive import VoidRows
@@ -228,7 +235,7 @@ class KsqlCodec(Codec):
             self.schema = self._registered.text
             if schemas.schema_id is not None and handle is not None:
                 schemas.check(self.columns, self.wrapped)
-        self._rows: Rows | None = None
+        self._rows: FormatRows | None = None
         if self._registered is None:
             self._rows = (able.rows if able.rows and self.columns else VoidRows)(options)
             self.schema = getattr(self._rows, "text", None)

@@ -12,10 +12,10 @@ from kcodec.ksql.formats.primitive import KafkaRows, VoidRows
 from kcodec.ksql.types import RowOptions, SqlColumn
 from kcodec.plan import Plan
 
-__all__ = ["FORMATS", "KsqlFormat", "Rows", "check_keys", "chosen_columns", "format_name", "is_wrapped"]
+__all__ = ["FORMATS", "FormatRows", "KsqlFormat", "check_keys", "chosen_columns", "format_name", "is_wrapped"]
 
 
-class Rows(Protocol):
+class FormatRows(Protocol):
     """How a format reads and writes arrays of its columns, or of a bare column."""
 
     arrow_type: pa.DataType
@@ -39,14 +39,14 @@ class KsqlFormat(NamedTuple):
     list of its columns, also of a single one (`lists`), has nothing to wrap. It can be configured with `properties`.
     """
 
-    rows: Callable[[RowOptions], Rows] | None
+    rows: Callable[[RowOptions], FormatRows] | None
     wraps: bool
     unwraps: bool
     lists: bool = False
     properties: tuple[str, ...] = ()
 
 
-def _protobuf_rows(options: RowOptions) -> Rows:
+def _protobuf_rows(options: RowOptions) -> FormatRows:
     # Loaded where it is used, with NumPy.
     from kcodec.ksql.formats.protobuf.schema_format import ProtobufRows
 

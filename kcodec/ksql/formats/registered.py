@@ -165,7 +165,7 @@ class ColumnDecoder(SchemaDecoder):
     def _decode(
         self, values: pa.Array, programs: Sequence[Any], selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Decode the rows of writers that are read together."""
+        """Decode the rows of writers that can be read together."""
         first = next(program for program in programs if program is not None)
         inner = [None if program is None else program.program for program in programs]
         array, faults = first.decoder.decode(values, inner, selector=selector, starts=starts, stop=stop)

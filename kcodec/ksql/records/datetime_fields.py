@@ -1,4 +1,4 @@
-"""From the fields that were read of a date and a time to a moment: Java's smart resolving, as ksqlDB ends it."""
+"""How fields of a date and a time become a moment: Java's smart resolving, and what ksqlDB does after it."""
 
 import calendar
 import functools

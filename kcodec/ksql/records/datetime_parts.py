@@ -37,7 +37,7 @@ class State:
         self.zone: str | None = None
 
     def set(self, name: str, value: int, begin: int, end: int) -> int:
-        """Keep a field; if it has another value already, that is a failure at its begin."""
+        """Keep a field; if it has another value already, fail where the field begins."""
         if self.fields.setdefault(name, value) != value:
             return ~begin
         return end

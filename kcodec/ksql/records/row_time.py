@@ -28,7 +28,7 @@ class RowTime:
     timezone: str
 
     def read(self, values: pa.Array) -> tuple[pa.Array, list[Fault]]:
-        """Return milliseconds; a null has none."""
+        """Return milliseconds; null for a null."""
         if self.base == "BIGINT":
             return values, []
         if self.base == "TIMESTAMP":

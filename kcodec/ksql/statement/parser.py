@@ -223,7 +223,7 @@ class _Statements(Parser):
         return "".join(pieces) + text[at:]
 
     def _refuse(self, begin: int, words: str = "") -> None:
-        """Refuse a statement by its first words."""
+        """Refuse a statement, naming its first words."""
         if not words:
             first = self.token.upper()
             if self.kind != "name" or first not in _COMMANDS:

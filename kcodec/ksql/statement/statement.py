@@ -140,7 +140,7 @@ class Statement:
         return html_page(*self._page())
 
     def _page(self) -> tuple[str, Sequence[str], list[tuple[Any, ...]]]:
-        """Return what it makes of which topic, and its columns with where they are."""
+        """Return what the statement makes of which topic, and its columns with where they are."""
         title = (
             f"{self.kind} {self.name}: topic {self.topic}, key {self.key_format}, value {self.value_format}"
         )

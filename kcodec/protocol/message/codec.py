@@ -28,7 +28,14 @@ from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
 from kcodec.protocol.message.kernel import kernel
-from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
+from kcodec.protocol.message.plan import (
+    UNKNOWN,
+    MessagePart,
+    decode_plan,
+    encode_plan,
+    failing_plan,
+    message_type,
+)
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
 
@@ -191,18 +198,18 @@ class MessageCodec(Codec):
             if version not in valid and (compat != "kafka" or not 0 <= version <= MAX_VERSION):
                 raise ConfigError(f"version {version} of {self.spec.name} is not one of {valid}")
 
-    def _parts(self, version: int) -> list[Part]:
+    def _parts(self, version: int) -> list[MessagePart]:
         header = self._options.header
         if header not in HEADER_TYPES:
-            return [Part(self.spec, version)]
+            return [MessagePart(self.spec, version)]
         fixed: tuple[str, ...] = ()
         before = header_spec(header)
         if header == "request":
             before = header_spec(header, self.spec.api_key, version)
             fixed = ("requestApiKey", "requestApiVersion")[self.spec.api_key is None :]
         return [
-            Part(before, self.spec.header_version(version), "header", fixed),
-            Part(self.spec, version, "body"),
+            MessagePart(before, self.spec.header_version(version), "header", fixed),
+            MessagePart(self.spec, version, "body"),
         ]
 
     def _type(self, versions: Sequence[int], unknown_tags: bool) -> pa.StructType:

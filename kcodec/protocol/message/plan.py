@@ -20,7 +20,15 @@ from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.wire.single import write as write_varint
 
-__all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
+__all__ = [
+    "UNKNOWN",
+    "MessagePart",
+    "decode_plan",
+    "encode_plan",
+    "failing_plan",
+    "message_type",
+    "unknown_entries",
+]
 
 #: Structs in structs that are followed; the row loops keep the place in that many arrays for errors.
 MAX_NESTING = 50
@@ -48,7 +56,7 @@ _SIZED: dict[str, tuple[tuple[Op, bytes, bytes], tuple[Op, bytes, bytes]]] = {
 _SIZED["records"] = _SIZED["bytes"]
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """A message at one version, as a part of what a payload holds: its header, or its body.
 
     The name is that of its column; empty if the payload holds nothing else. Fields that are `fixed` are written as
@@ -160,7 +168,7 @@ def default_of(field: FieldSpec) -> Any:
     return None if str(field.type) == "records" else field.default_value
 
 
-def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
+def decode_plan(parts: Sequence[MessagePart], kind: pa.StructType) -> Plan:
     """Plan how the parts of a payload are read into the `message_type` of versions that include the one on the wire.
 
     If the parts have names, it is a struct of these.
@@ -170,7 +178,7 @@ def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
     >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+",
     ...   "fields": [{"name": "Id", "type": "int32", "versions": "1+"},
     ...              {"name": "Name", "type": "string", "versions": "0+", "taggedVersions": "1+", "tag": 0}]}''')
-    >>> print(decode_plan([Part(spec, 1)], message_type(spec, [0, 1])))
+    >>> print(decode_plan([MessagePart(spec, 1)], message_type(spec, [0, 1])))
     KAFKA_MESSAGE decode: struct<id: int32 not null, name: string not null>
       record -> column 0
         id: int32 -> column 1
@@ -183,7 +191,7 @@ def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
     return Plan("KAFKA_MESSAGE", "decode", kind, _root(_Decode, parts, layout(kind)))
 
 
-def encode_plan(parts: Sequence[Part], kind: pa.DataType, prefix: bytes = b"") -> Plan:
+def encode_plan(parts: Sequence[MessagePart], kind: pa.DataType, prefix: bytes = b"") -> Plan:
     """Plan how a column is written, as the parts of a payload behind a prefix.
 
     Fields that it does not have are written as their defaults; those that the version does not have must be at theirs,
@@ -202,7 +210,7 @@ def failing_plan(kind: pa.DataType, direction: str, reason: str) -> Plan:
     )
 
 
-def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> KafkaNode:
+def _root(maker: Any, parts: Sequence[MessagePart], columns: tuple[Column, ...]) -> KafkaNode:
     if not parts[0].name:
         root: KafkaNode = maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
         return root
@@ -218,7 +226,7 @@ def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Kaf
 class _Shape(ABC):
     """What reading and writing have in common: the steps of the wire."""
 
-    def __init__(self, part: Part, columns: tuple[Column, ...]) -> None:
+    def __init__(self, part: MessagePart, columns: tuple[Column, ...]) -> None:
         self.spec = part.spec
         self.structs = part.spec.structs
         self.version = part.version

@@ -11,7 +11,7 @@ from kcodec.columns.given import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, check_choice
 from kcodec.plan import Limits
 from kcodec.protocol.message.kernel import kernel
-from kcodec.protocol.message.plan import Part, decode_plan, message_type
+from kcodec.protocol.message.plan import MessagePart, decode_plan, message_type
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
@@ -257,7 +257,10 @@ class TopicCodec:
         module = kernel()
         programs = self._programs.get((module.__name__, message.label))
         if programs is None:
-            plans = [decode_plan([Part(message.spec, version)], message.kind) for version in message.versions]
+            plans = [
+                decode_plan([MessagePart(message.spec, version)], message.kind)
+                for version in message.versions
+            ]
             # Threads that come here at once make the same programs; the first ones put there stay.
             programs = self._programs.setdefault(
                 (module.__name__, message.label),

@@ -56,7 +56,7 @@ def unwrap(kek: Kek, encrypted: bytes, settings: Mapping[str, Any]) -> bytes:
 
 
 def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> Any:
-    """Ask the service, of all keys that it may have for this one in turn."""
+    """Ask the service with each key that it may have for this one, in turn."""
     properties = {**settings, **dict(kek.kms_props)}
     more = str(dict(kek.kms_props).get(_ALTERNATES) or settings.get(_ALTERNATES) or "")
     ids = [kek.kms_key_id, *(each.strip() for each in more.split(",") if each.strip())]
@@ -78,7 +78,7 @@ def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> A
 
 @functools.cache
 def _register_ciphers() -> None:
-    """Have Tink know its local ciphers, which some drivers need; it takes as long as a local service does."""
+    """Register Tink's local ciphers, which some drivers need; that takes as long as a local service."""
     importlib.import_module("tink.aead").register()
 
 

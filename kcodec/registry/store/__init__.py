@@ -1,1 +1,1 @@
-"""The parts of an embedded registry: its database, settings, ids, versions, and what a schema has to be to be taken."""
+"""The parts of an embedded registry: its database and tables, how settings change, and how schemas become versions."""

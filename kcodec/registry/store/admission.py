@@ -25,7 +25,7 @@ from kcodec.registry.compatibility.levels import Compatibility, Earlier, check
 from kcodec.registry.references import named_texts
 from kcodec.registry.settings import Config
 from kcodec.registry.store.content import kept_texts
-from kcodec.registry.store.versions import Versions
+from kcodec.registry.store.versions import VersionsTable
 
 __all__ = ["Admission", "populated"]
 
@@ -40,15 +40,15 @@ class Admission:
     Examples
     --------
     >>> from kcodec.registry.store.database import Database
-    >>> from kcodec.registry.store.settings import Settings
+    >>> from kcodec.registry.store.settings import SettingsTable
     >>> database = Database(":memory:", "memory://")
-    >>> admission = Admission(Versions(database, Settings(database)))
+    >>> admission = Admission(VersionsTable(database, SettingsTable(database)))
     >>> with database.transaction():
     ...     admission.canonical(Schema('{"type": "int"}'), ".", config=Config())[0].text
     '"int"'
     """
 
-    def __init__(self, versions: Versions) -> None:
+    def __init__(self, versions: VersionsTable) -> None:
         self._versions = versions
 
     def canonical(
@@ -90,7 +90,7 @@ class Admission:
         return schema, parsed
 
     def compared(self, schema: Schema, context: str, config: Config, normalize: bool) -> tuple[Schema, Any]:
-        """Do what `canonical` does for a schema that is only compared: one that surely can be printed is not printed.
+        """Do what `canonical` does for a schema that is only compared: it is not printed if that would surely work.
 
         Nothing of it is remembered: who checks a schema registers it next, or changes it.
         """
@@ -242,7 +242,7 @@ def _printed(known: SchemaLanguage, schema: Any, references: Any, normalize: boo
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether JSON text has no half of a surrogate pair, escaped or not; pairs of escapes count as halves."""
+    """Return whether JSON text has no halves of surrogate pairs; an escaped pair counts as two halves."""
     return (text.isascii() and "\\u" not in text) or _HALF.search(text) is None
 
 

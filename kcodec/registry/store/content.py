@@ -17,7 +17,7 @@ _MAX_REMEMBERED = 2_000_000
 
 
 def kept_texts() -> Kept[tuple[Any, ...], Any]:
-    """Return room for what is made of texts, the second of what a key has."""
+    """Return a cache of what is made of texts; a key's text is its second item."""
     return Kept(_MAX_KEPT, lambda key: len(key[1]), _MAX_REMEMBERED)
 
 
@@ -64,7 +64,7 @@ def _undumped(content: bytes) -> Schema:
     kind, text, references, metadata, *rules = json.loads(content.decode())
     # What is no text or number here would fail far from here, without the name of what is damaged.
     if not isinstance(kind, str) or not isinstance(text, str):
-        raise TypeError("type and schema are no texts")
+        raise TypeError("type and schema are not text")
     for name, subject, version in references:
         if not isinstance(name, str) or not isinstance(subject, str) or not is_whole(version):
             raise TypeError("a reference is not two texts and a number")

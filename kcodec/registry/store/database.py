@@ -197,7 +197,7 @@ class Database:
                 session.connection = session.watching = None
 
     def write_ahead(self) -> bool:
-        """Have changes written beside the file first, from now on by all that use it; return whether it is so.
+        """Have all users of the file write changes beside it first (write-ahead); return whether that worked.
 
         Then none that reads waits for one that writes, and a change is on the disk sooner. Some file systems do not
         allow it.
@@ -213,7 +213,7 @@ class Database:
         return bool(mode == "wal")
 
     def check_file(self) -> None:
-        """Refuse to go on with a file that is no longer there; what is in memory is."""
+        """Raise if the file is no longer there; a database in memory always is."""
 
     def state(self) -> object:
         """Return a value that differs after anybody has changed anything; None if it cannot be known now.
@@ -224,7 +224,7 @@ class Database:
         return session, session.changed
 
     def remembered(self, name: str, find: Callable[[], _Answer]) -> _Answer:
-        """Return what is found in a transaction; what was found before, if nobody has changed anything since.
+        """Return what is found in a transaction, or what was found before if nobody has changed anything since.
 
         Within a transaction, which may have changed something itself, it is found anew.
         """

@@ -18,7 +18,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
-from kcodec.registry.store.settings import Settings
+from kcodec.registry.store.settings import SettingsTable
 
 __all__ = ["Ids"]
 
@@ -29,7 +29,7 @@ class Ids:
     Examples
     --------
     >>> database = Database(":memory:", "memory://")
-    >>> ids = Ids(database, Settings(database))
+    >>> ids = Ids(database, SettingsTable(database))
     >>> with database.transaction(write=True):
     ...     (_, first), (_, second) = (ids.give(".", Schema(f'"{name}"'), None) for name in ("int", "long"))
     ...     again = ids.give(".", Schema('"int"'), None)[1]
@@ -37,7 +37,7 @@ class Ids:
     (1, 2, 1)
     """
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: SettingsTable) -> None:
         self._database = database
         self._settings = settings
 

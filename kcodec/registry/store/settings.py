@@ -17,7 +17,7 @@ from kcodec.registry.base import (
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config
 from kcodec.registry.store.database import Database
 
-__all__ = ["EVERYWHERE", "Settings", "is_top", "place_of"]
+__all__ = ["EVERYWHERE", "SettingsTable", "is_top", "place_of"]
 
 #: Where the settings of the registry are kept, which are those of the default context, and those of all contexts.
 _GLOBAL = ""
@@ -30,14 +30,14 @@ _SHARED = ("compatibility_group", "compatibility_policy", "normalize", "validate
 _KEPT = 100
 
 
-class Settings:
+class SettingsTable:
     """What is set at each place, and what holds there; within a transaction of the database.
 
     A place is a subject, a context (``:.lab:``) or, as an empty text, the registry as a whole.
 
     Examples
     --------
-    >>> settings = Settings(Database(":memory:", "memory://"))
+    >>> settings = SettingsTable(Database(":memory:", "memory://"))
     >>> with settings.database.transaction(write=True):
     ...     settings.set_config("", Config("FULL"))
     ...     settings.set_mode(":.lab:", "READONLY")

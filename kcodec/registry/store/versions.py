@@ -19,9 +19,9 @@ from kcodec.registry.base import (
 from kcodec.registry.store.change_log import ChangeLog, author, now
 from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
-from kcodec.registry.store.settings import Settings
+from kcodec.registry.store.settings import SettingsTable
 
-__all__ = ["MAX_VERSION", "Counts", "Origin", "Summary", "Versions", "check_version"]
+__all__ = ["MAX_VERSION", "Counts", "Origin", "Summary", "VersionsTable", "check_version"]
 
 MAX_VERSION = 2**31 - 1
 
@@ -81,15 +81,15 @@ class Summary(NamedTuple):
     ts: int | None
 
 
-class Versions:
+class VersionsTable:
     """What is registered under which subject; within a transaction of the database.
 
     Examples
     --------
     >>> from kcodec.registry.store.ids import Ids
     >>> database = Database(":memory:", "memory://")
-    >>> settings = Settings(database)
-    >>> versions = Versions(database, settings)
+    >>> settings = SettingsTable(database)
+    >>> versions = VersionsTable(database, settings)
     >>> with database.transaction(write=True):
     ...     key, number = Ids(database, settings).give(".", Schema('"int"'), None)
     ...     added = versions.add("orders", Schema('"int"'), key, number, versions.next_number("orders"))
@@ -97,7 +97,7 @@ class Versions:
     (True, [1])
     """
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: SettingsTable) -> None:
         self._database = database
         self._settings = settings
         self._log = ChangeLog(database)
@@ -398,7 +398,7 @@ class Versions:
         return {row[0] for row in rows}
 
     def summaries(self, *, deleted: bool) -> dict[str, Summary]:
-        """Return what is known of the latest version of each subject; of one that is deleted if there is no other."""
+        """Return what is known of each subject's latest version; a deleted one counts only if there is no other."""
         rows = self._database.execute(
             f"SELECT subject, {_TYPE}, ts FROM versions JOIN schemas ON schema_key = key WHERE deleted <= ? "
             "GROUP BY subject HAVING max((NOT deleted << 32) + version)",

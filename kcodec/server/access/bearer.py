@@ -18,7 +18,7 @@ from kcodec.errors import ConfigError, RegistryError
 from kcodec.server.access.roles import User
 from kcodec.server.threads import Threads
 
-__all__ = ["Tokens"]
+__all__ = ["BearerTokens"]
 
 #: Signatures by a private key: whoever checks them cannot make them.
 _ALGORITHMS = (
@@ -46,7 +46,7 @@ _FAILED = (jwt.PyJWTError, HTTPException, FutureTimeout, ValueError, TypeError, 
 _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 
 
-class Tokens:
+class BearerTokens:
     """Which tokens are accepted, and which user each names.
 
     Parameters
@@ -104,7 +104,7 @@ class Tokens:
                 raise jwt.InvalidTokenError("too long")
             name = jwt.get_unverified_header(token).get("kid")
             if not isinstance(name, str | None):
-                raise jwt.InvalidTokenError("kid is no text")
+                raise jwt.InvalidTokenError("kid is not text")
             key = self._key(name)
             claims = jwt.decode(
                 token,

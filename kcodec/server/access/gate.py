@@ -99,5 +99,5 @@ class Gate:
             return roles.has_everywhere(user, action)
 
     def end(self, seconds: float) -> None:
-        """Find out nothing more, and wait some seconds for what is under way."""
+        """Check no more users, and wait some seconds for the checks under way."""
         self._threads.end(seconds)

@@ -15,10 +15,11 @@ from kcodec.registry.base import (
     context_prefix,
     qualified,
 )
-from kcodec.registry.embedded import EmbeddedRegistry, Registration
+from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.references import needed_subjects
 from kcodec.registry.settings import Config
 from kcodec.registry.store.change_log import author
+from kcodec.registry.store.registration import Registration
 from kcodec.server.access.key_guard import GuardedKeys
 from kcodec.server.access.roles import ANONYMOUS, Role, Roles, User, deny
 
@@ -276,7 +277,7 @@ def _of_context(guard: GuardedRegistry, name: str) -> None:
 
 
 def _of_prepared(guard: GuardedRegistry, registration: Registration) -> None:
-    """Check nothing: who has a registration was let prepare it."""
+    """Check nothing: whoever has a registration was allowed to prepare it."""
 
 
 #: What is checked before a method of the registry is called, with the arguments that it is called with.

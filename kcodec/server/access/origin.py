@@ -1,4 +1,4 @@
-"""Where a request comes from: what a browser may be made to send by another site, and under which names."""
+"""Where a request comes from: whether another site made a browser send it, and which host name it asks for."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ def check_origin(exchange: Exchange) -> None:
 
 
 def is_same_origin(site: str | None, origin: str | None, host: str | None) -> bool:
-    """Return whether a request is of this server's own pages, or of no browser, which says neither.
+    """Return whether a request comes from this server's own pages, or without the headers that browsers send.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def is_same_origin(site: str | None, origin: str | None, host: str | None) -> bo
 
 
 def check_host(exchange: Exchange, allowed: Sequence[str]) -> None:
-    """Refuse (421) a request for another name than those allowed; with none given, all are.
+    """Refuse (421) a request for a host name that is not allowed; without a list of names, all are.
 
     A name that belongs to another site, and leads to this machine, makes a browser take both for one.
     """

@@ -31,13 +31,13 @@ def hashed(password: str) -> str:
 
 
 def is_password(password: str, kept: str) -> bool:
-    """Return whether a password is the one of which something is kept."""
+    """Return whether a password is the one whose digest is kept."""
     cost, block, parallel, salt, digest = _parts(kept)
     return hmac.compare_digest(_digest(password, salt, cost, block, parallel), digest)
 
 
 def check_hash(kept: object) -> str:
-    """Return what is kept of a password, if it is that.
+    """Return a stored digest, if it is one.
 
     Raises
     ------

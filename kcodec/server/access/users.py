@@ -12,7 +12,7 @@ from typing import Any
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.server.access.bearer import Tokens
+from kcodec.server.access.bearer import BearerTokens
 from kcodec.server.access.passwords import NOBODY, check_hash, is_password
 from kcodec.server.access.roles import ANONYMOUS, Grant, Roles, User
 
@@ -36,7 +36,7 @@ class Access:
     ----------
     path : str
         A file of JSON with ``users`` (names and what `kcodec registry password` prints), ``tokens`` (see
-        `kcodec.server.access.bearer.Tokens`) and ``grants`` (see `kcodec.server.access.roles.Grant`). It is read
+        `kcodec.server.access.bearer.BearerTokens`) and ``grants`` (see `kcodec.server.access.roles.Grant`). It is read
         again when it has changed; while it cannot be read, what it said before holds.
 
     Raises
@@ -157,16 +157,16 @@ class Access:
             if not name or ":" in name:
                 raise ConfigError(f"{name!r} is not the name of a user")
             check_hash(kept)
-        checked = None if tokens is None else Tokens(tokens)
+        checked = None if tokens is None else BearerTokens(tokens)
         roles = Roles(tuple(Grant.of(each) for each in grants))
         self._users: dict[str, str] = users
-        self._tokens: Tokens | None = checked
+        self._tokens: BearerTokens | None = checked
         self.roles: Roles = roles
         self._right: OrderedDict[bytes, float] = OrderedDict()
 
 
 def _credentials(given: str) -> tuple[str, str]:
-    """Return the name and the password of a header; empty names, which no user has, where it is none."""
+    """Return the name and the password in a header; if it has none, empty ones, which no user has."""
     try:
         name, colon, password = base64.b64decode(given, validate=True).decode().partition(":")
     except ValueError:

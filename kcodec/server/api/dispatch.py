@@ -63,7 +63,7 @@ class Dispatcher:
     async def found(
         self, route: Route, request: Request, asked: tuple[object, ...], state: object
     ) -> bytes | Write:
-        """Return what a call answers, or what it still has to write; at once, if it costs little.
+        """Return what a call answers, or the change that it still has to write; cheap calls run at once.
 
         A change of threads takes some hundred microseconds, more than most calls do; but what takes long in the event
         loop keeps all waiting. So what is done there has no body, or a small one of Avro alone, and was quick the last
@@ -87,7 +87,7 @@ class Dispatcher:
         return found
 
     def end(self, seconds: float) -> None:
-        """Run nothing more, wait some seconds for what is under way, and close what is not in use."""
+        """Take no more calls, wait some seconds for those under way, and close the handles that are not in use."""
         for threads in (self._threads, self._large):
             threads.end(seconds)
         for registry in self._opened:
@@ -119,7 +119,7 @@ def another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
 
 
 def close_unused(registry: EmbeddedRegistry) -> None:
-    """Close a handle, unless a thread still uses it: of that one the process will let go."""
+    """Close a handle unless a thread still uses it: then it stays open until the process ends."""
     if registry.database.lock.acquire(blocking=False):
         try:
             registry.close()
@@ -128,7 +128,7 @@ def close_unused(registry: EmbeddedRegistry) -> None:
 
 
 def _is_cheap(request: Request) -> bool:
-    """Return whether what a call costs is bounded by little: no list of schemas, no body that asks for much."""
+    """Return whether a call is always cheap: it lists no schemas, and no body makes it expensive."""
     if request.text("format") or len(request.body) > _SMALL:
         return False
     return not any(each in request.body for each in _COSTLY)

@@ -13,7 +13,7 @@ from kcodec.server.api.dispatch import Dispatcher, another
 from kcodec.server.api.keys import KEY_ROUTES
 from kcodec.server.api.request import Request, refuse
 from kcodec.server.api.router import Router, Write
-from kcodec.server.api.writer import Writer
+from kcodec.server.api.writer import RegistryWriter
 from kcodec.server.exchange import TYPES, Exchange, Receive
 from kcodec.server.reply import json_bytes
 from kcodec.server.settings import ServerSettings
@@ -48,7 +48,7 @@ class Api:
         self._gate, self._dispatcher = gate, dispatcher
         # Changes on their way to the disk keep nobody else waiting.
         writing = another(registry)
-        self._writer = Writer(writing, gate.guarded(writing))
+        self._writer = RegistryWriter(writing, gate.guarded(writing))
         self._answers = Answers()
 
     async def answer(self, exchange: Exchange, receive: Receive) -> tuple[int, bytes]:
@@ -90,7 +90,7 @@ class Api:
         return ", ".join(_ROUTER.methods(path))
 
     def end(self, seconds: float) -> None:
-        """Change nothing more, and wait some seconds for the change under way."""
+        """Take no more changes, and wait some seconds for the one under way."""
         self._writer.end(seconds)
 
     def _state(self) -> object:

@@ -9,7 +9,7 @@ from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.guard import ServedRegistry
 from kcodec.server.threads import Threads
 
-__all__ = ["Writer"]
+__all__ = ["RegistryWriter"]
 
 #: Changes that are one transaction at most: while it lasts, no other process changes anything.
 _MOST = 64
@@ -17,7 +17,7 @@ _MOST = 64
 _Change = Callable[[ServedRegistry], Any]
 
 
-class Writer:
+class RegistryWriter:
     """Changes a registry for the requests of an event loop.
 
     A disk takes milliseconds to keep a transaction: those that wait for one meanwhile share the next one.

@@ -12,7 +12,7 @@ from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.exchange import Receive, Scope, Send
 from kcodec.server.page import browse, changes, decode, guard, history, session, topics
-from kcodec.server.page.request import Fields, Refused, Request, Response, read_request
+from kcodec.server.page.request import Fields, PageRequest, Refused, Response, read_request
 from kcodec.server.page.visit import Allows, Visit, static_file
 from kcodec.server.threads import Threads
 
@@ -152,24 +152,24 @@ class RegistryPage:
         await send({"type": "http.response.body", "body": body})
 
     def end(self, seconds: float) -> None:
-        """Answer nothing more, and wait some seconds for what is under way."""
+        """Take no more requests, and wait some seconds for those under way."""
         self._threads.end(seconds)
 
     async def _response(self, scope: Scope, receive: Receive) -> Response:
         try:
             request = await read_request(scope, receive, self._root, self._max_body)
         except Refused as refused:
-            request = Request(scope, "GET", "", {}, Fields(), Fields())
+            request = PageRequest(scope, "GET", "", {}, Fields(), Fields())
             return _problem(self._visit(request), refused)
         # What a server knows of the request's user may stand in the context.
         run = contextvars.copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, request)
 
-    def _visit(self, request: Request) -> Visit:
+    def _visit(self, request: PageRequest) -> Visit:
         user = None if self._user is None else self._user(request.scope)
         return Visit(request, self._registry, self._allows, self._max_schema, user, self._broker)
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: PageRequest) -> Response:
         folder, _, name = request.path.partition("/")
         if folder == "static" and request.method == "GET":
             found = static_file(name)

@@ -30,7 +30,7 @@ from kcodec.server.page.document_changes import (
 )
 from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.message import find_guid, inside
-from kcodec.server.page.part import Part
+from kcodec.server.page.part import ListPart
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
@@ -93,7 +93,7 @@ def subjects(visit: Visit) -> Response:
         # Of thousands of subjects, only those of this page are read.
         ask = functools.partial(registry.subjects, deleted=deleted)
         total = registry.count_subjects(deleted=deleted)
-        part = Part.read(total, number, lambda offset, limit: ask(offset=offset, limit=limit))
+        part = ListPart.read(total, number, lambda offset, limit: ask(offset=offset, limit=limit))
     else:
         names = registry.subjects(deleted=deleted)
         if context:
@@ -105,7 +105,7 @@ def subjects(visit: Visit) -> Response:
             of_type = registry.subjects_of(kind, deleted=deleted)
             names = [each for each in names if each in of_type]
         names = _ordered(visit, [each for each in names if visit.can("read", each)], order, deleted=deleted)
-        part = Part.of(names, number)
+        part = ListPart.of(names, number)
     # What begins with a name comes behind it.
     alive = {each for each in part.items if not deleted or registry.subjects(each, limit=1) == [each]}
     rows = [_subject_row(visit, each, each in alive) for each in part.items]
@@ -176,7 +176,7 @@ def subject(visit: Visit) -> Response:
     has_deleted = len(alive) < len(numbers)
     deleted = deleted or not alive
     listed = [each for each in reversed(numbers) if deleted or each in alive]
-    part = Part.of(listed, query.number("page", 1))
+    part = ListPart.of(listed, query.number("page", 1))
     versions = [registry.get_version(name, each, deleted=True) for each in part.items]
     latest = registry.get_version(name) if alive else versions[0]
     origins = registry.origins(name, part.items)
@@ -488,7 +488,7 @@ def _told(
     context: str,
     ask: Callable[[Any, Any], list[Difference]],
 ) -> list[Difference]:
-    """Return what a language tells of two schemas; nothing of those that cannot be compared."""
+    """Return what a language says of two schemas; empty if they cannot be compared."""
     if reader.schema.type != writer.schema.type:
         return []
     try:

@@ -4,7 +4,7 @@ import hmac
 import secrets
 
 from kcodec.server.access.origin import is_same_origin
-from kcodec.server.page.request import Refused, Request
+from kcodec.server.page.request import PageRequest, Refused
 
 __all__ = ["COOKIE", "TOKEN", "check_form", "token_cookie", "token_of"]
 
@@ -15,7 +15,7 @@ TOKEN = "token"
 _MIN_LENGTH = 32
 
 
-def token_of(request: Request) -> tuple[str, bool]:
+def token_of(request: PageRequest) -> tuple[str, bool]:
     """Return the token of a browser, and whether it is new to it."""
     known = request.cookie(COOKIE)
     if len(known) >= _MIN_LENGTH and known.replace("-", "").replace("_", "").isalnum() and known.isascii():
@@ -23,13 +23,13 @@ def token_of(request: Request) -> tuple[str, bool]:
     return secrets.token_urlsafe(32), True
 
 
-def token_cookie(token: str, request: Request) -> tuple[str, str]:
+def token_cookie(token: str, request: PageRequest) -> tuple[str, str]:
     """Return the header that gives a browser its token."""
     secure = "; Secure" if request.scope.get("scheme") == "https" else ""
     return "set-cookie", f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{secure}"
 
 
-def check_form(request: Request) -> None:
+def check_form(request: PageRequest) -> None:
     """Refuse a form that another site has sent, or that does not have the browser's token."""
     headers = request.headers
     # Nobody types the address of a form that is sent.

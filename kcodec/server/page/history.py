@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.registry.store.change_log import ACTIONS, Change
-from kcodec.server.page.part import Part
+from kcodec.server.page.part import ListPart
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
@@ -25,7 +25,9 @@ def changes(visit: Visit) -> Response:
     wanted: dict[str, Any] = {"user": user or None, "action": action or None}
     total = visit.registry.count_changes(subject or None, **wanted)
     ask = functools.partial(visit.registry.changes, subject or None, **wanted)
-    part = Part.read(total, query.number("page", 1), lambda offset, limit: ask(offset=offset, limit=limit))
+    part = ListPart.read(
+        total, query.number("page", 1), lambda offset, limit: ask(offset=offset, limit=limit)
+    )
     return visit.page(
         "changes",
         part=part,

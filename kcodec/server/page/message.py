@@ -19,7 +19,7 @@ from kcodec.wire.framing import decode_message_indexes
 __all__ = [
     "ENCODINGS",
     "MAX_BYTES",
-    "Message",
+    "DecodedMessage",
     "Stretch",
     "dump",
     "find_guid",
@@ -64,7 +64,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-class Message(NamedTuple):
+class DecodedMessage(NamedTuple):
     """What is known of a message.
 
     Attributes
@@ -228,7 +228,7 @@ def read_message(
     given: RegisteredSchema | None = None,
     hidden: Callable[[RegisteredSchema | None, str], str] = lambda found, context: "",
     is_raw: bool = False,
-) -> Message:
+) -> DecodedMessage:
     """Take a message apart.
 
     Parameters
@@ -247,17 +247,17 @@ def read_message(
         Whether the value is shown as consoles print it, with decimals of Avro as their bytes.
     """
     if given is not None:
-        return _value(registry, Message(data, [], given, context), 0, is_raw)
+        return _value(registry, DecodedMessage(data, [], given, context), 0, is_raw)
     size = {b"\0": 5, b"\1": 17}.get(data[:1])
     if size is None:
-        return Message(
+        return DecodedMessage(
             data,
             [Stretch("payload", 0, len(data))],
             problem=_NO_FRAME if data else "There are no bytes here.",
             offset=0,
         )
     kind = "id" if size == 5 else "guid"
-    message = Message(data, [Stretch("magic", 0, 1), Stretch(kind, 1, min(size, len(data)))])
+    message = DecodedMessage(data, [Stretch("magic", 0, 1), Stretch(kind, 1, min(size, len(data)))])
     if len(data) < size:
         return message._replace(
             problem=f"The frame ends too early: a {'schema id' if size == 5 else 'GUID'} takes {size - 1} bytes.",
@@ -277,7 +277,7 @@ def read_message(
     return _value(registry, message._replace(found=found, context=context), size, is_raw)
 
 
-def _value(registry: EmbeddedRegistry, message: Message, start: int, is_raw: bool) -> Message:
+def _value(registry: EmbeddedRegistry, message: DecodedMessage, start: int, is_raw: bool) -> DecodedMessage:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
     schema, data, parts = message.found.schema, message.data, message.parts
@@ -319,7 +319,7 @@ class DumpRow(NamedTuple):
     text: str
 
 
-def dump(message: Message) -> tuple[list[DumpRow], int]:
+def dump(message: DecodedMessage) -> tuple[list[DumpRow], int]:
     """Return the first bytes of a message in rows, or those around its problem, and how many are left out."""
     data = message.data
     first = 0

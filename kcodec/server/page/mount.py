@@ -47,7 +47,7 @@ class MountedPage:
         return path == self._path or path.startswith(self._below)
 
     async def show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
-        """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
+        """Show a page; where somebody without a name may not see it, ask the browser for a name."""
         exchange.route = f"{self._root}/"
         user = current_user.get()
         if user == ANONYMOUS or exchange.has_body:
@@ -69,5 +69,5 @@ class MountedPage:
         await self._page(exchange.scope, receive, sending)
 
     def end(self, seconds: float) -> None:
-        """Show nothing more, and wait some seconds for what is under way."""
+        """Take no more requests, and wait some seconds for those under way."""
         self._page.end(seconds)

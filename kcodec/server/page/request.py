@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from kcodec.server.exchange import Receive, Scope
 
-__all__ = ["Fields", "Refused", "Request", "Response", "read_request"]
+__all__ = ["Fields", "PageRequest", "Refused", "Response", "read_request"]
 
 #: Fields that a form or a query may have.
 _MAX_FIELDS = 500
@@ -66,7 +66,7 @@ class Fields(dict[str, list[str]]):
         return self.get(name, [])
 
 
-class Request(NamedTuple):
+class PageRequest(NamedTuple):
     """A request.
 
     Attributes
@@ -107,7 +107,7 @@ class Response(NamedTuple):
     body: bytes
 
 
-async def read_request(scope: Scope, receive: Receive, root: str, max_body: int) -> Request:
+async def read_request(scope: Scope, receive: Receive, root: str, max_body: int) -> PageRequest:
     """Read a request whole; a body beyond the limit is refused before it is kept."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
     path = scope["path"]
@@ -121,7 +121,7 @@ async def read_request(scope: Scope, receive: Receive, root: str, max_body: int)
             raise Refused(415, "This page takes forms only.")
         body = await _body(receive, headers.get("content-length", ""), max_body)
     query = Fields.of(scope.get("query_string", b""))
-    return Request(scope, method, path.removeprefix("/"), headers, query, Fields.of(body))
+    return PageRequest(scope, method, path.removeprefix("/"), headers, query, Fields.of(body))
 
 
 async def _body(receive: Receive, length: str, limit: int) -> bytes:

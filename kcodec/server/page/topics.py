@@ -11,7 +11,7 @@ from kcodec.frames import CONFLUENT, CONFLUENT_HEADER
 from kcodec.kafka.looks import Look, looks_of
 from kcodec.registry.base import DEFAULT_CONTEXT
 from kcodec.server.page.message import read_message
-from kcodec.server.page.part import Part
+from kcodec.server.page.part import ListPart
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
@@ -58,7 +58,7 @@ class Shown(NamedTuple):
     left_out: int = 0
 
 
-class Record(NamedTuple):
+class ShownRecord(NamedTuple):
     """A record on a page."""
 
     partition: int
@@ -90,7 +90,7 @@ def topics(visit: Visit) -> Response:
         if each["size"] is not None:
             row["size"] = (row["size"] or 0) + each["size"]
     names = [name for name in sorted(rows) if wanted.casefold() in name.casefold()]
-    part = Part.of(names, query.number("page", 1))
+    part = ListPart.of(names, query.number("page", 1))
     return visit.page(
         "topics",
         part=part,
@@ -147,14 +147,14 @@ _PATIENCE = {"default.api.timeout.ms": 10_000, "request.timeout.ms": 5_000}
 
 @contextmanager
 def _asked() -> Iterator[None]:
-    """Have what a broker says against a request be the answer."""
+    """Answer with what a broker says against a request."""
     try:
         yield
     except KafkaError as error:
         raise Refused(404 if error.code == _UNKNOWN_TOPIC else 502, f"{error}.") from None
 
 
-def _records(visit: Visit, rows: list[dict[str, Any]]) -> list[Record]:
+def _records(visit: Visit, rows: list[dict[str, Any]]) -> list[ShownRecord]:
     """Return the last records, the newest first."""
     rows.sort(key=lambda row: (row["timestamp"] or 0, row["partition"], row["offset"]), reverse=True)
     rows = rows[:_SAMPLE]
@@ -170,7 +170,7 @@ def _records(visit: Visit, rows: list[dict[str, Any]]) -> list[Record]:
             ]
         )
     return [
-        Record(
+        ShownRecord(
             row["partition"],
             row["offset"],
             _time(row["timestamp"]),
@@ -183,7 +183,7 @@ def _records(visit: Visit, rows: list[dict[str, Any]]) -> list[Record]:
 
 
 def _time(microseconds: int | None) -> int | None:
-    """Return a time in milliseconds; None of what Python has no date of, as a producer may write any number."""
+    """Return a time in milliseconds; None if Python has no such date, as a producer may write any number."""
     if microseconds is None or not 0 <= microseconds < _YEAR_10000:
         return None
     return microseconds // 1000
@@ -208,7 +208,7 @@ def _shown(visit: Visit, payload: bytes | None, look: Look, framed: bytes | None
 
 
 def _framed(payload: bytes, look: Look, headers: list[dict[str, Any]], *, is_key: bool) -> bytes | None:
-    """Return a payload behind its frame of Confluent's; None of one that has no such frame."""
+    """Return the payload behind Confluent's frame; None without such a frame."""
     if look.frame == CONFLUENT.name:
         return payload
     if look.frame == CONFLUENT_HEADER.name:

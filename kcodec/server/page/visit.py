@@ -29,7 +29,7 @@ from kcodec.server.exchange import Scope
 from kcodec.server.page import guard
 from kcodec.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.server.page.message import inside
-from kcodec.server.page.request import Refused, Request, Response
+from kcodec.server.page.request import PageRequest, Refused, Response
 
 __all__ = ["Allows", "Visit", "link", "static_file"]
 
@@ -106,7 +106,7 @@ class Visit:
 
     def __init__(
         self,
-        request: Request,
+        request: PageRequest,
         registry: EmbeddedRegistry,
         allows: Allows | None,
         max_schema: int,
@@ -128,7 +128,7 @@ class Visit:
 
     @property
     def knows_users(self) -> bool:
-        """Whether the user is told who has registered a version: who has shown no name is told none."""
+        """Whether the user is told who has registered a version: only those who have shown a name are."""
         return not self.signs_in or bool(self.user)
 
     # What may be done
@@ -155,7 +155,7 @@ class Visit:
                 self.need("read", each)
 
     def hides(self, schema_id: int | None, context: str) -> bool:
-        """Return whether the user may not know whether there is a schema."""
+        """Return whether the user must not even learn that a schema exists."""
         return not self.can("read") and not self.places(schema_id, context)
 
     def places(self, schema_id: int | None, context: str) -> list[SubjectVersion]:
@@ -184,7 +184,7 @@ class Visit:
             raise
 
     def reference_link(self, subject: str, version: int, context: str) -> str:
-        """Return where a reference leads, which a schema of a context has."""
+        """Return where a reference of a schema in a context leads."""
         return link("version", subject=qualified(subject, context), version=version)
 
     def code(self, found: RegisteredSchema, context: str = "", text: str | None = None) -> dict[str, Any]:

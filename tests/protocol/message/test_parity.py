@@ -10,7 +10,7 @@ from vector_files import read_vectors
 from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.plan import Limits
 from kcodec.protocol.message.codec import UNKNOWN, MessageCodec
-from kcodec.protocol.message.plan import Part, decode_plan, encode_plan, message_type
+from kcodec.protocol.message.plan import MessagePart, decode_plan, encode_plan, message_type
 from kcodec.protocol.spec.message import MessageSpec
 
 EVERYTHING = MessageSpec.parse("""{
@@ -134,7 +134,7 @@ def check_decoding(rows, plan, one, limits=None, lenient=False):
 def plans(version):
     kind = message_type(EVERYTHING, VERSIONS, unknown_tags=True)
     alone = message_type(EVERYTHING, [version], unknown_tags=True)
-    part = [Part(EVERYTHING, version)]
+    part = [MessagePart(EVERYTHING, version)]
     return decode_plan(part, kind), decode_plan(part, alone), encode_plan(part, kind)
 
 
@@ -254,7 +254,7 @@ def test_columns_of_other_types_are_written_alike(data, version):
             row[name] = data.draw(st.none() | TYPES[kind.field(name).type])
         rows.append(data.draw(st.sampled_from([row, row, row, None])))
     array = pa.array(rows, kind)
-    plan = encode_plan([Part(EVERYTHING, version)], kind)
+    plan = encode_plan([MessagePart(EVERYTHING, version)], kind)
     encoded = []
     for module, program in programs(plan):
         column, faults = module.encode(array.slice(1), [program])
@@ -273,7 +273,7 @@ def test_every_vector_cut_at_each_byte(shared, lenient):
         spec, version, data = loaded[line["set"]][line["name"]], line["version"], bytes.fromhex(line["hex"])
         if len(data) > 250:
             continue
-        part = [Part(spec, version)]
+        part = [MessagePart(spec, version)]
         kind = message_type(spec, [version], unknown_tags=True)
         cut = [data[:at] for at in range(len(data))]
         turned = [data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))]

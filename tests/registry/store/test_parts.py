@@ -5,12 +5,16 @@ import pytest
 from kcodec.errors import RegistryError
 from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.metadata import Metadata
+from kcodec.registry.settings import DEFAULTS
 from kcodec.registry.store.admission import Admission, populated
+from kcodec.registry.store.change_log import ChangeLog
 from kcodec.registry.store.content import dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.ids import Ids
-from kcodec.registry.store.settings import EVERYWHERE, Settings, is_top, place_of
-from kcodec.registry.store.versions import Versions
+from kcodec.registry.store.own_settings import OwnSettings
+from kcodec.registry.store.registration import Registrar
+from kcodec.registry.store.settings import EVERYWHERE, SettingsTable, is_top, place_of
+from kcodec.registry.store.versions import VersionsTable
 
 INT, LONG = Schema('"int"'), Schema('"long"')
 
@@ -24,7 +28,7 @@ def database():
 
 @pytest.fixture
 def settings(database):
-    return Settings(database)
+    return SettingsTable(database)
 
 
 @pytest.fixture
@@ -34,7 +38,22 @@ def ids(database, settings):
 
 @pytest.fixture
 def versions(database, settings):
-    return Versions(database, settings)
+    return VersionsTable(database, settings)
+
+
+@pytest.fixture
+def log(database):
+    return ChangeLog(database)
+
+
+@pytest.fixture
+def own(settings, versions, log):
+    return OwnSettings(settings, versions, log)
+
+
+@pytest.fixture
+def registrar(settings, ids, versions):
+    return Registrar(settings, ids, versions, Admission(versions))
 
 
 @pytest.fixture
@@ -217,6 +236,94 @@ class TestAdmission:
         config = Config(override_metadata=owner)
         assert populated(Schema(""), LONG, config) == Schema('"long"', metadata=owner)
         refused(42201, populated, Schema(""), None, config)
+
+
+class TestOwnSettings:
+    def test_a_place_of_its_own_and_what_holds(self, own):
+        refused(40408, own.config, "a")
+        refused(40409, own.mode, "a")
+        assert (
+            own.config("a", default_to_global=True) == own.config(None) == Config("BACKWARD").over(DEFAULTS)
+        )
+        assert own.mode("a", default_to_global=True) == own.mode(None) == "READWRITE"
+        own.set_config(Config("FULL", normalize=True), "a")
+        own.set_config(Config("NONE"), "a")
+        assert own.config("a") == Config("NONE", normalize=True)
+        assert own.delete_config("a") == Config("NONE", normalize=True)
+        refused(40401, own.delete_config, "a")
+        refused(40401, own.delete_mode, "a")
+
+    def test_only_what_changed_is_logged_and_large_parts_by_name_alone(self, own, log):
+        own.set_config(Config("FULL", default_metadata=Metadata.of({"owner": "shop"})), "a")
+        own.set_config(Config(normalize=True), "a", cleared=["defaultMetadata", "normalize"])
+        refused(42204, own.set_mode, "FORWARD", "a")
+        own.set_mode("READONLY", None)
+        refused(42205, own.set_config, Config("NONE"), "a")
+        assert own.config("a") == Config("FULL", normalize=True)
+        assert [(each.action, each.subject, each.detail) for each in reversed(log.newest())] == [
+            ("set_config", "a", {"set": {"compatibility": "FULL"}, "replaced": ["defaultMetadata"]}),
+            ("set_config", "a", {"set": {"normalize": True}, "cleared": ["defaultMetadata"]}),
+            ("set_mode", None, {"mode": "READONLY", "force": False}),
+        ]
+
+    def test_import_takes_places_without_versions(self, own, versions, add):
+        add("a", INT)
+        refused(42205, own.set_mode, "IMPORT", "a")
+        assert own.set_mode("IMPORT", "a", force=True) == "IMPORT"
+        assert own.delete_mode("a") == "IMPORT"
+        versions.delete("a", 1, permanent=False)
+        own.set_mode("IMPORT", "a")
+        assert versions.states("a") == {}
+
+    def test_the_modes_of_a_context_go_together(self, own):
+        for place in (":.lab:", ":.lab:a", "a"):
+            own.set_mode("READONLY", place)
+        assert own.delete_modes(":.lab:") == "READONLY"
+        refused(40409, own.mode, ":.lab:a")
+        assert own.mode("a") == "READONLY"
+        assert own.delete_modes(None) == "READWRITE"
+        refused(40409, own.mode, "a")
+
+
+class TestRegistrar:
+    def test_what_is_registered_keeps_its_id_and_version(self, registrar):
+        stored = registrar.store(registrar.prepare("a", Schema('{"type": "int"}')))
+        assert (stored.id, stored.version, stored.schema) == (1, 1, INT)
+        assert registrar.prepare("a", INT) == stored == registrar.find("a", INT)
+        refused(40403, registrar.find, "a", LONG)
+        refused(40401, registrar.find, "none", INT)
+
+    def test_what_others_stored_meanwhile_counts(self, registrar, versions):
+        first, second, third = (registrar.prepare("a", each) for each in (LONG, LONG, INT))
+        assert registrar.store(first) == registrar.store(second)
+        assert "incompatible" in refused(40901, registrar.store, third)
+        assert registrar.store(third._replace(force=True)).version == 2
+        assert versions.numbers("a") == [1, 2]
+
+    def test_an_id_is_given_where_schemas_are_imported(self, registrar, settings):
+        refused(42205, registrar.prepare, "a", INT, schema_id=7)
+        settings.set_mode("a", "IMPORT")
+        refused(42205, registrar.prepare, "a", INT)
+        stored = registrar.store(registrar.prepare("a", Schema('{"type": "int"}'), schema_id=7, version=5))
+        assert (stored.id, stored.version, stored.schema) == (7, 5, INT)
+        refused(42205, registrar.store, registrar.prepare("a", LONG, schema_id=0))
+
+    def test_compatibility_with_the_latest_or_all(self, registrar, settings):
+        settings.set_config("a", Config("NONE"))
+        for each in (Schema('"string"'), INT):
+            registrar.store(registrar.prepare("a", each))
+
+        def verdict(**asked):
+            return registrar.compatibility("a", LONG, "BACKWARD_TRANSITIVE", **asked).compatible
+
+        assert [verdict(), verdict(all_versions=True), verdict(only=1), verdict(only=2)] == [
+            True,
+            False,
+            False,
+            True,
+        ]
+        assert registrar.compatibility("a", Schema('"boolean"')).compatible
+        refused(40402, registrar.compatibility, "a", LONG, None, 3)
 
 
 def test_equal_schemas_have_equal_contents():

@@ -620,7 +620,7 @@ class TestTokens:
         monkeypatch.setattr(bearer, "_fetched", lambda place: threading.Event().wait(60))
         settings = {"jwks": "https://issuer.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
         with pytest.raises(RegistryError, match="Unauthorized"):
-            bearer.Tokens(settings).user(jwt.encode({}, "x" * 32, headers={"kid": "one"}))
+            bearer.BearerTokens(settings).user(jwt.encode({}, "x" * 32, headers={"kid": "one"}))
 
     def test_keys_that_are_too_many(self, monkeypatch):
         monkeypatch.setattr(bearer, "_MAX_KEYS", 10)

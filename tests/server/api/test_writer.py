@@ -8,12 +8,12 @@ from kcodec.errors import RegistryError
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.sqlite import SqliteRegistry
-from kcodec.server.api.writer import Writer
+from kcodec.server.api.writer import RegistryWriter
 
 
 def test_those_that_wait_share_a_transaction(tmp_path, monkeypatch):
     registry = SqliteRegistry(str(tmp_path / "schemas.db"))
-    writer = Writer(registry, registry)
+    writer = RegistryWriter(registry, registry)
     batches, together = [], registry.database.together
     monkeypatch.setattr(registry.database, "together", lambda calls: batches.append(calls) or together(calls))
 
@@ -31,7 +31,7 @@ def test_those_that_wait_share_a_transaction(tmp_path, monkeypatch):
 
 def test_what_fails_leaves_nothing_and_hinders_nobody():
     registry = MemoryRegistry()
-    writer = Writer(registry, registry)
+    writer = RegistryWriter(registry, registry)
 
     def failing(registry):
         registry.register("lost", Schema('"int"'))
@@ -52,7 +52,7 @@ def test_what_fails_leaves_nothing_and_hinders_nobody():
 
 def test_a_fault_is_that_of_all_who_share_it():
     registry = MemoryRegistry()
-    writer = Writer(registry, registry)
+    writer = RegistryWriter(registry, registry)
 
     async def main():
         return await asyncio.gather(
@@ -76,7 +76,7 @@ def test_parameters_that_the_database_does_not_take():
 
 def test_who_no_longer_waits_is_left_out():
     registry = MemoryRegistry()
-    writer = Writer(registry, registry)
+    writer = RegistryWriter(registry, registry)
     done = []
 
     async def main():

@@ -60,7 +60,7 @@ def _mapped(kind: pa.DataType, reading: Reading) -> pa.DataType:
 def _place(
     old: tuple[Column, ...], new: tuple[Column, ...], at: int, to: int, places: dict[int, int]
 ) -> None:
-    """Put down the new number of each column; entries have none."""
+    """Note the new number of each column; entries have no column."""
     places[at] = to
     before, after = old[at].children, new[to].children
     if pa.types.is_map(new[to].type) and not pa.types.is_map(old[at].type):
@@ -79,7 +79,7 @@ def _node(node: AvroNode, places: dict[int, int], maps: set[int]) -> AvroNode:
 
 
 def _key(node: AvroNode) -> AvroNode:
-    """Return how a key is read, which Arrow has no nulls of."""
+    """Return how a key is read: Arrow's maps have no null keys."""
     if node.op is Op.PRESENT:
         return node.children[0]
     if node.op is Op.ABSENT:

@@ -51,7 +51,7 @@ class JsonRows:
         return decoded, faults
 
     def object_reader(self, columns: Reader, form: ObjectForm) -> Reader:
-        """Return what reads rows as Python objects; `columns` reads those that are not plain, in that form."""
+        """Return what reads rows as Python objects; `columns` reads those that are not plain."""
         if self._ambiguous:
             return columns
         return object_reader(self.plan, self._options.limits, columns, form)

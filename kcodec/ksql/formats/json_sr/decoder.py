@@ -235,7 +235,7 @@ class _Union:
         ), sorted(faults)
 
     def _chosen(self, text: str) -> tuple[int, Fault | None]:
-        """Return the number of the member that a value matches; -1 and the reason if it matches none."""
+        """Return the number of the member that a value matches, or -1 and the reason why it matches none."""
         try:
             value = read_tree(text.encode(), nonfinite=True)
         except JacksonError as error:
