@@ -84,8 +84,10 @@ def with_message(format: Any, text: str | None) -> Any:
     """Return the format of values with the messages that ``--message`` names."""
     if text is None:
         return format
+    from kcodec.formats.schema_format import has_messages
+
     named = {"format": format} if isinstance(format, str) else format
-    if named is None or named["format"] != "PROTOBUF":
+    if named is None or not has_messages(named["format"]):
         raise ConfigError("--message is for --value protobuf")
     names = [name.strip() for name in text.split(",")]
     return {**named, "message": names[0] if len(names) == 1 else names}

@@ -17,6 +17,7 @@ from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.cli.progress import Progress
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
+from kcodec.formats.schema_format import has_messages
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
 
@@ -272,7 +273,7 @@ def _lines_of_json(
     format = PayloadFormat(value, Settings.of(options.config), False)
     kind = format.arrow_type(topic)
     if kind is None:
-        what = "message" if value["format"] == "PROTOBUF" and "message" not in value else "schema"
+        what = "message" if has_messages(value["format"]) and "message" not in value else "schema"
         raise ConfigError(
             f"no {what} of {topic!r} is known: --{what} {'NAME' if what == 'message' else 'FILE'}"
         )

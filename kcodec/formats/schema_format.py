@@ -18,7 +18,15 @@ from kcodec.formats.table import FORMATS, load
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "SchemaFormat", "find_schema_format", "schema_format", "schema_types", "serde_format"]
+__all__ = [
+    "GROUP",
+    "SchemaFormat",
+    "find_schema_format",
+    "has_messages",
+    "schema_format",
+    "schema_types",
+    "serde_format",
+]
 
 #: Entry points of this group are schema formats: their name is a schema type or a serde's format.
 GROUP = "kcodec.schema_formats"
@@ -120,6 +128,18 @@ def serde_format(key: str) -> SchemaFormat:
     if found.name != key:
         raise ConfigError(f"{key!r} is a schema type: {_instead(key) or f'its format is {found.name!r}'}")
     return found
+
+
+def has_messages(format: str) -> bool:
+    """Return whether a schema of a format has several messages, so that an option says which a value is.
+
+    Examples
+    --------
+    >>> has_messages("PROTOBUF"), has_messages("AVRO"), has_messages("BYTES")
+    (True, False, False)
+    """
+    found = find_schema_format(format)
+    return found is not None and found.message_indexes
 
 
 def _instead(key: str) -> str:

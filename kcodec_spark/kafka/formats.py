@@ -12,7 +12,7 @@ import pyarrow as pa
 from kcodec import AvroCodec, JsonCodec, ProtobufCodec
 from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.schema_format import find_schema_format
+from kcodec.formats.schema_format import find_schema_format, has_messages
 from kcodec.formats.table import FORMATS, load
 from kcodec_spark import avro, connect_json, protobuf
 from kcodec_spark.codecs import WRITTEN, RegistryPlace, known_type, registry_place
@@ -44,9 +44,8 @@ class _Asked(NamedTuple):
     @classmethod
     def of(cls, given: Given, part: str, format: str, topics: Sequence[str]) -> "_Asked":
         """Read options; `topics` are those that are named."""
-        known = _find(format)
         messages, fields = (_names(given.text(f"{part}.{name}")) for name in ("message", "fields"))
-        if messages is not None and not known.has_messages:
+        if messages is not None and not has_messages(format):
             raise ConfigError(f"{part}.message is an option of protobuf")
         return cls(
             part,
@@ -55,7 +54,7 @@ class _Asked(NamedTuple):
             given.text(f"{part}.schema"),
             messages[0] if messages is not None and len(messages) == 1 else messages,
             fields,
-            {name: value for name, value in given.names(f"{part}.").items() if name in known.options},
+            {name: value for name, value in given.names(f"{part}.").items() if name in _find(format).options},
         )
 
     @property
@@ -136,7 +135,7 @@ def _selected(codec: Any, asked: _Asked) -> Any:
 def _framed(asked: _Asked) -> Any:
     if asked.place is None:
         raise ConfigError(f"{asked.part}.format={asked.format.lower()} needs schemaRegistryAddress")
-    return framed_serde(asked.format, *asked.place, asked.schema, _fields(asked))
+    return framed_serde(asked.format, *asked.place, asked.schema, _fields(asked), asked.message)
 
 
 def _read_avro(asked: _Asked) -> Any:
@@ -198,7 +197,6 @@ class _Format(NamedTuple):
     read: Callable[[_Asked], Any] = _by_table
     write: Callable[[_Asked], Any] = _by_table
     options: tuple[str, ...] = ()
-    has_messages: bool = False
     #: What encoders with a registry are made with.
     written: Mapping[str, Any] = {}
 
@@ -206,7 +204,7 @@ class _Format(NamedTuple):
 #: What Spark adds to the table of formats. A document of JSON is of a type of Spark here, not of ksqlDB's columns.
 _SPARKS = {
     "AVRO": _Format(_read_avro, _write_avro, avro.OPTIONS),
-    "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, True, protobuf.SIGNED),
+    "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, protobuf.SIGNED),
     "JSON": _Format(_read_json, _write_json),
     "CONNECT_JSON": _Format(_read_connect, _write_connect, connect_json.OPTIONS),
 }
