@@ -1,9 +1,7 @@
 """Apicurio Registry by its own API (v3): ``apicurio://host:8080``."""
 
-import base64
 import json
-import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal, NoReturn
 from urllib.parse import quote
@@ -11,7 +9,7 @@ from urllib.parse import quote
 from kcodec.errors import ConfigError, RegistryError, is_whole
 from kcodec.registry.base import Reference, RegisteredSchema, Schema, guid
 from kcodec.registry.client import RegistryClient
-from kcodec.registry.client_settings import Redaction, addresses, checked
+from kcodec.registry.client_settings import Redaction, addresses, checked, pickled
 from kcodec.registry.connection import Answer
 from kcodec.registry.source import SchemaId, SourceRegistry
 
@@ -73,9 +71,8 @@ class ApicurioSource:
         users = [each.user_info for each in found]
         self._client = _Client(found, settings, Redaction(settings, users))
 
-    def __reduce__(self) -> tuple[Callable[[bytes], "ApicurioSource"], tuple[bytes]]:
-        # Credentials are not legible in the bytes.
-        return _unpickled, (base64.b85encode(pickle.dumps(self._given)),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(ApicurioSource, *self._given)
 
     def close(self) -> None:
         """Close the connections."""
@@ -297,7 +294,3 @@ def _number(version: Mapping[str, Any]) -> int | None:
 
 def _quoted(name: int | str) -> str:
     return quote(str(name), safe="=")
-
-
-def _unpickled(given: bytes) -> ApicurioSource:
-    return ApicurioSource(*pickle.loads(base64.b85decode(given)))

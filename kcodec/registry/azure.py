@@ -1,7 +1,5 @@
 """The Schema Registry of Azure Event Hubs, asked by Azure's client: ``azure://namespace.servicebus.windows.net/group``."""
 
-import base64
-import pickle
 import uuid
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -10,6 +8,7 @@ from typing import Any, Literal
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.registry.client_settings import pickled
 from kcodec.registry.source import SchemaId, SourceRegistry, check_settings
 
 __all__ = ["SETTINGS", "AzureRegistry", "AzureSource", "open_azure"]
@@ -75,10 +74,8 @@ class AzureSource:
         self._client: Any = None
         self._lock = fork_safe_lock()
 
-    def __reduce__(self) -> tuple[Callable[[bytes], "AzureSource"], tuple[bytes]]:
-        # A credential is not legible in the bytes.
-        given = (self.namespace, self.group, self._config)
-        return _unpickled, (base64.b85encode(pickle.dumps(given)),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(AzureSource, self.namespace, self.group, self._config)
 
     def close(self) -> None:
         """Close the connections."""
@@ -271,7 +268,3 @@ def _default_credential() -> Any:
             "azure:// needs azure-identity, or a credential: pip install kcodec[azure]"
         ) from None
     return DefaultAzureCredential()
-
-
-def _unpickled(given: bytes) -> AzureSource:
-    return AzureSource(*pickle.loads(base64.b85decode(given)))

@@ -2,14 +2,17 @@
 
 import base64
 import html
+import pickle
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Address", "Redaction", "addresses", "checked", "number", "plain_name"]
+__all__ = ["Address", "Redaction", "addresses", "checked", "number", "pickled", "plain_name"]
+
+_Handle = TypeVar("_Handle")
 
 _USER_INFO = "basic.auth.user.info"
 _SOURCE = "basic.auth.credentials.source"
@@ -244,3 +247,17 @@ def _pattern(secret: str) -> str:
         forms |= {form.lower() for form in forms if form[0] == "%"} | ({"+"} if each == " " else set())
         found.append("(?:" + "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) + ")")
     return "".join(found) + "(?:=|%3D|%3d)*"
+
+
+def pickled(
+    handle: type[_Handle], *given: Any
+) -> tuple[Callable[[type[_Handle], bytes], _Handle], tuple[type[_Handle], bytes]]:
+    """Return what ``__reduce__`` of a handle returns: it is made again of what was given.
+
+    Credentials are not legible in the bytes.
+    """
+    return _unpickled, (handle, base64.b85encode(pickle.dumps(given)))
+
+
+def _unpickled(handle: type[_Handle], given: bytes) -> _Handle:
+    return handle(*pickle.loads(base64.b85decode(given)))

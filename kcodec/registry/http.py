@@ -1,10 +1,8 @@
 """A Schema Registry server: ``http://`` and ``https://``."""
 
-import base64
 import functools
-import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import quote
@@ -23,7 +21,7 @@ from kcodec.registry.base import (
     unknown_schema,
 )
 from kcodec.registry.client import RegistryClient
-from kcodec.registry.client_settings import Redaction, addresses, checked
+from kcodec.registry.client_settings import Redaction, addresses, checked, pickled
 from kcodec.registry.compatibility.levels import Compatibility, check_level, read_differences
 from kcodec.registry.keys.client import ServerKeys
 from kcodec.registry.settings import Config, check_config, check_mode
@@ -103,8 +101,8 @@ class HttpRegistry:
     def __repr__(self) -> str:
         return f"<HttpRegistry {self._url}>"
 
-    def __reduce__(self) -> tuple[Callable[[bytes], "HttpRegistry"], tuple[bytes]]:
-        return _unpickled, (base64.b85encode(pickle.dumps(self._given)),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(HttpRegistry, *self._given)
 
     def register(
         self,
@@ -411,10 +409,6 @@ def _complete(references: Iterable[Reference]) -> bool:
         isinstance(each.name, str) and isinstance(each.subject, str) and is_whole(each.version)
         for each in references
     )
-
-
-def _unpickled(given: bytes) -> HttpRegistry:
-    return HttpRegistry(*pickle.loads(base64.b85decode(given)))
 
 
 def _quoted(name: Any) -> str:
