@@ -46,8 +46,7 @@ def framed_serde(
     """Return what decodes framed values; without a schema, as the subject's latest.
 
     `settings` are those of the registry's client and of the serde, by Confluent's names, and ``frame``; `options` those
-    of the format;
-    `message` what `kcodec.Serde` takes. The schema may also be an id, or ``version:`` and a number.
+    of the format; `message` is what `kcodec.Serde` takes. The schema may also be an id, or ``version:`` and a number.
     """
     language = schema_format(format)
     registry, config, frame = _open(language, subject, address, settings)
