@@ -62,6 +62,8 @@ cdef extern from "varint.h" nogil:
     int64_t read_packed "kc_read_packed"(const uint8_t *p, const uint8_t *stop, bint pext, uint64_t *values)
     # The bytes of a varint of at most 56 bits, the first lowest.
     uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
+    # Write a varint of any length without a branch; 16 bytes are written.
+    uint8_t *write_any "kc_write_any"(uint8_t *out, uint64_t value)
 
 
 cdef inline int32_t unzigzag32(uint32_t value) noexcept nogil:

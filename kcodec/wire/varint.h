@@ -112,6 +112,17 @@ static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) {
     return value | (KC_STOP_BITS & ~(~UINT64_C(0) << last));
 }
 
+/* Write a varint of any length without a branch; return the position behind. 16 bytes are written. */
+static KC_INLINE uint8_t *kc_write_any(uint8_t *out, uint64_t value) {
+    /* The ninth byte has bits 56 to 62, and says by bit 63 that the tenth, which has that one alone, follows. */
+    const uint64_t top = value >> 56, beyond = (uint64_t)0 - (top != 0);
+    int64_t size;
+    const uint64_t word = kc_varint_word(value & UINT64_C(0x00FFFFFFFFFFFFFF), &size);
+    kc_store_le64(out, word | (KC_STOP_BITS & beyond));
+    kc_store_le64(out + 8, top | top >> 7 << 8);
+    return out + (beyond ? 9 + (int64_t)(top >> 7) : size);
+}
+
 static KC_INLINE int64_t kc_unzigzag(uint64_t value) { return (int64_t)((value >> 1) ^ (0 - (value & 1))); }
 
 /* Byte by byte: near the end of memory, and the longest forms. `last` is the largest last byte of the longest form:
