@@ -30,7 +30,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
-from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_values, size_of
+from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
 from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
@@ -409,10 +409,7 @@ cdef bint find_items(
                 head = 1
                 size = p[0]
                 if size >= 0x80:
-                    head = read_long(p, end, &raw)
-                    size = <int64_t>raw
-                    if raw >> 31:
-                        size = NO_VALUE
+                    head = read_size(p, end, &size)
             elif wire_type == VARINT:
                 size = size_of(p, end)
             else:

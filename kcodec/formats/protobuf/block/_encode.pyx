@@ -111,6 +111,10 @@ cdef bint put_list(
     cdef int64_t item
     if level == LEVELS or op.flags & CHECKED or op.code != PUT_TEXT and op.code != PUT_MESSAGE:
         return put_each(block, writing, op, lanes, count)
+    end = start_of(column, block.first + lanes[count - 1] + 1) - start_of(column, block.first + lanes[0])
+    if op.code == PUT_TEXT and end > LANES:
+        # Long lists of text are no faster together.
+        return put_each(block, writing, op, lanes, count)
     while start < count:
         first = start_of(column, block.first + lanes[start])
         number = 0

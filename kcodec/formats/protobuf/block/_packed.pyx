@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from kcodec.columns._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf._program cimport FIXED32, READ_INT64, VARINT, Op
 from kcodec.formats.protobuf.block._lanes cimport MEMORY, Block, Lane, Lanes, reject, take
-from kcodec.formats.protobuf.block._values cimport put_values, read_long, size_of
+from kcodec.formats.protobuf.block._values cimport put_values, read_size, size_of
 from kcodec.wire.cursor cimport load_le64, read_packed, unlikely
 
 
@@ -15,22 +15,22 @@ cdef inline const uint8_t *packed_run(
 ) noexcept nogil:
     """Find the packed run at a lane, and move the lane behind it; return where the run starts."""
     cdef const uint8_t *p = lane.at
-    cdef uint64_t raw = 0
+    cdef int64_t size
     cdef int64_t head
     if (load_le64(p) & op.tag_mask) != op.tag or p >= lane.end:
         stop[0] = p
         return p
     p += op.tag_size
-    raw = p[0]
+    size = p[0]
     head = 1
-    if raw >= 0x80:
-        head = read_long(p, lane.end, &raw)
-    if unlikely(raw >> 31) or unlikely(head + <int64_t>raw > lane.end - p):
+    if size >= 0x80:
+        head = read_size(p, lane.end, &size)
+    if unlikely(head + size > lane.end - p):
         reject(block, lane)
         lane.at = lane.end
         stop[0] = lane.end
         return lane.end
-    lane.at = p + head + raw
+    lane.at = p + head + size
     stop[0] = lane.at
     return p + head
 

@@ -33,3 +33,15 @@ cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil
         size = 9 if p[8] < 0x80 else 10
         return size if p[size - 1] < 0x80 else NO_VALUE
     return read_long(p, end, &raw)
+
+
+cdef inline int64_t read_size(const uint8_t *p, const uint8_t *end, int64_t *size) noexcept nogil:
+    """Read a length of more than one byte, and return how many; it is NO_VALUE if there is none."""
+    cdef uint64_t raw
+    cdef int64_t head
+    if likely(p[1] < 0x80):
+        size[0] = p[0] & 0x7F | <int64_t>p[1] << 7
+        return 2
+    head = read_long(p, end, &raw)
+    size[0] = <int64_t>raw if raw >> 31 == 0 else NO_VALUE
+    return head

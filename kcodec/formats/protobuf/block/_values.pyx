@@ -152,9 +152,8 @@ cdef inline void read_texts(
             copy32(data + used, p + skip + 1)
         else:
             if length >= 0x80:
-                size = skip + read_long(p + skip, lane.end, &raw)
-                length = <int64_t>raw
-                if unlikely(size > lane.end - p) or unlikely(raw >> 31):
+                size = skip + read_size(p + skip, lane.end, &length)
+                if unlikely(length == NO_VALUE):
                     size = NO_VALUE
                     length = 0
             if length <= lane.end - p - size:
