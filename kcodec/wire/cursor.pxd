@@ -93,15 +93,17 @@ cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
 
 cdef inline void copy_wide(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
     """Copy text or bytes 32 bytes at a time: so much may be read behind them, and written."""
-    cdef int64_t at = 32
+    cdef int64_t middle
     copy32(target, source)
     if unlikely(size > 32):
         if size > 128:
             memcpy(target, source, size)
             return
-        while at < size:
-            copy32(target + at, source + at)
-            at += 32
+        # Some bytes twice, rather than to guess how often.
+        middle = size - 64 if size > 64 else 0
+        copy32(target + 32, source + 32)
+        copy32(target + middle, source + middle)
+        copy32(target + size - 32, source + size - 32)
 
 
 cdef inline void copy_within(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
