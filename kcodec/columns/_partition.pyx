@@ -14,7 +14,8 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._column cimport offset_t
 from kcodec.columns._memory cimport Memory, with_room
-from kcodec.columns._rows cimport Int32Buffer
+from kcodec.columns._rows cimport Int32Buffer, ascend
+from kcodec.wire.cursor cimport load_le64, unpack8
 
 import pyarrow as pa
 
@@ -97,17 +98,13 @@ cdef class Places:
 
     def __init__(self, rows, int64_t length):
         cdef Memory bits
-        cdef int64_t row
-        cdef int64_t before = -1
         self.count = len(memoryview(rows).cast("B")) // 4
         self.held = Int32Buffer(rows, self.count, "rows")
         self.rows = self.held.data
         self.length = length
-        for row in range(self.count):
-            if not before < self.rows[row] < length:
-                raise ValueError("the rows are not in order")
-            before = self.rows[row]
-        self.ranks_memory = with_room(None, (length + 1) * sizeof(int32_t))
+        if not ascend(self.rows, self.count, length):
+            raise ValueError("the rows are not in order, or not there")
+        self.ranks_memory = with_room(None, (length + 1 + 7) * sizeof(int32_t))
         self.ranks = <int32_t *>self.ranks_memory.data
         bits = with_room(None, (length + 7) // 8 + 1)
         with nogil:
@@ -120,12 +117,23 @@ cdef void fill_ranks(
     int32_t *ranks, uint8_t *bits, const int32_t *rows, int64_t count, int64_t length
 ) noexcept nogil:
     cdef int64_t row
+    cdef int64_t at
     cdef int32_t rank = 0
+    cdef uint8_t each[8]
+    cdef uint64_t before
     for row in range(count):
         bits[rows[row] >> 3] |= <uint8_t>(1 << (rows[row] & 7))
-    for row in range(length):
+    # There is room for eight at a time; behind the last row nothing is added.
+    row = 0
+    while row < length:
+        # A byte for each bit; then in each the sum of those below it.
+        unpack8(each, bits[row >> 3])
+        before = load_le64(each) * 0x0101010101010101ULL
         ranks[row] = rank
-        rank += bits[row >> 3] >> (row & 7) & 1
+        for at in range(1, 8):
+            ranks[row + at] = rank + <int32_t>(before >> (8 * at - 8) & 0xFF)
+        rank += <int32_t>(before >> 56)
+        row += 8
     ranks[length] = rank
 
 

@@ -32,8 +32,6 @@ cdef class Rows:
     """The rows of one binary-like array, or some of them; holds the array, so that its memory stays."""
 
     def __cinit__(self, array, picked=None):
-        cdef int64_t at
-        cdef int64_t before = -1
         kind = array.type
         buffers = array.buffers()
         self.array = array
@@ -65,10 +63,8 @@ cdef class Rows:
         if picked is not None:
             self.held = Int32Buffer(picked, 0, "picked")
             self.picked = self.held.data
-            for at in range(self.held.view.len // 4):
-                if not before < self.picked[at] < self.length:
-                    raise ValueError("the rows are not in order, or not there")
-                before = self.picked[at]
+            if not ascend(self.picked, self.held.view.len // 4, self.length):
+                raise ValueError("the rows are not in order, or not there")
             self.length = self.held.view.len // 4
 
     def __dealloc__(self):
@@ -224,6 +220,18 @@ cdef int64_t fitting(const int32_t *offsets, int64_t rows, int64_t max_bytes) no
         else:
             rows = middle - 1
     return fit
+
+
+cdef bint ascend(const int32_t *rows, int64_t count, int64_t length) noexcept nogil:
+    """Return whether rows of so many stand in order, none twice."""
+    cdef int32_t wrong = 0
+    cdef int64_t at
+    if count == 0:
+        return True
+    # What decides nothing on the way can be done for several at once.
+    for at in range(1, count):
+        wrong |= rows[at - 1] >= rows[at]
+    return not wrong and rows[0] >= 0 and rows[count - 1] < length
 
 
 cdef uint8_t EMPTY = 0

@@ -123,9 +123,11 @@ class StructDecoder(SchemaDecoder):
         faults = joined(parts)
         if stop and faults:
             return pa.nulls(len(values), self.arrow_type), faults[:1]
-        missing = pc.is_null(columns[0])
-        for column in columns[1:]:
-            missing = pc.and_(missing, pc.is_null(column))
+        missing = None
+        if sum(len(values) - column.null_count for column in columns) < len(values):
+            missing = pc.is_null(columns[0])
+            for column in columns[1:]:
+                missing = pc.and_(missing, pc.is_null(column))
         array = pa.StructArray.from_arrays(columns, fields=list(self.arrow_type), mask=missing)
         return array, faults
 
