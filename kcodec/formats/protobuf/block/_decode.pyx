@@ -529,9 +529,12 @@ cdef int64_t find_rows(
 ) noexcept nogil:
     """Find the payloads that are read by the program of the first of them; return their number."""
     cdef const Slice *slice
+    cdef const int32_t *starts = decoder.starts.data
+    cdef const int32_t *picked = decoder.rows.picked
     cdef int64_t row
     cdef int64_t found = 0
     cdef int32_t chosen
+    cdef int32_t start
     # Where one program reads whole rows, nothing is asked for each of them, which takes half the instructions.
     if decoder.selector.data == NULL and not decoder.bounded and decoder.programs and decoder.tables[0] != NULL:
         program[0] = 0
@@ -544,6 +547,25 @@ cdef int64_t find_rows(
             lane.at = slice.start + decoder.start
             lane.end = slice.end
             if unlikely(lane.at > lane.end) or unlikely(slice.limit - slice.end < SLACK):
+                reject(block, lane)
+                continue
+            lane += 1
+            found += 1
+        return found
+    if picked != NULL and starts != NULL and decoder.ends.data == NULL and decoder.programs == 1:
+        # These are all of one message, behind a frame each.
+        program[0] = 0
+        picked += decoder.row
+        for row in range(first, first + count):
+            slice = &decoder.slices[row]
+            if unlikely(slice.start == NULL):
+                continue
+            start = starts[picked[row]]
+            lane.row = row
+            lane.index = decoder.row + row
+            lane.at = slice.start + start
+            lane.end = slice.end
+            if unlikely(start < 0 or start > slice.end - slice.start or slice.limit - slice.end < SLACK):
                 reject(block, lane)
                 continue
             lane += 1

@@ -14,7 +14,7 @@ from kcodec.formats.protobuf._program cimport (
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
 from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
-from kcodec.wire.cursor cimport copy32, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint
+from kcodec.wire.cursor cimport copy_wide, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -192,7 +192,6 @@ cdef inline void put_texts(
     cdef int64_t always = -1 if op.flags & PRESENT else 0
     cdef int64_t most = 0x80
     cdef int64_t size
-    cdef int64_t done
     cdef int64_t at
     if column.limit - data < start_of(column, block.first + lanes[count - 1] + 1) + 32:
         # Moves of 32 bytes would read too far.
@@ -209,12 +208,7 @@ cdef inline void put_texts(
         if likely(size < most):
             out[skip] = <uint8_t>size
             out += skip + 1
-            copy32(out, source)
-            if size > 32:
-                done = 32
-                while done < size:
-                    copy32(out + done, source + done)
-                    done += 32
+            copy_wide(out, source, size)
             outs[lanes[at]] += (skip + 1 + size) & -<int64_t>flags[at] & (always | -size >> 63)
         elif flags[at] and always | size:
             out = write_varint(out + skip, <uint64_t>size)

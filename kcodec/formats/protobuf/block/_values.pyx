@@ -43,13 +43,18 @@ cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept no
     return present <= 1 or present >= 7
 
 
-cdef bint has_long(const Lanes *lanes, int64_t skip) noexcept nogil:
-    """Look at eight lanes, and return whether any has a varint of more than eight bytes."""
-    cdef uint64_t shorter = 1
+cdef bint has_long(const Lanes *lanes, const Op *op, bint tagged) noexcept nogil:
+    """Look at eight lanes, and return whether some have a varint of more than eight bytes, more than one."""
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef int64_t longer = 0
     cdef int64_t at
+    cdef const Lane *lane
     for at in range(8):
-        shorter &= (~load_le64(lanes.lane[(at * lanes.count) >> 3].at + skip) & 0x8080808080808080ULL) != 0
-    return not shorter
+        lane = &lanes.lane[(at * lanes.count) >> 3]
+        longer += ((~load_le64(lane.at + skip) & 0x8080808080808080ULL) == 0) & found(lane, tag, mask, False)
+    return longer > 1
 
 
 cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noexcept nogil:
@@ -429,7 +434,7 @@ cdef bint read_values(
         read_numbers(block, lanes, op, tagged, True, False, False, values, flags)
     elif op.wire_type != VARINT:
         read_numbers(block, lanes, op, tagged, False, False, False, values, flags)
-    elif has_long(lanes, op.tag_size if tagged else 0):
+    elif has_long(lanes, op, tagged):
         read_numbers(block, lanes, op, tagged, False, True, True, values, flags)
     elif steady:
         read_numbers(block, lanes, op, tagged, True, True, False, values, flags)
