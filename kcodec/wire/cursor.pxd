@@ -56,7 +56,7 @@ cdef extern from "varint.h" nogil:
     # The same by an instruction, if the second argument says that the processor has a fast one.
     uint64_t gather7_by "kc_gather7_by"(uint64_t word, bint pext)
     bint has_pext "kc_has_pext"()
-    # The low 64 bits of a varint of at most ten bytes, without a branch; 16 bytes are read. Longer: the size is enormous.
+    # The low 64 bits of a varint of at most ten bytes, without a branch: reads 16. Longer: the size is enormous.
     uint64_t read_any "kc_read_any"(const uint8_t *p, bint pext, int64_t *size)
     # The same of all varints up to `stop`, behind which 64 bytes are read; return their number, -1 if they are wrong.
     int64_t read_packed "kc_read_packed"(const uint8_t *p, const uint8_t *stop, bint pext, uint64_t *values)

@@ -18,7 +18,7 @@ if all that is odd turns out to be wrong, those rows become null over what they 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
 from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
@@ -397,7 +397,6 @@ cdef bint find_items(
     cdef int64_t at
     cdef int64_t head
     cdef int64_t size
-    cdef uint64_t raw
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at

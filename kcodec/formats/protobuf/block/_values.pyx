@@ -138,7 +138,6 @@ cdef inline void read_texts(
     cdef int64_t present
     cdef int64_t size
     cdef int64_t length
-    cdef uint64_t raw
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
