@@ -32,6 +32,7 @@ cdef class Inputs:
     cdef readonly int64_t length
     cdef Exported exported
     cdef Reach *reach
+    cdef bint has_unions
     cdef object kept         # what columns point into beside what Arrow has handed over
 
     cdef int bind_unions(self, object array) except -1

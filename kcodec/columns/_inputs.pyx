@@ -95,7 +95,9 @@ cdef int32_t bind(
             kind, array = kind.children[0], array.children[0]
             for child in range(2):
                 next = bind(inputs, next, at, kind.children[child], array.children[child], array.offset)
-    # Other layouts (unions, views, run ends, dictionaries) have no plan that reads them.
+        elif format[1] == b"u":
+            inputs.has_unions = True
+    # Other layouts (views, run ends, dictionaries) have no plan that reads them.
     column.end = next
     return next
 
@@ -112,10 +114,8 @@ cdef class Inputs:
         if self.columns == NULL or self.reach == NULL:
             raise MemoryError
         bind(self, 0, -1, self.exported.kind.schema, &self.exported.array, 0)
-        for kind in layout:
-            if pa.types.is_union(kind.type):
-                self.bind_unions(array)
-                break
+        if self.has_unions:
+            self.bind_unions(array)
 
     def __dealloc__(self):
         free(self.columns)

@@ -36,6 +36,8 @@ cdef class Rows:
     cdef const uint8_t **pieces
     cdef const uint8_t **limits      # where these end
     cdef uint8_t *moved
+    cdef const int32_t *picked       # the rows of the array that these are; NULL: all;
+    cdef Int32Buffer held            # in order
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef void move_last(self, Slice *out, int64_t count) noexcept nogil
@@ -43,6 +45,9 @@ cdef class Rows:
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total
     ) noexcept nogil
+
+
+cdef bint ascend(const int32_t *rows, int64_t count, int64_t length) noexcept nogil
 
 
 cdef class Int32Buffer:

@@ -29,9 +29,9 @@ cdef int64_t size_of(object buffer) except -1:
 
 
 cdef class Rows:
-    """The rows of one binary-like array; holds the array, so that its memory stays."""
+    """The rows of one binary-like array, or some of them; holds the array, so that its memory stays."""
 
-    def __cinit__(self, array):
+    def __cinit__(self, array, picked=None):
         kind = array.type
         buffers = array.buffers()
         self.array = array
@@ -60,6 +60,12 @@ cdef class Rows:
             self.offsets = address(buffers[1])
             self.data = address(buffers[2])
             self.limit = self.data + size_of(buffers[2])
+        if picked is not None:
+            self.held = Int32Buffer(picked, 0, "picked")
+            self.picked = self.held.data
+            if not ascend(self.picked, self.held.view.len // 4, self.length):
+                raise ValueError("the rows are not in order, or not there")
+            self.length = self.held.view.len // 4
 
     def __dealloc__(self):
         free(self.pieces)
@@ -70,7 +76,7 @@ cdef class Rows:
         cdef const int64_t *offsets64
         cdef const uint8_t *view
         cdef int32_t size
-        row += self.first
+        row = self.first + (row if self.picked == NULL else self.picked[row])
         if self.validity != NULL and not (self.validity[row >> 3] >> (row & 7)) & 1:
             out.start = NULL
             out.end = NULL
@@ -108,14 +114,18 @@ cdef class Rows:
         """Return the bytes of the rows from `row` on, perhaps with those that stand behind null rows."""
         cdef Slice value
         cdef int64_t total = 0
+        cdef int64_t first = self.first + row
+        cdef int64_t last = self.first + self.length - 1
         if row == self.length:
             return 0
+        if self.picked != NULL:
+            # With those of the rows between them.
+            first = self.first + self.picked[row]
+            last = self.first + self.picked[self.length - 1]
         if self.layout == OFFSETS32:
-            return (<const int32_t *>self.offsets)[self.first + self.length] \
-                - (<const int32_t *>self.offsets)[self.first + row]
+            return (<const int32_t *>self.offsets)[last + 1] - (<const int32_t *>self.offsets)[first]
         if self.layout == OFFSETS64:
-            return (<const int64_t *>self.offsets)[self.first + self.length] \
-                - (<const int64_t *>self.offsets)[self.first + row]
+            return (<const int64_t *>self.offsets)[last + 1] - (<const int64_t *>self.offsets)[first]
         if self.layout == FIXED_WIDTH:
             return (self.length - row) * self.width
         while row < self.length:
@@ -132,12 +142,26 @@ cdef class Rows:
         Returns their number; `total` is set to their bytes.
         """
         cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first + row
+        cdef const int32_t *picked = self.picked
         cdef int64_t count = 0
         cdef int64_t bytes = 0
         cdef int64_t size
         cdef int64_t at
         max_rows = min(max_rows, self.length - row)
-        if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL:
+        if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL and picked != NULL:
+            offsets -= row
+            picked += row
+            for count in range(max_rows):
+                size = offsets[picked[count] + 1] - offsets[picked[count]]
+                if count and bytes + size > max_bytes:
+                    break
+                bytes += size
+                out[count].start = self.data + offsets[picked[count]]
+                out[count].end = out[count].start + size
+                out[count].limit = self.limit
+            else:
+                count = max_rows
+        elif self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL:
             count = max_rows if offsets[max_rows] - offsets[0] <= max_bytes else fitting(offsets, max_rows, max_bytes)
             bytes = offsets[count] - offsets[0]
             for at in range(count):
@@ -196,6 +220,18 @@ cdef int64_t fitting(const int32_t *offsets, int64_t rows, int64_t max_bytes) no
         else:
             rows = middle - 1
     return fit
+
+
+cdef bint ascend(const int32_t *rows, int64_t count, int64_t length) noexcept nogil:
+    """Return whether rows of so many stand in order, none twice."""
+    cdef int32_t wrong = 0
+    cdef int64_t at
+    if count == 0:
+        return True
+    # What decides nothing on the way can be done for several at once.
+    for at in range(1, count):
+        wrong |= rows[at - 1] >= rows[at]
+    return not wrong and rows[0] >= 0 and rows[count - 1] < length
 
 
 cdef uint8_t EMPTY = 0

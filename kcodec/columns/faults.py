@@ -8,6 +8,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.arguments import Buffer
 from kcodec.errors import CODES, Fault
 
 __all__ = ["Faults", "integers", "joined", "nulled", "refused", "schema_ids"]
@@ -114,6 +115,22 @@ class Faults(Sequence[Fault]):
         if not before:
             return self
         return Faults(pc.add(self.rows, before), self._offsets, self._kinds, self._ways, self._ids)
+
+    def at(self, rows: Buffer) -> "Faults":
+        """Return the same of rows that are counted otherwise: each is the position in a buffer of int32.
+
+        >>> import numpy as np
+        >>> Faults.told_apart([(1, 0, ("", "truncated", ""))]).at(np.array([3, 8], np.int32))[0].row
+        8
+        """
+        places = memoryview(rows).cast("B").cast("i")
+        return Faults(
+            integers([places[row] for row in _numbers(self.rows)]),
+            self._offsets,
+            self._kinds,
+            self._ways,
+            self._ids,
+        )
 
     def without(self, rows: pa.Array) -> "Faults":
         """Return the same but for some rows."""

@@ -42,12 +42,14 @@ cdef class Decoder:
         Where payloads start, without `starts`.
     trailing : bool
         Accept anything behind a value.
+    picked : buffer of int32, optional
+        The only rows that are decoded, in order; what else is told per row counts all. There is no selector then.
     """
 
-    def __init__(self, values, programs, selector, starts, ends, start, trailing):
+    def __init__(self, values, programs, selector, starts, ends, start, trailing, picked=None):
         cdef Program program
         cdef int32_t at
-        self.rows = Rows(values)
+        self.rows = Rows(values, picked)
         program = next(each for each in programs if each is not None)
         self.builder = builder_of(program.shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
@@ -58,8 +60,8 @@ cdef class Decoder:
             self.prefix_word = int.from_bytes(starts[:8], "little")
             self.prefix_mask = int.from_bytes(b"\xff" * len(starts[:8]), "little")
             starts = None
-        self.starts = Int32Buffer(starts, self.rows.length, "starts")
-        self.ends = Int32Buffer(ends, self.rows.length, "ends")
+        self.starts = Int32Buffer(starts, len(values), "starts")
+        self.ends = Int32Buffer(ends, len(values), "ends")
         self.start = start
         self.bounded = starts is not None or ends is not None or start < 0
         self.trailing = trailing
@@ -115,7 +117,10 @@ cdef class Decoder:
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
-        cdef int64_t start = self.start if self.starts.data == NULL else self.starts.data[row]
+        cdef int64_t start
+        if self.rows.picked != NULL:
+            row = self.rows.picked[row]
+        start = self.start if self.starts.data == NULL else self.starts.data[row]
         end[0] = slice.end
         if ends != NULL:
             if ends[row] < 0 or ends[row] > slice.end - slice.start:

@@ -70,7 +70,7 @@ cdef class Encoder:
         free(self.stretch)
 
     cdef bint put_rows(self, int64_t end) noexcept nogil:
-        """Write all rows up to `end` together; False if nothing was written."""
+        """Write all rows up to `end` together; False if not all were, which the builder counts."""
         return False
 
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
@@ -107,7 +107,7 @@ cdef class Encoder:
                 return GROW
             if row < self.one_by_one or not self.put_rows(end):
                 self.one_by_one = end
-                for at in range(row, end):
+                for at in range(self.builder.row, end):
                     out = NULL
                     if same_program:
                         program = 0 if is_valid(&self.inputs.columns[0], at) else -1

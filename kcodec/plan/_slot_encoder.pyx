@@ -7,6 +7,7 @@ from kcodec.columns._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_
 from kcodec.plan._encoder cimport Encoder
 
 cdef enum:
+    FEW_ROWS = 8  # that are worth a block
     SLOP = 64   # rows are moved as 64 bytes, short values as 32, tags and decimals as whole words
 
 
@@ -43,17 +44,21 @@ cdef class SlotEncoder(Encoder):
             free(self.blocks[at].memory)
 
     cdef bint put_rows(self, int64_t end) noexcept nogil:
-        """Write a block of rows, if they are not too large and nothing fails."""
+        """Write rows, fewer at a time where they are large, as long as nothing fails."""
         cdef Slots *block = self.blocks
+        cdef int64_t count = end - self.builder.row
         if self.builder.needed > MAX_BYTES:
-            return False
-        block.first = self.builder.row
-        block.count = end - block.first
-        if not begin_rows(block, self.inputs.columns, self.costs, self.before, self.around):
-            return False
-        if not self.put_block(block):
-            return False
-        append_rows(self.builder, block)
+            count = count * MAX_BYTES // self.builder.needed
+            if count < FEW_ROWS:
+                return False
+        while self.builder.row < end:
+            block.first = self.builder.row
+            block.count = min(count, end - block.first)
+            if not begin_rows(block, self.inputs.columns, self.costs, self.before, self.around):
+                return False
+            if not self.put_block(block):
+                return False
+            append_rows(self.builder, block)
         return True
 
     cdef bint put_block(self, Slots *block) noexcept nogil:

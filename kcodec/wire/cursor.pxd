@@ -57,8 +57,14 @@ cdef extern from "varint.h" nogil:
     # The same by an instruction, if the second argument says that the processor has a fast one.
     uint64_t gather7_by "kc_gather7_by"(uint64_t word, bint pext)
     bint has_pext "kc_has_pext"()
+    # The low 64 bits of a varint of at most ten bytes, without a branch: reads 16. Longer: the size is enormous.
+    uint64_t read_any "kc_read_any"(const uint8_t *p, bint pext, int64_t *size)
+    # The same of all varints up to `stop`, behind which 64 bytes are read; return their number, -1 if they are wrong.
+    int64_t read_packed "kc_read_packed"(const uint8_t *p, const uint8_t *stop, bint pext, uint64_t *values)
     # The bytes of a varint of at most 56 bits, the first lowest.
     uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
+    # Write a varint of any length without a branch; 16 bytes are written.
+    uint8_t *write_any "kc_write_any"(uint8_t *out, uint64_t value)
 
 
 cdef inline int32_t unzigzag32(uint32_t value) noexcept nogil:
@@ -97,15 +103,17 @@ cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
 
 cdef inline void copy_wide(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
     """Copy text or bytes 32 bytes at a time: so much may be read behind them, and written."""
-    cdef int64_t at = 32
+    cdef int64_t middle
     copy32(target, source)
     if unlikely(size > 32):
         if size > 128:
             memcpy(target, source, size)
             return
-        while at < size:
-            copy32(target + at, source + at)
-            at += 32
+        # Some bytes twice, rather than to guess how often.
+        middle = size - 64 if size > 64 else 0
+        copy32(target + 32, source + 32)
+        copy32(target + middle, source + middle)
+        copy32(target + size - 32, source + size - 32)
 
 
 cdef inline void copy_within(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:

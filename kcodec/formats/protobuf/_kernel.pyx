@@ -58,12 +58,12 @@ cdef class ProtobufDecoder(Decoder):
     cdef list again                 # rows that the plain twin has read
     cdef list found                 # and what it has found there
 
-    def __init__(self, values, programs, selector, starts):
+    def __init__(self, values, programs, selector, starts, picked):
         cdef ProtobufProgram program
         cdef int64_t words = 0
         cdef int64_t ops = 0
         cdef int32_t at
-        Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
+        Decoder.__init__(self, values, programs, selector, starts, None, 0, True, picked)
         self.again = []
         self.found = []
         self.in_blocks = True
@@ -318,9 +318,9 @@ cdef bint is_first(const Context *context, int32_t field) noexcept nogil:
     return True
 
 
-def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):
+def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False, picked=None):
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
-    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts)
+    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts, picked)
     array, faults = decoder.decode(stop)
     if decoder.again and array is not None:
         array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))

@@ -4,6 +4,7 @@ A row is read into frames, one for each message, in which fields that come again
 from these when the whole row was good.
 """
 
+import array as arrays
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ from kcodec.formats.protobuf.wire import (
 )
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
-from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows, payloads
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -61,8 +62,16 @@ def decode(
     starts: Any = None,
     trailing: bool = False,
     stop: bool = False,
+    picked: Any = None,
 ) -> tuple[pa.Array, list[Fault]]:
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
+    if picked is not None:
+        rows = memoryview(picked).cast("B").cast("i")
+        if starts is not None and not isinstance(starts, bytes):
+            every_start = memoryview(starts).cast("B").cast("i")
+            starts = arrays.array("i", [every_start[row] for row in rows])
+        every_value = payloads(values)
+        values = pa.array([every_value[row] for row in rows], pa.large_binary())
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
     sizes = item_bytes(columns)

@@ -20,7 +20,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.wire.cursor cimport (
-    copy32, copy_within, likely, load_be64, store_le32, store_le64, unlikely, write_varint, zigzag64,
+    copy32, copy_within, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint, zigzag64,
 )
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
@@ -29,7 +29,8 @@ from kcodec.wire.utf8 cimport utf8_valid
 
 
 cdef enum:
-    FEW = 8   # items are sorted by insertion
+    FEW = 8       # items are sorted by insertion,
+    RANKED = 32   # or by how many come before each
 
 
 cdef uint8_t *fail(Writing *writing, Status status, const Op *op) noexcept nogil:
@@ -281,11 +282,16 @@ cdef uint8_t *put_plain(
             return out + (last - first) * items.width
         if op.code == PUT_VARINT64:
             for item in range(first, last):
-                out = write_varint(out, (<const uint64_t *>items.data)[item])
+                out = write_any(out, (<const uint64_t *>items.data)[item])
             return out
         if op.code == PUT_VARINT32:
             for item in range(first, last):
-                out = write_varint(out, <uint64_t><int64_t>(<const int32_t *>items.data)[item])
+                out = write_any(out, <uint64_t><int64_t>(<const int32_t *>items.data)[item])
+            return out
+        if op.code == PUT_BOOL:
+            for item in range(items.first + first, items.first + last):
+                out[0] = items.data[item >> 3] >> (item & 7) & 1
+                out += 1
             return out
     elif op.code == PUT_TEXT and not op.flags & CHECKED:
         if items.wide:
@@ -416,6 +422,56 @@ cdef bint is_sorted(const Op *key, const Input *keys, int64_t first, int64_t cou
     return True
 
 
+cdef bint sort_by_rank(const Op *key, const Input *keys, int64_t *order, int64_t count) noexcept nogil:
+    """Sort items whose keys are integers, or texts of ASCII that differ in their first bytes; return whether they are.
+
+    To count for each key how many come before it takes more steps than to merge them, but no guesses.
+    """
+    cdef uint64_t words[RANKED]
+    cdef int64_t items[RANKED]
+    cdef int64_t ranks[RANKED]
+    cdef uint64_t all_bits = 0
+    cdef uint64_t word
+    cdef uint64_t sign = 0x80000000ULL if key.bits == 32 else 0x8000000000000000ULL
+    cdef int64_t start
+    cdef int64_t at
+    cdef int64_t other
+    cdef int64_t after
+    cdef int64_t rank
+    cdef bint beyond
+    cdef bint equal = False
+    if key.code == PUT_BOOL:
+        return False
+    for at in range(count):
+        items[at] = order[at]
+        ranks[at] = 0
+        if key.code == PUT_TEXT:
+            start = start_of(keys, order[at])
+            if unlikely(keys.limit - keys.data < start + 8):
+                return False
+            words[at] = first_bytes(keys.data + start, start_of(keys, order[at] + 1) - start)
+            all_bits |= words[at]
+        else:
+            word = <uint64_t>load_integer(keys, order[at], &beyond)
+            words[at] = (<uint32_t>word if key.bits == 32 else word) ^ sign
+    if key.code == PUT_TEXT and all_bits & 0x8080808080808080ULL:
+        return False
+    for at in range(1, count):
+        word = words[at]
+        rank = 0
+        for other in range(at):
+            after = words[other] > word
+            equal |= words[other] == word
+            ranks[other] += after
+            rank += 1 - after
+        ranks[at] = rank
+    if equal:
+        return False
+    for at in range(count):
+        order[ranks[at]] = items[at]
+    return True
+
+
 cdef void sort(const Op *key, const Input *keys, int64_t *order, int64_t *scratch, int64_t count) noexcept nogil:
     """Sort items by their keys; those of equal keys stay as they are."""
     cdef int64_t item
@@ -426,6 +482,8 @@ cdef void sort(const Op *key, const Input *keys, int64_t *order, int64_t *scratc
     cdef int64_t middle
     cdef int64_t stop
     cdef int64_t at
+    if count <= RANKED and sort_by_rank(key, keys, order, count):
+        return
     if count <= FEW:
         for at in range(1, count):
             item = order[at]

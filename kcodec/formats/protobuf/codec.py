@@ -68,12 +68,19 @@ class ProtobufReader:
         self.arrow_type = self._laid_out(pa.nulls(0, self._converted)).type
 
     def decode(
-        self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
+        self,
+        values: pa.Array,
+        *,
+        selector: Any = None,
+        starts: Any = None,
+        stop: bool = False,
+        picked: Any = None,
     ) -> tuple[pa.Array, Sequence[Fault]]:
-        """Decode an array; see `RowKernel.decode`."""
+        """Decode an array; see `ProtobufKernel.decode`."""
         module = kernel()
+        programs = [self.program.compiled(module)]
         array, faults = module.decode(
-            values, [self.program.compiled(module)], selector=selector, starts=starts, stop=stop
+            values, programs, selector=selector, starts=starts, stop=stop, picked=picked
         )
         if stop and faults:
             return array, faults

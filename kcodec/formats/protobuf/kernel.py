@@ -1,5 +1,6 @@
 """The row loops of Protobuf that are in use."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -19,6 +20,23 @@ class ProtobufKernel(RowKernel, Protocol):
 
     Nothing marks the end of a message, so ``trailing`` of `decode` means nothing.
     """
+
+    def decode(
+        self,
+        values: pa.Array,
+        programs: Sequence[Any],
+        *,
+        selector: Any = None,
+        starts: Any = None,
+        trailing: bool = False,
+        stop: bool = False,
+        picked: Any = None,
+    ) -> tuple[pa.Array, Sequence[Fault]]:
+        """Decode one message per row.
+
+        `picked`, a buffer of int32, has the only rows that are decoded, in order, by the first program: the result
+        has these, and counts them. `starts` has all.
+        """
 
     def encode(
         self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import Faults, joined
+from kcodec.columns.partition import partition, scatter
 from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
@@ -99,23 +101,33 @@ class StructDecoder(SchemaDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Decode an array once for each message that it holds."""
+    ) -> tuple[pa.Array, Sequence[Fault]]:
+        """Decode the rows of each message by themselves."""
         columns: list[pa.Array] = []
-        faults: list[Fault] = []
-        for number, reader in enumerate(self._readers.values()):
+        parts: list[Sequence[Fault]] = []
+        readers = list(self._readers.values())
+        numbers = [-1 if program is None else program for program in programs]
+        picked = partition(selector, numbers, len(readers)) if len({*numbers} - {-1}) > 1 else None
+        for number, reader in enumerate(readers):
             column: pa.Array = pa.nulls(len(values), reader.arrow_type)
-            if number in programs:
-                chosen = select_rows(selector, [program == number for program in programs])
+            if picked is not None and picked[number]:
+                rows = picked[number]
+                found, bad = reader.decode(values, starts=starts, stop=stop, picked=rows)
+                parts.append(Faults.of(bad).at(rows) if bad else bad)
+                column = column if stop and bad else scatter(found, rows, len(values))
+            elif picked is None and number in numbers:
+                chosen = select_rows(selector, [each == number for each in numbers])
                 column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
-                faults += bad
+                parts.append(bad)
             columns.append(column)
-        faults.sort(key=lambda fault: fault.row)
+        faults = joined(parts)
         if stop and faults:
             return pa.nulls(len(values), self.arrow_type), faults[:1]
-        missing = pc.is_null(columns[0])
-        for column in columns[1:]:
-            missing = pc.and_(missing, pc.is_null(column))
+        missing = None
+        if sum(len(values) - column.null_count for column in columns) < len(values):
+            missing = pc.is_null(columns[0])
+            for column in columns[1:]:
+                missing = pc.and_(missing, pc.is_null(column))
         array = pa.StructArray.from_arrays(columns, fields=list(self.arrow_type), mask=missing)
         return array, faults
 

@@ -18,17 +18,19 @@ if all that is odd turns out to be wrong, those rows become null over what they 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
 from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._program cimport (
-    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
+    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
+    READ_FIXED32, READ_FIXED64,
     READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
 )
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
-from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_values
+from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
+from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
 from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
@@ -338,6 +340,8 @@ cdef bint read_items(
     if op.flags & PACKED and (op.code == READ_FIXED32 or op.code == READ_FIXED64):
         copy_packed(block, op, column, lanes)
         return True
+    if op.flags & PACKED and op.wire_type == VARINT and op.code != READ_ENUM and op.code != READ_ENUM_NAME:
+        return read_packed_values(block, op, column, lanes, &items)
     if not (find_packed if op.flags & PACKED else find_items)(block, op, column, lanes, &items):
         return False
     if op.code == READ_MESSAGE:
@@ -393,7 +397,6 @@ cdef bint find_items(
     cdef int64_t at
     cdef int64_t head
     cdef int64_t size
-    cdef uint64_t raw
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at
@@ -405,10 +408,7 @@ cdef bint find_items(
                 head = 1
                 size = p[0]
                 if size >= 0x80:
-                    head = read_long(p, end, &raw)
-                    size = <int64_t>raw
-                    if raw >> 31:
-                        size = NO_VALUE
+                    head = read_size(p, end, &size)
             elif wire_type == VARINT:
                 size = size_of(p, end)
             else:
@@ -433,106 +433,6 @@ cdef bint find_items(
     items.base = base
     items.dense = True
     return items.lane != NULL
-
-
-cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Return the bytes of a varint."""
-    cdef uint64_t raw
-    cdef uint64_t stops = ~load_le64(p) & 0x8080808080808080ULL
-    cdef int64_t size
-    if likely(stops != 0):
-        return (ctz64(stops) >> 3) + 1
-    # What is below 0 has ten bytes.
-    if likely(end - p >= 10):
-        size = 9 if p[8] < 0x80 else 10
-        return size if p[size - 1] < 0x80 else NO_VALUE
-    return read_long(p, end, &raw)
-
-
-cdef inline const uint8_t *packed_run(
-    Block *block, const Op *op, Lane *lane, const uint8_t **stop
-) noexcept nogil:
-    """Find the packed run at a lane, and move the lane behind it; return where the run starts."""
-    cdef const uint8_t *p = lane.at
-    cdef uint64_t raw = 0
-    cdef int64_t head
-    if (load_le64(p) & op.tag_mask) != op.tag or p >= lane.end:
-        stop[0] = p
-        return p
-    p += op.tag_size
-    raw = p[0]
-    head = 1
-    if raw >= 0x80:
-        head = read_long(p, lane.end, &raw)
-    if unlikely(raw >> 31) or unlikely(head + <int64_t>raw > lane.end - p):
-        reject(block, lane)
-        lane.at = lane.end
-        stop[0] = lane.end
-        return lane.end
-    lane.at = p + head + raw
-    stop[0] = lane.at
-    return p + head
-
-
-cdef bint find_packed(
-    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
-) noexcept nogil:
-    """Find the items of lists that are packed; return whether there is room for them."""
-    cdef bint wide = block.context.wide
-    cdef int64_t base = offset_at(column, lanes.base, wide)
-    cdef Lane *item = <Lane *>(block.memory + block.used)
-    cdef int64_t room = (MEMORY - block.used) // <int64_t>sizeof(Lane)
-    cdef int64_t width = 0 if op.wire_type == VARINT else 4 if op.wire_type == FIXED32 else 8
-    cdef int64_t count = 0
-    cdef int64_t size
-    cdef Lane *lane
-    cdef const uint8_t *p
-    cdef const uint8_t *stop
-    cdef int64_t at
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
-        p = packed_run(block, op, lane, &stop)
-        if unlikely(stop - p > room - count):
-            return False
-        while p < stop:
-            size = width if width else size_of(p, stop)
-            if unlikely(size > stop - p):
-                reject(block, lane)
-                break
-            item.at = p
-            p += size
-            item.end = p
-            item.index = base + count
-            item.row = lane.row
-            item += 1
-            count += 1
-        set_end(column, lane.index, base + count, wide)
-    items.lane = <Lane *>take(block, count * sizeof(Lane))
-    items.count = count
-    items.base = base
-    items.dense = True
-    return items.lane != NULL
-
-
-cdef void copy_packed(Block *block, const Op *op, Column *column, const Lanes *lanes) noexcept nogil:
-    """Read lists of fixed width that are packed: as they are stored."""
-    cdef bint wide = block.context.wide
-    cdef int64_t used = offset_at(column, lanes.base, wide)
-    cdef int64_t width = 4 if op.wire_type == FIXED32 else 8
-    cdef uint8_t *data = column[1].data
-    cdef Lane *lane
-    cdef const uint8_t *p
-    cdef const uint8_t *stop
-    cdef int64_t at
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
-        p = packed_run(block, op, lane, &stop)
-        if unlikely((stop - p) & (width - 1)):
-            reject(block, lane)
-        else:
-            memcpy(data + used * width, p, stop - p)
-            used += (stop - p) // width
-        set_end(column, lane.index, used, wide)
 
 
 cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *flags) noexcept nogil:
@@ -628,9 +528,12 @@ cdef int64_t find_rows(
 ) noexcept nogil:
     """Find the payloads that are read by the program of the first of them; return their number."""
     cdef const Slice *slice
+    cdef const int32_t *starts = decoder.starts.data
+    cdef const int32_t *picked = decoder.rows.picked
     cdef int64_t row
     cdef int64_t found = 0
     cdef int32_t chosen
+    cdef int32_t start
     # Where one program reads whole rows, nothing is asked for each of them, which takes half the instructions.
     if decoder.selector.data == NULL and not decoder.bounded and decoder.programs and decoder.tables[0] != NULL:
         program[0] = 0
@@ -643,6 +546,25 @@ cdef int64_t find_rows(
             lane.at = slice.start + decoder.start
             lane.end = slice.end
             if unlikely(lane.at > lane.end) or unlikely(slice.limit - slice.end < SLACK):
+                reject(block, lane)
+                continue
+            lane += 1
+            found += 1
+        return found
+    if picked != NULL and starts != NULL and decoder.ends.data == NULL and decoder.programs == 1:
+        # These are all of one message, behind a frame each.
+        program[0] = 0
+        picked += decoder.row
+        for row in range(first, first + count):
+            slice = &decoder.slices[row]
+            if unlikely(slice.start == NULL):
+                continue
+            start = starts[picked[row]]
+            lane.row = row
+            lane.index = decoder.row + row
+            lane.at = slice.start + start
+            lane.end = slice.end
+            if unlikely(start < 0 or start > slice.end - slice.start or slice.limit - slice.end < SLACK):
                 reject(block, lane)
                 continue
             lane += 1

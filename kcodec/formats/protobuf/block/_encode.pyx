@@ -102,15 +102,53 @@ cdef bint put_list(
     Slots *block, Writing *writing, const int64_t *costs, const Op *op, const int64_t *lanes, int64_t count,
     int32_t level, int32_t depth
 ) noexcept nogil:
-    """Write lists or maps of messages or text."""
+    """Write lists or maps, those of messages or text as many at once as there are lanes for their items."""
+    cdef const Input *column = &writing.columns[op.column]
+    cdef int64_t first
+    cdef int64_t number
+    cdef int64_t start = 0
+    cdef int64_t end
+    cdef int64_t item
+    if level == LEVELS or op.flags & CHECKED or op.code != PUT_TEXT and op.code != PUT_MESSAGE:
+        return put_each(block, writing, op, lanes, count)
+    end = start_of(column, block.first + lanes[count - 1] + 1) - start_of(column, block.first + lanes[0])
+    if op.code == PUT_TEXT and end > LANES:
+        # Long lists of text are no faster together.
+        return put_each(block, writing, op, lanes, count)
+    while start < count:
+        first = start_of(column, block.first + lanes[start])
+        number = 0
+        end = start
+        while end < count:
+            item = block.first + lanes[end]
+            if start_of(column, item) != first + number:
+                # Something stands between them.
+                return put_each(block, writing, op, lanes + start, count - start)
+            if start_of(column, item + 1) - first > LANES:
+                break
+            number = start_of(column, item + 1) - first
+            end += 1
+        if end == start:
+            end += 1
+            if not put_each(block, writing, op, lanes + start, 1):
+                return False
+        elif not put_lists(block, writing, costs, op, lanes + start, end - start, first, number, level, depth):
+            return False
+        start = end
+    return True
+
+
+cdef bint put_lists(
+    Slots *block, Writing *writing, const int64_t *costs, const Op *op, const int64_t *lanes, int64_t count,
+    int64_t first, int64_t number, int32_t level, int32_t depth
+) noexcept nogil:
+    """Write lists or maps that have so many items together, which stand behind each other."""
     cdef const Input *column = &writing.columns[op.column]
     cdef Slots *items = block + 1
     cdef uint8_t **outs = block.out
     cdef bint text = op.code == PUT_TEXT
     cdef uint64_t tag = op.tag
     cdef int64_t skip = op.tag_size
-    cdef int64_t first = start_of(column, block.first + lanes[0])
-    cdef int64_t number = 0
     cdef int64_t at
     cdef int64_t item
     cdef int64_t size
@@ -122,15 +160,6 @@ cdef bint put_list(
     cdef int64_t sizes[LANES]
     cdef int64_t ends[LANES + 1]          # where each item ends, with tag and length, behind all before it
     cdef uint8_t *places[LANES + AHEAD]   # of each item, where the first one of all would stand
-    if level == LEVELS or op.flags & CHECKED or not (text or op.code == PUT_MESSAGE):
-        return put_each(block, writing, op, lanes, count)
-    for at in range(count):
-        item = block.first + lanes[at]
-        if start_of(column, item) != first + number:
-            return put_each(block, writing, op, lanes, count)
-        number = start_of(column, item + 1) - first
-    if number > LANES:
-        return put_each(block, writing, op, lanes, count)
     for at in range(number):
         order[at] = first + at
         if not op.flags & ENTRIES and unlikely(not is_valid(column + 1, first + at)):

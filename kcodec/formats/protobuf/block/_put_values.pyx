@@ -14,7 +14,10 @@ from kcodec.formats.protobuf._program cimport (
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
 from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
-from kcodec.wire.cursor cimport copy32, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_varint
+from kcodec.wire.cursor cimport (
+    copy_wide, likely, popcount64, store_le64, unlikely, unpack8,
+    varint_word, write_any, write_varint,
+)
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -101,13 +104,18 @@ cdef void put_varints(
             store_le64(out, tag | <uint64_t>values[at] << 8 * skip)
             outs[lanes[at]] = out + ((skip + 1) & -<int64_t>flags[at])
         return
+    if all_bits >> 56:
+        # Of both signs, say: whether a number is long is not to be guessed.
+        for at in range(count):
+            out = outs[lanes[at]]
+            store_le64(out, tag)
+            size = write_any(out + skip, <uint64_t>values[at]) - out
+            outs[lanes[at]] = out + (size & -<int64_t>flags[at])
+        return
     for at in range(count):
         out = outs[lanes[at]]
         value = <uint64_t>values[at]
         store_le64(out, tag)
-        if unlikely(value >> 56):
-            outs[lanes[at]] = write_varint(out + skip, value)
-            continue
         word = varint_word(value, &size)
         store_le64(out + skip, word)
         outs[lanes[at]] = out + ((skip + size) & -<int64_t>flags[at])
@@ -187,7 +195,6 @@ cdef inline void put_texts(
     cdef int64_t always = -1 if op.flags & PRESENT else 0
     cdef int64_t most = 0x80
     cdef int64_t size
-    cdef int64_t done
     cdef int64_t at
     if column.limit - data < start_of(column, block.first + lanes[count - 1] + 1) + 32:
         # Moves of 32 bytes would read too far.
@@ -204,12 +211,7 @@ cdef inline void put_texts(
         if likely(size < most):
             out[skip] = <uint8_t>size
             out += skip + 1
-            copy32(out, source)
-            if size > 32:
-                done = 32
-                while done < size:
-                    copy32(out + done, source + done)
-                    done += 32
+            copy_wide(out, source, size)
             outs[lanes[at]] += (skip + 1 + size) & -<int64_t>flags[at] & (always | -size >> 63)
         elif flags[at] and always | size:
             out = write_varint(out + skip, <uint64_t>size)

@@ -18,7 +18,7 @@ from kcodec.formats.protobuf._program cimport (
 from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_low64, unlikely,
+    copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_any, read_low64, unlikely,
     unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
@@ -43,6 +43,20 @@ cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept no
     return present <= 1 or present >= 7
 
 
+cdef bint has_long(const Lanes *lanes, const Op *op, bint tagged) noexcept nogil:
+    """Look at eight lanes, and return whether some have a varint of more than eight bytes, more than one."""
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef int64_t longer = 0
+    cdef int64_t at
+    cdef const Lane *lane
+    for at in range(8):
+        lane = &lanes.lane[(at * lanes.count) >> 3]
+        longer += ((~load_le64(lane.at + skip) & 0x8080808080808080ULL) == 0) & found(lane, tag, mask, False)
+    return longer > 1
+
+
 cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noexcept nogil:
     """Read a varint of any length; return its bytes."""
     cdef const uint8_t *at = p
@@ -51,8 +65,8 @@ cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noex
 
 
 cdef inline void read_numbers(
-    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, bint varint, uint64_t *values,
-    uint8_t *flags
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, bint varint, bint long,
+    uint64_t *values, uint8_t *flags
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
@@ -81,7 +95,10 @@ cdef inline void read_numbers(
             continue
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
-        if not varint:
+        if long:
+            raw = read_any(p + skip, pext, &size) & <uint64_t>(-present)
+            size = (skip + size) & -present
+        elif not varint:
             raw &= bits & <uint64_t>(-present)
             size = width & -present
         elif likely(stops != 0):
@@ -121,7 +138,6 @@ cdef inline void read_texts(
     cdef int64_t present
     cdef int64_t size
     cdef int64_t length
-    cdef uint64_t raw
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
@@ -140,9 +156,8 @@ cdef inline void read_texts(
             copy32(data + used, p + skip + 1)
         else:
             if length >= 0x80:
-                size = skip + read_long(p + skip, lane.end, &raw)
-                length = <int64_t>raw
-                if unlikely(size > lane.end - p) or unlikely(raw >> 31):
+                size = skip + read_size(p + skip, lane.end, &length)
+                if unlikely(length == NO_VALUE):
                     size = NO_VALUE
                     length = 0
             if length <= lane.end - p - size:
@@ -309,8 +324,13 @@ cdef void put_values(
             values[at] = <uint32_t>values[at]
     if column.kind == BITS:
         data = column.data
-        for at in range(count):
-            data[lanes.lane[at].index] = <uint8_t>values[at]
+        if lanes.dense:
+            data += lanes.base
+            for at in range(count):
+                data[at] = <uint8_t>values[at]
+        else:
+            for at in range(count):
+                data[lanes.lane[at].index] = <uint8_t>values[at]
     elif column.width == 4:
         data = column.data + 4 * lanes.base
         if lanes.dense:
@@ -327,7 +347,7 @@ cdef void put_values(
             memcpy(column.data + 8 * lanes.base, values, 8 * count)
     else:
         for at in range(count):
-            index = lanes.lane[at].index
+            index = lanes.base + at if lanes.dense else lanes.lane[at].index
             (<uint64_t *>column.data)[2 * index] = values[at]
             (<uint64_t *>column.data)[2 * index + 1] = 0
     if op.flags & ZERO_NULL:
@@ -384,7 +404,10 @@ cdef bint read_values(
 ) noexcept nogil:
     """Read values that are no messages into their column; return whether there is room for all that takes."""
     cdef uint64_t *values
-    cdef bint steady = not tagged or is_steady(lanes, op.tag, op.tag_mask)
+    cdef bint steady
+    if lanes.count == 0:
+        return True
+    steady = not tagged or is_steady(lanes, op.tag, op.tag_mask)
     if op.code == READ_TEXT or op.code == READ_BYTES or op.code == READ_RAW:
         # Of one width or the other, the loop has one branch less.
         if block.context.wide:
@@ -406,14 +429,16 @@ cdef bint read_values(
             return False
     if op.code == READ_TIME:
         read_times(block, lanes, op, tagged, values, flags)
-    elif op.wire_type == VARINT and steady:
-        read_numbers(block, lanes, op, tagged, True, True, values, flags)
-    elif op.wire_type == VARINT:
-        read_numbers(block, lanes, op, tagged, False, True, values, flags)
+    elif op.wire_type != VARINT and steady:
+        read_numbers(block, lanes, op, tagged, True, False, False, values, flags)
+    elif op.wire_type != VARINT:
+        read_numbers(block, lanes, op, tagged, False, False, False, values, flags)
+    elif has_long(lanes, op, tagged):
+        read_numbers(block, lanes, op, tagged, False, True, True, values, flags)
     elif steady:
-        read_numbers(block, lanes, op, tagged, True, False, values, flags)
+        read_numbers(block, lanes, op, tagged, True, True, False, values, flags)
     else:
-        read_numbers(block, lanes, op, tagged, False, False, values, flags)
+        read_numbers(block, lanes, op, tagged, False, True, False, values, flags)
     if op.code == READ_ENUM_NAME:
         return put_names(block, lanes, op, column, values, flags)
     put_values(block, lanes, op, column, values, flags)

@@ -1,0 +1,106 @@
+"""Blocks of messages that are read a field at a time."""
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from side_by_side import on_both, same_decode
+
+from kcodec import ProtobufCodec
+from kcodec.formats.protobuf.codec import ProtobufReader
+from kcodec.formats.protobuf.plan import decode_plan
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.types import ProtobufOptions
+from kcodec.formats.protobuf.wire import write_varint
+
+
+def packed(numbers):
+    """A list of numbers as it is packed, each in the form given."""
+    run = b"".join(numbers)
+    size = bytearray()
+    write_varint(size, len(run))
+    return b"\x0a" + bytes(size) + run
+
+
+LONGEST = b"\xff" * 9 + b"\x01"
+NUMBERS = [
+    b"\x00",
+    b"\x7f",
+    b"\x80\x01",
+    b"\xff" * 7 + b"\x7f",
+    b"\xff" * 8 + b"\x7f",
+    LONGEST,
+    b"\xff" * 9 + b"\x7e",
+]
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool"])
+def test_packed_numbers_of_all_lengths(kind):
+    """Runs longer than what is looked at together, and what is wrong in them, in the first row or the last."""
+    drawn = random.Random(45)
+    text = f'syntax = "proto3"; message M {{ repeated {kind} n = 1; {kind} m = 2; }}'
+    plan, _ = decode_plan(ProtobufSchema.parse(text).message("M"), ProtobufOptions())
+    rows = [packed(drawn.choices(NUMBERS, k=count)) for count in [*range(12), 40, 200] for _ in range(3)]
+    rows += [b"\x10" + number for number in NUMBERS]
+    wrong = [packed([b"\x80"]), packed([b"\xff" * 10 + b"\x00"]), packed([b"\x01", b"\xff" * 70 + b"\x00"])]
+    wrong += [b"\x10" + b"\xff" * 10 + b"\x00", b"\x10\x80"]
+    for values in (rows, *([bad, *rows, bad, *rows[:9]] for bad in wrong)):
+        same_decode("formats.protobuf._kernel", [plan], values)
+
+
+def test_rows_that_are_picked(impl):
+    """Only these are read, behind what each starts with; faults count them."""
+    text = 'syntax = "proto3"; message M { int64 n = 1; string s = 2; }'
+    drawn = random.Random(7)
+    rows = [None if drawn.random() < 0.1 else b"x" * (i % 3) + b"\x08" + bytes([i % 100]) for i in range(900)]
+    rows[40] = b"x" + b"\x08"
+    starts = np.array([i % 3 for i in range(900)], np.int32)
+    picked = np.array(sorted({40, *drawn.sample(range(900), 500)}), np.int32)
+    expected = [None if rows[i] is None or i == 40 else i % 100 for i in picked.tolist()]
+    reader = ProtobufReader(ProtobufSchema.parse(text).message("M"))
+    for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        array, faults = reader.decode(pa.array(rows, kind), starts=starts, picked=picked)
+        assert [None if row is None else row["n"] for row in array.to_pylist()] == expected
+        assert [(fault.row, fault.offset) for fault in faults] == [(picked.tolist().index(40), 2)]
+
+
+def test_long_lists_maps_and_rows_are_written():
+    """More items in a block of rows than it has lanes, numbers of all lengths, keys in any order, and large rows."""
+    text = 'syntax = "proto3"; message I { string a = 1; sint64 b = 2; } message M { int64 n = 1; repeated bool f = 2; '
+    text += "repeated int32 i = 3; repeated int64 l = 4; map<string, string> t = 5; map<int32, I> m = 6; "
+    text += "repeated I s = 7; repeated string u = 8; bytes z = 9; map<uint64, bool> w = 10; }"
+    drawn = random.Random(3)
+
+    def number(bits):
+        return drawn.choice([-1, 1]) * drawn.getrandbits(drawn.randrange(bits))
+
+    def inner():
+        return {"a": "a" * drawn.choice([0, 5, 140]), "b": number(63)}
+
+    def by_key(rows):
+        return [row and {**row, **{name: dict(row[name]) for name in "tmw"}} for row in rows]
+
+    def row(most, size):
+        count = drawn.randint(0, most)
+        keys = [f"{drawn.choice('aé')}{'k' * drawn.choice([1, 9])}{key}" for key in range(count)]
+        drawn.shuffle(keys)
+        return {
+            "n": number(63),
+            "f": [drawn.random() < 0.5 for _ in range(count)],
+            "i": [number(31) for _ in range(count)],
+            "l": [number(63) for _ in range(count)],
+            "t": [(key, key * 20) for key in keys],
+            "m": [(key, inner()) for key in drawn.sample(range(-999, 999), count)],
+            "s": [inner() for _ in range(count)],
+            "u": keys,
+            "z": bytes(size),
+            "w": [(key << 60, True) for key in drawn.sample(range(16), min(count, 16))],
+        }
+
+    codec = ProtobufCodec(text, "M")
+    for most, size, count in ((0, 0, 70), (4, 30, 200), (30, 100, 130), (40, 20_000, 70), (700, 0, 3)):
+        rows = [row(most, size) if drawn.random() < 0.95 else None for _ in range(count)]
+        array = pa.array(rows, codec.arrow_type)
+        values = on_both(lambda array=array: codec.encode(array).to_pylist())
+        assert by_key(codec.decode(values).to_pylist()) == by_key(rows)
