@@ -59,8 +59,6 @@ cdef extern from "varint.h" nogil:
     bint has_pext "kc_has_pext"()
     # The low 64 bits of a varint of at most ten bytes, without a branch: reads 16. Longer: the size is enormous.
     uint64_t read_any "kc_read_any"(const uint8_t *p, bint pext, int64_t *size)
-    # The same of all varints up to `stop`, behind which 64 bytes are read; return their number, -1 if they are wrong.
-    int64_t read_packed "kc_read_packed"(const uint8_t *p, const uint8_t *stop, bint pext, uint64_t *values)
     # The bytes of a varint of at most 56 bits, the first lowest.
     uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
     # Write a varint of any length without a branch; 16 bytes are written.

@@ -54,54 +54,6 @@ static KC_INLINE uint64_t kc_read_any(const uint8_t *p, int pext, int64_t *size)
     return kc_gather7_by(word & (stops ^ (stops - 1)), pext) | (high & beyond);
 }
 
-/* A bit for each of 64 bytes, set where a varint ends. */
-static KC_INLINE uint64_t kc_varint_ends(const uint8_t *p) {
-#if defined(__SSE2__)
-    uint64_t ends = 0;
-    for (int at = 0; at < 4; at++) {
-        const __m128i bytes = _mm_loadu_si128((const __m128i *)(p + 16 * at));
-        ends |= (uint64_t)(uint16_t)~_mm_movemask_epi8(bytes) << (16 * at);
-    }
-    return ends;
-#else
-    uint64_t ends = 0;
-    for (int at = 0; at < 8; at++) {
-        const uint64_t stops = ~kc_load_le64(p + 8 * at) & KC_STOP_BITS;
-        ends |= ((stops >> 7) * UINT64_C(0x0102040810204080)) >> 56 << (8 * at);
-    }
-    return ends;
-#endif
-}
-
-/* The bytes of a varint that are in its first word, and in the next one, by their number. */
-static const uint64_t KC_LOW_BYTES[11] = {
-    0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
-    ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0),
-};
-static const uint64_t KC_HIGH_BYTES[11] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFFFF};
-
-/* Read varints that stand behind each other, each the low 64 bits of at most ten bytes; return their number, or -1 if
- * they are not that. 64 bytes behind them can be read. Where they end is found for 64 bytes at once, so that no number
- * waits for the length of the one before it. */
-static KC_INLINE int64_t kc_read_packed(const uint8_t *p, const uint8_t *stop, int pext, uint64_t *values) {
-    uint64_t *next = values;
-    const uint8_t *start = p;
-    for (; p < stop; p += 64) {
-        uint64_t ends = kc_varint_ends(p);
-        if (stop - p < 64) ends &= ~(~UINT64_C(0) << (stop - p));
-        while (ends) {
-            const uint8_t *end = p + kc_ctz64(ends) + 1;
-            const int64_t size = end - start;
-            if (KC_UNLIKELY(size > 10)) return -1;
-            ends &= ends - 1;
-            *next++ = kc_gather7_by(kc_load_le64(start) & ~KC_STOP_BITS & KC_LOW_BYTES[size], pext)
-                | kc_gather7_by(kc_load_le64(start + 8) & ~KC_STOP_BITS & KC_HIGH_BYTES[size], pext) << 56;
-            start = end;
-        }
-    }
-    return start == stop ? next - values : -1;
-}
-
 /* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
 static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) {
     value = ((value & UINT64_C(0x00FFFFFFF0000000)) << 4) | (value & UINT64_C(0x000000000FFFFFFF));

@@ -25,6 +25,35 @@ static KC_INLINE uint64_t kc_varint_ends(const uint8_t *p) {
 #endif
 }
 
+/* The bytes of a varint that are in its first word, and in the next one, by their number. */
+static const uint64_t KC_LOW_BYTES[11] = {
+    0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
+    ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0),
+};
+static const uint64_t KC_HIGH_BYTES[11] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFFFF};
+
+/* Read varints that stand behind each other, each the low 64 bits of at most ten bytes; return their number, or -1 if
+ * they are not that. 64 bytes behind them can be read. Where they end is found for 64 bytes at once, so that no number
+ * waits for the length of the one before it. */
+static KC_INLINE int64_t kc_read_packed(const uint8_t *p, const uint8_t *stop, int pext, uint64_t *values) {
+    uint64_t *next = values;
+    const uint8_t *start = p;
+    for (; p < stop; p += 64) {
+        uint64_t ends = kc_varint_ends(p);
+        if (stop - p < 64) ends &= ~(~UINT64_C(0) << (stop - p));
+        while (ends) {
+            const uint8_t *end = p + kc_ctz64(ends) + 1;
+            const int64_t size = end - start;
+            if (KC_UNLIKELY(size > 10)) return -1;
+            ends &= ends - 1;
+            *next++ = kc_gather7_by(kc_load_le64(start) & ~KC_STOP_BITS & KC_LOW_BYTES[size], pext)
+                | kc_gather7_by(kc_load_le64(start + 8) & ~KC_STOP_BITS & KC_HIGH_BYTES[size], pext) << 56;
+            start = end;
+        }
+    }
+    return start == stop ? next - values : -1;
+}
+
 /* Read at most so many zigzag varints from `at` on, which moves behind them; the answer is how many. Either `ints` or
  * `longs` is where they go, times a factor. It stops before what is wrong, and where `limit` is near. */
 static KC_INLINE int64_t kc_read_run_to(
