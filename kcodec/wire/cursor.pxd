@@ -61,6 +61,8 @@ cdef extern from "varint.h" nogil:
     uint64_t read_any "kc_read_any"(const uint8_t *p, bint pext, int64_t *size)
     # The bytes of a varint of at most 56 bits, the first lowest.
     uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
+    # The same by an instruction, as `gather7_by`.
+    uint64_t varint_word_by "kc_varint_word_by"(uint64_t value, int64_t *size, bint pext)
     # Write a varint of any length without a branch; 16 bytes are written.
     uint8_t *write_any "kc_write_any"(uint8_t *out, uint64_t value)
 
@@ -90,12 +92,12 @@ cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
     return out + 1
 
 
-cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
-    """Write a varint without a branch on its size; eight bytes may be written."""
+cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value, bint pext) noexcept nogil:
+    """Write a varint without a branch on its size; eight bytes may be written. `pext` is as for `gather7_by`."""
     cdef int64_t size
     if unlikely(value >> 56):
         return write_varint(out, value)
-    store_le64(out, varint_word(value, &size))
+    store_le64(out, varint_word_by(value, &size, pext))
     return out + size
 
 

@@ -28,9 +28,16 @@ static KC_INLINE uint64_t kc_pext7(uint64_t word) {
     __asm__("pextq %2, %1, %0" : "=r"(result) : "r"(word), "r"(~KC_STOP_BITS));
     return result;
 }
+
+static KC_INLINE uint64_t kc_pdep7(uint64_t value) {
+    uint64_t result;
+    __asm__("pdepq %2, %1, %0" : "=r"(result) : "r"(value), "r"(~KC_STOP_BITS));
+    return result;
+}
 #else
 static inline int kc_has_pext(void) { return 0; }
 #define kc_pext7 kc_gather7
+#define kc_pdep7 kc_spread7
 #endif
 
 /* One way or the other; `pext` is what kc_has_pext answers. */
@@ -41,8 +48,8 @@ static KC_INLINE uint64_t kc_gather7_by(uint64_t word, int pext) {
 /* What `size` of kc_read_any is where a varint has more than ten bytes: more than there ever are. */
 #define KC_ENDLESS (INT64_C(1) << 40)
 
-/* Read a varint, and the low 64 bits of the longest, without a branch on its length, where 16 bytes can be read: numbers
- * below 0 take ten bytes, so that a column of small ones of both signs has two lengths, and no order in them. */
+/* Read a varint, and the low 64 bits of the longest, without a branch on its length, where 16 bytes can be read:
+ * numbers below 0 take ten bytes, so that a column of small ones of both signs has two lengths, and no order in them. */
 static KC_INLINE uint64_t kc_read_any(const uint8_t *p, int pext, int64_t *size) {
     const uint64_t word = kc_load_le64(p), behind = kc_load_le64(p + 8);
     const uint64_t stops = ~word & KC_STOP_BITS;
@@ -54,15 +61,22 @@ static KC_INLINE uint64_t kc_read_any(const uint8_t *p, int pext, int64_t *size)
     return kc_gather7_by(word & (stops ^ (stops - 1)), pext) | (high & beyond);
 }
 
-/* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
-static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) {
+/* Put 56 bits into the low seven of eight bytes. */
+static KC_INLINE uint64_t kc_spread7(uint64_t value) {
     value = ((value & UINT64_C(0x00FFFFFFF0000000)) << 4) | (value & UINT64_C(0x000000000FFFFFFF));
     value = ((value & UINT64_C(0x0FFFC0000FFFC000)) << 2) | (value & UINT64_C(0x00003FFF00003FFF));
-    value = ((value & UINT64_C(0x3F803F803F803F80)) << 1) | (value & UINT64_C(0x007F007F007F007F));
+    return ((value & UINT64_C(0x3F803F803F803F80)) << 1) | (value & UINT64_C(0x007F007F007F007F));
+}
+
+/* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
+static KC_INLINE uint64_t kc_varint_word_by(uint64_t value, int64_t *size, int pext) {
+    value = pext ? kc_pdep7(value) : kc_spread7(value);
     const int last = kc_top64(value | 1) & 56;
     *size = (last >> 3) + 1;
     return value | (KC_STOP_BITS & ~(~UINT64_C(0) << last));
 }
+
+static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) { return kc_varint_word_by(value, size, 0); }
 
 /* Write a varint of any length without a branch; return the position behind. 16 bytes are written. */
 static KC_INLINE uint8_t *kc_write_any(uint8_t *out, uint64_t value) {

@@ -11,8 +11,8 @@ from libc.string cimport memcmp, memcpy, memmove
 from kcodec.columns._inputs cimport Input, is_valid, start_of
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport (
-    copy32, likely, load_le64, multiply_overflows, put_varint, store_be64, store_le32, store_le64, top64, unlikely,
-    write_varint, zigzag64,
+    copy32, has_pext, likely, load_le64, multiply_overflows, put_varint, store_be64, store_le32, store_le64, top64,
+    unlikely, write_varint, zigzag64,
 )
 from kcodec.wire.decimal cimport (
     decimal_limit, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize,
@@ -230,17 +230,18 @@ cdef uint8_t *put(
     cdef double wide
     cdef uint32_t word
     cdef Status status
+    cdef bint pext = has_pext()
     if count > 1 and stop - first == 1:
         # Numbers of a list, behind each other.
         column = <const Input *>(<const char *>columns + first.place)
         length = column.width
         if first.code == PUT_LONG:
             for value in range(index, index + count):
-                out = put_varint(out, zigzag64((<const int64_t *>column.data)[value]))
+                out = put_varint(out, zigzag64((<const int64_t *>column.data)[value]), pext)
             return out
         if first.code == PUT_INT:
             for value in range(index, index + count):
-                out = put_varint(out, zigzag64((<const int32_t *>column.data)[value]))
+                out = put_varint(out, zigzag64((<const int32_t *>column.data)[value]), pext)
             return out
         if first.code == PUT_DOUBLE and length == 8 or first.code == PUT_FLOAT and length == 4:
             memcpy(out, column.data + index * length, count * length)
@@ -271,10 +272,10 @@ cdef uint8_t *put(
                 out += length
                 op += 1
             elif op.code == PUT_LONG:
-                out = put_varint(out, zigzag64((<const int64_t *>column.data)[index]))
+                out = put_varint(out, zigzag64((<const int64_t *>column.data)[index]), pext)
                 op += 1
             elif op.code == PUT_INT:
-                out = put_varint(out, zigzag64((<const int32_t *>column.data)[index]))
+                out = put_varint(out, zigzag64((<const int32_t *>column.data)[index]), pext)
                 op += 1
             elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
                 # The common forms, without a branch on what is random: whether there is a value.

@@ -16,7 +16,7 @@ from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._program cimport *
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.wire.cursor cimport (
-    copy32, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
+    copy32, has_pext, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )
 from kcodec.wire.status cimport OK, Status
 
@@ -147,6 +147,7 @@ cdef inline bint run_lanes(
     cdef int64_t length
     cdef int64_t begin
     cdef Status status
+    cdef bint pext = has_pext()
     if count == 0:
         return True
     while op != stop and op.code != DO_JUMP:
@@ -175,12 +176,12 @@ cdef inline bint run_lanes(
             longs = <const int64_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
-                outs[lane] = put_varint(outs[lane], zigzag64(longs[lane]))
+                outs[lane] = put_varint(outs[lane], zigzag64(longs[lane]), pext)
         elif op.code == PUT_INT:
             ints = <const int32_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
-                outs[lane] = put_varint(outs[lane], zigzag64(ints[lane]))
+                outs[lane] = put_varint(outs[lane], zigzag64(ints[lane]), pext)
         elif op.code == PUT_DOUBLE and column.width == 8:
             longs = <const int64_t *>column.data + row
             for at in range(count):
@@ -267,14 +268,14 @@ cdef inline bint run_lanes(
                     if not op.scale:
                         return False
                     value -= longs[lane] < 0
-                outs[lane] = put_varint(outs[lane], zigzag64(value))
+                outs[lane] = put_varint(outs[lane], zigzag64(value), pext)
         elif op.code == PUT_INTEGER:
             for at in range(count):
                 lane = at if dense else lanes[at]
                 value = read_integer(op, column, row + lane, &status)
                 if unlikely(status != OK):
                     return False
-                outs[lane] = put_varint(outs[lane], zigzag64(value))
+                outs[lane] = put_varint(outs[lane], zigzag64(value), pext)
         elif op.code == PUT_DECIMAL:
             for at in range(count):
                 lane = at if dense else lanes[at]
