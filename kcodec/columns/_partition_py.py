@@ -1,5 +1,6 @@
 """Rows of a column that are read apart from others, in plain Python; see ``partition.py``."""
 
+import sys
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ def partition(selector: Buffer, numbers: Sequence[int], count: int) -> list[byte
     for row, chosen in enumerate(memoryview(selector).cast("B").cast("i")):
         number = numbers[chosen] if 0 <= chosen < len(numbers) else -1
         if 0 <= number < count:
-            parts[number] += row.to_bytes(4, "little")
+            parts[number] += row.to_bytes(4, sys.byteorder)
     return parts
 
 

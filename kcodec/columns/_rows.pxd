@@ -36,8 +36,8 @@ cdef class Rows:
     cdef const uint8_t **pieces
     cdef const uint8_t **limits      # where these end
     cdef uint8_t *moved
-    cdef const int32_t *picked       # the rows of the array that these are; NULL: all;
-    cdef Int32Buffer held            # in order
+    cdef const int32_t *picked       # the rows of the array that these are, in order; NULL: all
+    cdef Int32Buffer held            # what that points into
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef void move_last(self, Slice *out, int64_t count) noexcept nogil

@@ -11,7 +11,7 @@ from kcodec.formats.avro._program cimport (
 from kcodec.formats.avro._leaf cimport read_small_decimal
 from kcodec.wire.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, has_pext, likely, load_le32, load_le64, multiply_overflows, read_length,
-    read_varint64, unlikely, unzigzag32, unzigzag64,
+    read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport OK
@@ -70,8 +70,9 @@ cdef int64_t read_items(
     cdef int64_t width = 8 if code == DO_DOUBLE else 4
     cdef uint64_t most = decimal_limit(op.precision) if code == DO_DECIMAL else 0
     cdef int64_t item = 0
-    cdef uint64_t word
+    cdef uint64_t long
     cdef uint64_t stops
+    cdef uint32_t word
     # Items of no bytes have no ops.
     if stop == first or stop - first > 2 or keyed and first.code != DO_STRING:
         return 0
@@ -97,31 +98,29 @@ cdef int64_t read_items(
             if unlikely(q == NULL):
                 break
         elif code == DO_LONG:
-            word = load_le64(q)
-            stops = ~word & 0x8080808080808080ULL
+            long = load_le64(q)
+            stops = ~long & 0x8080808080808080ULL
             if likely(stops != 0):
                 q += (ctz64(stops) >> 3) + 1
-                word = gather7_by(word & (stops ^ (stops - 1)), pext)
+                long = gather7_by(long & (stops ^ (stops - 1)), pext)
             else:
                 r = q
-                if read_varint64(&r, end, limit, &word) != OK:
+                if read_varint64(&r, end, limit, &long) != OK:
                     break
                 q = r
             if unlikely(q > end) or unlikely(
-                multiply_overflows(unzigzag64(word), factor, <int64_t *>data + index + item)
+                multiply_overflows(unzigzag64(long), factor, <int64_t *>data + index + item)
             ):
                 break
         elif code == DO_INT or code == DO_INT_TO_LONG:
-            word = load_le64(q)
-            stops = ~word & 0x8080808080ULL
-            q += (ctz64(stops | 1ULL << 63) >> 3) + 1
-            word = gather7_by(word & (stops ^ (stops - 1)), pext)
-            if unlikely(stops == 0) or unlikely(word >> 32) or unlikely(q > end):
+            r = q
+            if unlikely(read_varint32(&r, end, limit, &word) != OK):
                 break
+            q = r
             if code == DO_INT:
-                (<int32_t *>data)[index + item] = unzigzag32(<uint32_t>word)
+                (<int32_t *>data)[index + item] = unzigzag32(word)
             else:
-                (<int64_t *>data)[index + item] = unzigzag32(<uint32_t>word) * factor
+                (<int64_t *>data)[index + item] = unzigzag32(word) * factor
         elif code == DO_DOUBLE or code == DO_FLOAT:
             if unlikely(width > end - q):
                 break

@@ -25,8 +25,7 @@ from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
-    READ_FIXED32, READ_FIXED64,
-    READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
+    READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
 )
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values

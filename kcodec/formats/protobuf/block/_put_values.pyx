@@ -15,8 +15,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
 from kcodec.wire.cursor cimport (
-    copy_wide, likely, popcount64, store_le64, unlikely, unpack8,
-    varint_word, write_any, write_varint,
+    copy_wide, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
 )
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
