@@ -147,7 +147,10 @@ cdef class Rows:
         cdef int64_t bytes = 0
         cdef int64_t size
         cdef int64_t at
+        cdef const uint8_t *data = self.data
+        cdef const uint8_t *limit = self.limit
         max_rows = min(max_rows, self.length - row)
+        self.even = False
         if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL and picked != NULL:
             offsets -= row
             picked += row
@@ -165,9 +168,10 @@ cdef class Rows:
             count = max_rows if offsets[max_rows] - offsets[0] <= max_bytes else fitting(offsets, max_rows, max_bytes)
             bytes = offsets[count] - offsets[0]
             for at in range(count):
-                out[at].start = self.data + offsets[at]
-                out[at].end = self.data + offsets[at + 1]
-                out[at].limit = self.limit
+                out[at].start = data + offsets[at]
+                out[at].end = data + offsets[at + 1]
+                out[at].limit = limit
+            self.even = True
         else:
             while count < max_rows:
                 self.slice(row + count, &out[count])
@@ -190,12 +194,14 @@ cdef class Rows:
             size += out[first].end - out[first].start
             if size > MOVED:
                 first += 1
+                self.even = False
                 break
         if first == count:
             return
         if self.moved == NULL:
             self.moved = <uint8_t *>calloc(LEAD + MOVED + SLACK, 1)
             if self.moved == NULL:
+                self.even = False
                 return
         to = self.moved + LEAD
         for first in range(first, count):

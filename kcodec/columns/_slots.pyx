@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.wire.cursor cimport copy32
 
 cdef enum:
     SLOP = 96   # bytes behind a value that moves of a fixed size may write
@@ -125,24 +126,36 @@ cdef bint begin_rows(
 ) noexcept nogil:
     """Begin all rows of a block that are not null with a prefix; return whether there is memory."""
     cdef const Input *root = columns
-    cdef uint8_t *out
+    cdef uint8_t *memory
+    cdef uint8_t **outs = slots.out
+    cdef const int32_t *bounds = slots.bounds
     cdef uint64_t start = 0
+    cdef int64_t count = slots.count
     cdef int64_t written = 0
     cdef int64_t lane
     memcpy(&start, prefix, min(prefix_size, 8))
     if not make_slots(slots, columns, costs, -1, prefix_size):
         return False
-    for lane in range(slots.count):
-        out = slots.memory + slots.bounds[lane]
+    memory = slots.memory
+    for lane in range(count if prefix_size else 0):
+        # A frame is shorter; to copy as many bytes as a variable says is a call.
+        memcpy(memory + bounds[lane], &start, 8)
+        if prefix_size > 8:
+            memcpy(memory + bounds[lane], prefix, prefix_size)
+    if root.validity == NULL and not root.all_null:
+        for lane in range(count):
+            slots.lanes[lane] = lane
+        for lane in range(count):
+            outs[lane] = memory + prefix_size + bounds[lane]
+        slots.written = count
+        return True
+    for lane in range(count):
+        # A null row has no bytes, and no frame.
+        outs[lane] = memory + bounds[lane]
         if is_valid(root, slots.first + lane):
-            # A frame is shorter; to copy as many bytes as a variable says is a call.
-            memcpy(out, &start, 8)
-            if prefix_size > 8:
-                memcpy(out, prefix, prefix_size)
-            out += prefix_size
+            outs[lane] += prefix_size
             slots.lanes[written] = lane
             written += 1
-        slots.out[lane] = out
     slots.written = written
     return True
 
@@ -161,6 +174,26 @@ cdef bint begin_items(Slots *slots, const Input *columns, const int64_t *costs, 
 
 cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
     """Move the rows of a block from their slots to the end of the output."""
+    cdef const uint8_t *memory = slots.memory
+    cdef int32_t most = 0
+    cdef int32_t size
+    cdef int64_t lane
+    for lane in range(slots.count):
+        size = <int32_t>(slots.out[lane] - memory) - slots.bounds[lane]
+        most = max(most, size)
+    if most <= 16:
+        append_all(builder, slots, 16)
+    elif most <= 32:
+        append_all(builder, slots, 32)
+    else:
+        append_all(builder, slots, 0)
+    set_valid(builder.valid, builder.row, slots)
+    builder.nulls += slots.count - slots.written
+    builder.row += slots.count
+
+
+cdef inline void append_all(BinaryBuilder builder, const Slots *slots, int64_t most) noexcept nogil:
+    """Do so for rows of at most so many bytes, 16 or 32; 0: of any size."""
     # What is stored might be these as well, for all the compiler knows; it would load them again for each row.
     cdef uint8_t *data = builder.data
     cdef int32_t *offsets32 = builder.offsets32
@@ -174,16 +207,18 @@ cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
     for lane in range(slots.count):
         source = memory + slots.bounds[lane]
         size = slots.out[lane] - source
-        move(out, source, size)
+        if most == 16:
+            memcpy(out, source, 16)
+        elif most == 32:
+            copy32(out, source)
+        else:
+            move(out, source, size)
         out += size
         if offsets64 != NULL:
             offsets64[first + lane + 1] = out - data
         else:
             offsets32[first + lane + 1] = <int32_t>(out - data)
-    set_valid(builder.valid, first, slots)
-    builder.nulls += slots.count - slots.written
     builder.used = out - data
-    builder.row += slots.count
 
 
 cdef inline void set_valid(uint8_t *valid, int64_t first, const Slots *slots) noexcept nogil:

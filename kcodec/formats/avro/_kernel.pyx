@@ -90,6 +90,7 @@ cdef class AvroDecoder(Decoder):
         if block.count == 0:
             return
         block.blocks += 1
+        block.even = self.rows.even
         if not read_block(
             block, self.builder, self.slices, <const Op **>self.tables, self.stops, self.programs, self.selector.data,
             self.starts.data, self.trailing

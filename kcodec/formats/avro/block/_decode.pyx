@@ -125,30 +125,28 @@ cdef bint read_all(
     cdef int64_t count = 0
     cdef int64_t chosen_count
     cdef bint at_end
-    cdef uint64_t first = ~<uint64_t>0
-    cdef int64_t least = SLACK
     cdef uint64_t left = 0
+    cdef int64_t row = block.row
     begin_row(&context.budget)
     block.depth = 0
     block.rejected = 0
     memset(block.odd, 0, block.count)
     memset(block.noted, UNTOUCHED, builder.count)
     for lane in range(block.count):
-        block.rows[lane] = block.row + lane
+        block.rows[lane] = row + lane
     if columns[0].valid != NULL:
         # Null rows are marked at the end, which spares the loops a branch for each row.
         memset(columns[0].valid + block.row, 1, block.count)
     if selector == NULL and starts == NULL and program_count and programs[0] != NULL:
         used[0] = 0
-        for lane in range(block.count):
+        count = block.count
+        for lane in range(count):
+            block.lanes[lane] = lane
+        for lane in range(count):
             slice = &slices[lane]
             block.at[lane] = slice.start
             block.end[lane] = slice.end
-            block.lanes[lane] = lane
-            first = min(first, <uint64_t>slice.start)
-            least = min(least, slice.limit - slice.end)
-        count = block.count
-        if unlikely(first == 0) or unlikely(least < SLACK):
+        if not block.even:
             count = 0
             for lane in range(block.count):
                 block.lanes[count] = lane

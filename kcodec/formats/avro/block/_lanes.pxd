@@ -22,6 +22,7 @@ cdef struct Block:
     Context *context
     int64_t row                    # the first
     int64_t count
+    bint even                      # all rows have a value, and SLACK bytes behind it
     const uint8_t *at[LANES]       # where each row is
     const uint8_t *end[LANES]
     int64_t rows[LANES]            # index of each
