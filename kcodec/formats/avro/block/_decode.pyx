@@ -334,6 +334,7 @@ cdef int64_t run_lanes(
     cdef uint8_t *valid
     cdef const uint8_t *p
     cdef const uint8_t *q
+    cdef uint8_t head
     cdef int64_t present_lanes[LANES]
     cdef int64_t absent_lanes[LANES]
     cdef int32_t branches[LANES]
@@ -344,6 +345,8 @@ cdef int64_t run_lanes(
     cdef int64_t present
     cdef int64_t null_branch
     cdef int64_t ahead = block.ahead
+    cdef int64_t row
+    cdef const int64_t *some           # NULL: these are all rows of the block
     cdef uint64_t raw
     cdef int32_t branch
     cdef int64_t rejected = block.rejected
@@ -354,27 +357,32 @@ cdef int64_t run_lanes(
         column = <Column *>(<char *>columns + op.place)
         data = column.data
         valid = column.valid
+        some = lanes
+        row = 0
+        if of_rows and count == block.count:
+            some = NULL
+            row = block.row
         if block.depth == 1 and takes_steps(op):
             memcpy(block.before, block.at, block.count * sizeof(uint8_t *))
         if op.code == DO_STRING or op.code == DO_BYTES:
             read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
         elif op.code == DO_LONG:
             block.rejected += read_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd,
+                ats, ends, some, count, index, <int64_t *>data + row, op.factor, ahead, block.pext, block.odd,
                 block.order + block.rejected
             )
         elif op.code == DO_INT:
             block.rejected += read_ints(
-                ats, ends, lanes, count, index, <int32_t *>data, block.pext, block.odd,
+                ats, ends, some, count, index, <int32_t *>data + row, block.pext, block.odd,
                 block.order + block.rejected
             )
         elif op.code == DO_INT_TO_LONG:
             block.rejected += read_ints_as_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, op.factor, block.pext, block.odd,
+                ats, ends, some, count, index, <int64_t *>data + row, op.factor, block.pext, block.odd,
                 block.order + block.rejected
             )
         elif op.code == DO_DOUBLE or op.code == DO_FLOAT:
-            read_reals(block, column, op, lanes, count, index)
+            read_reals(block, column, op, some, count, index, row)
         elif op.code == DO_BOOLEAN:
             for at in range(count):
                 lane = lanes[at]
@@ -385,11 +393,11 @@ cdef int64_t run_lanes(
                 data[index[lane]] = p[0]
                 ats[lane] = p + 1
         elif op.code == DO_NULLABLE_DOUBLE:
-            read_nullable_doubles(block, column, op, lanes, count, index)
+            read_nullable_doubles(block, column, op, some, count, index, row)
         elif op.code == DO_NULLABLE_LONG:
             block.rejected += read_nullable_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd,
-                block.order + block.rejected
+                ats, ends, some, count, index, <int64_t *>data + row, valid + row, op.size, op.factor, block.pext,
+                block.odd, block.order + block.rejected
             )
         elif op.code == DO_NULLABLE_TEXT:
             read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
@@ -400,8 +408,9 @@ cdef int64_t run_lanes(
             for at in range(count):
                 lane = lanes[at]
                 p = ats[lane]
-                present = (p[0] >> 1) ^ null_branch
-                if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
+                head = p[0]
+                present = (head >> 1) ^ null_branch
+                if unlikely(head & 0xFD) or unlikely(p == ends[lane]):
                     reject(block, lane)
                     continue
                 ats[lane] = p + 1

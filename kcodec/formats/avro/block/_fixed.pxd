@@ -8,11 +8,11 @@ from kcodec.formats.avro.block._lanes cimport Block
 
 
 cdef void read_reals(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
 ) noexcept nogil
 
 cdef void read_nullable_doubles(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
 ) noexcept nogil
 
 cdef void read_decimals(

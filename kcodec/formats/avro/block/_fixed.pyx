@@ -12,57 +12,86 @@ from kcodec.wire.cursor cimport load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.decimal cimport decimal_limit
 
 
-cdef void read_reals(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+cdef inline void reals(
+    Block *block, uint8_t *data, int64_t width, const int64_t *lanes, int64_t count, const int64_t *index, bint dense
 ) noexcept nogil:
-    """Read floats or doubles."""
-    cdef uint8_t *data = column.data
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
     cdef int64_t ahead = block.ahead
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t lane
-    if op.code == DO_FLOAT:
-        for at in range(count):
-            lane = lanes[at]
-            p = block.at[lane]
-            if unlikely(block.end[lane] - p < 4):
-                reject(block, lane)
-                continue
-            (<uint32_t *>data)[index[lane]] = load_le32(p)
-            block.at[lane] = p + 4
-        return
+    cdef int64_t to
     for at in range(count):
-        lane = lanes[at]
-        p = block.at[lane]
-        prefetch(p + ahead)
-        if unlikely(block.end[lane] - p < 8):
+        lane = at if dense else lanes[at]
+        to = at if dense else index[lane]
+        p = ats[lane]
+        if width == 8:
+            prefetch(p + ahead)
+        if unlikely(ends[lane] - p < width):
             reject(block, lane)
             continue
-        (<uint64_t *>data)[index[lane]] = load_le64(p)
-        block.at[lane] = p + 8
+        if width == 8:
+            (<uint64_t *>data)[to] = load_le64(p)
+        else:
+            (<uint32_t *>data)[to] = load_le32(p)
+        ats[lane] = p + width
+
+
+cdef void read_reals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
+) noexcept nogil:
+    """Read floats or doubles; without `lanes` all rows of the block, which begins at `row`."""
+    cdef int64_t width = 4 if op.code == DO_FLOAT else 8
+    cdef uint8_t *data = column.data + row * width
+    if width == 4 and lanes == NULL:
+        reals(block, data, 4, NULL, count, NULL, True)
+    elif width == 4:
+        reals(block, data, 4, lanes, count, index, False)
+    elif lanes == NULL:
+        reals(block, data, 8, NULL, count, NULL, True)
+    else:
+        reals(block, data, 8, lanes, count, index, False)
+
+
+cdef inline void nullable_doubles(
+    Block *block, uint64_t *data, uint8_t *valid, int64_t null_branch, const int64_t *lanes, int64_t count,
+    const int64_t *index, bint dense
+) noexcept nogil:
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
+    cdef const uint8_t *p
+    cdef uint8_t branch
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t to
+    cdef int64_t present
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        to = at if dense else index[lane]
+        p = ats[lane]
+        branch = p[0]
+        present = (branch >> 1) ^ null_branch
+        if unlikely(branch & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
+            reject(block, lane)
+            continue
+        data[to] = load_le64(p + 1) & <uint64_t>(-present)
+        valid[to] = <uint8_t>present
+        ats[lane] = p + 1 + (present << 3)
 
 
 cdef void read_nullable_doubles(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
 ) noexcept nogil:
-    """Read doubles of a union with null, without a branch on what is random: whether there is a value."""
-    cdef uint8_t *data = column.data
-    cdef uint8_t *valid = column.valid
-    cdef int64_t null_branch = op.size
-    cdef const uint8_t *p
-    cdef int64_t at
-    cdef int64_t lane
-    cdef int64_t present
-    for at in range(count):
-        lane = lanes[at]
-        p = block.at[lane]
-        present = (p[0] >> 1) ^ null_branch
-        if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > block.end[lane] - p):
-            reject(block, lane)
-            continue
-        (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
-        valid[index[lane]] = <uint8_t>present
-        block.at[lane] = p + 1 + (present << 3)
+    """Read doubles of a union with null, without a branch on what is random: whether there is a value.
+
+    Without `lanes` it is all rows of the block, which begins at `row`.
+    """
+    cdef uint64_t *data = <uint64_t *>column.data + row
+    if lanes == NULL:
+        nullable_doubles(block, data, column.valid + row, op.size, NULL, count, NULL, True)
+    else:
+        nullable_doubles(block, data, column.valid, op.size, lanes, count, index, False)
 
 
 cdef void read_decimals(
