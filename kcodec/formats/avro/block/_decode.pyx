@@ -318,7 +318,7 @@ cdef inline bint takes_steps(const Op *op) noexcept nogil:
 
 
 cdef inline int32_t value_of(const Op *op) noexcept nogil:
-    """Return the only op of a nullable's value; -1 if there are more."""
+    """Return the only op of what may be null; -1 if that is more, or a record, say, of one field."""
     return op[1].code if op.next == 2 and op[1].place == op.place else -1
 
 

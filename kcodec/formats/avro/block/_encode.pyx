@@ -232,7 +232,7 @@ cdef inline bint run_lanes(
                 outs[lane] = out + 1 + ((<int64_t>8) & -value)
             op += op.next
             continue
-        elif op.code == PUT_NULLABLE and is_float(op + 1, column) and not column.all_null:
+        elif op.code == PUT_NULLABLE and has_value(op) and is_float(op + 1, column) and not column.all_null:
             ints = <const int32_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
@@ -243,7 +243,7 @@ cdef inline bint run_lanes(
                 outs[lane] = out + 1 + ((<int64_t>4) & -value)
             op += op.next
             continue
-        elif op.code == PUT_NULLABLE and op[1].code == PUT_BOOLEAN and not column.all_null:
+        elif op.code == PUT_NULLABLE and has_value(op) and op[1].code == PUT_BOOLEAN and not column.all_null:
             for at in range(count):
                 lane = at if dense else lanes[at]
                 out = outs[lane]
@@ -339,6 +339,11 @@ cdef uint8_t *put_text(uint8_t *out, const uint8_t *source, int64_t length) noex
     out = write_varint(out, <uint64_t>length << 1)
     memcpy(out, source, length)
     return out + length
+
+
+cdef inline bint has_value(const Op *op) noexcept nogil:
+    """Return whether what may be null is a value of one op, and not a record, say, of one field."""
+    return op.next == 2 and op[1].place == op.place
 
 
 cdef inline bint is_float(const Op *op, const Input *column) noexcept nogil:
