@@ -223,5 +223,5 @@ def test_one_version():
 def test_a_package_shows_what_is_public(name):
     """Also once modules within it are imported."""
     package = importlib.import_module(name)
-    importlib.import_module("kcodec.kafka.cluster")
+    importlib.import_module("kcodec.kafka.connection.cluster")
     assert {each for each in dir(package) if not each.startswith("__")} == set(package.__all__)

@@ -10,6 +10,8 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import kcodec
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +48,18 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
+#: The rooms and files of Kafka's topics, from connections to what is asked of whole topics.
+KAFKA_RANKS = (
+    ("messages", "views"),
+    ("connection",),
+    ("offsets", "payload_format"),
+    ("report", "conditions", "groups", "topics", "writing"),
+    ("fetching",),
+    ("reading",),
+    ("inspection",),
+)
+#: The packages whose parts have ranks of their own.
+RANKS_WITHIN = {"kcodec.formats": FORMAT_RANKS, "kcodec.kafka": KAFKA_RANKS}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
@@ -136,23 +150,24 @@ def test_imports_go_to_the_left():
     assert wrong == []
 
 
-def format_of(module: str) -> str | None:
-    """Return the part of the formats that a module belongs to; None for those of other layers."""
-    name = module.removeprefix("kcodec.formats.")
-    parts = {part for rank in FORMAT_RANKS for part in rank}
+def part_of(module: str, package: str) -> str | None:
+    """Return the part of a package with ranks that a module belongs to; None for those of other packages."""
+    name = module.removeprefix(f"{package}.")
+    parts = {part for rank in RANKS_WITHIN[package] for part in rank}
     found = [part for part in parts if name != module and f"{name}.".startswith(f"{part}.")]
     return max(found, key=len, default=None)
 
 
-def test_formats_import_what_is_of_a_rank_below():
-    ranks = {part: rank for rank, parts in enumerate(FORMAT_RANKS) for part in parts}
+@pytest.mark.parametrize("package", RANKS_WITHIN)
+def test_parts_import_what_is_of_a_rank_below(package):
+    ranks = {part: rank for rank, parts in enumerate(RANKS_WITHIN[package]) for part in parts}
     wrong = []
     for path in SOURCES:
         module = module_of(path)
-        part = format_of(module)
-        assert (part is None) == (not module.startswith("kcodec.formats.")), f"{module} has no rank"
+        part = part_of(module, package)
+        assert (part is None) == (not module.startswith(f"{package}.")), f"{module} has no rank"
         for each in imports(path):
-            other = format_of(each)
+            other = part_of(each, package)
             if part is None or other is None:
                 continue
             same = other.split(".")[0] == part.split(".")[0]

@@ -11,7 +11,7 @@ import kcodec
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, registered_names
-from kcodec.kafka.settings import _KEYS
+from kcodec.kafka.connection.settings import _KEYS
 from kcodec.serde.config import KEYS
 
 #: The examples that need no services; tests/services runs the others.

@@ -12,8 +12,8 @@ import pytest
 from fake_broker import PATIENT, FakeCluster
 
 from kcodec import AvroCodec
-from kcodec.kafka.condition import AnyOf, Compare, Every, Holds, IsNull, Not, OneOf, Text, mask
-from kcodec.kafka.where import column_at, parse
+from kcodec.kafka.conditions.condition import AnyOf, Compare, Every, Holds, IsNull, Not, OneOf, Text, mask
+from kcodec.kafka.conditions.where import column_at, parse
 from kcodec.protocol import write_batches
 from kcodec_spark import register_kafka
 
