@@ -84,7 +84,14 @@ def test_a_server_without_a_broker_loads_nothing_of_columns():
 
 @pytest.mark.parametrize(
     "module",
-    ["kcodec", "kcodec.cli.main", "kcodec.errors", "kcodec.wire", "kcodec_spark", "kcodec_spark.worker"],
+    [
+        "kcodec",
+        "kcodec.cli.main",
+        "kcodec.errors",
+        "kcodec.wire",
+        "kcodec_spark",
+        "kcodec_spark.workers.worker",
+    ],
 )
 def test_import_is_light(module):
     loaded = run(f"import {module}, sys; print(*sorted(sys.modules))").split()
@@ -145,7 +152,7 @@ import sys
 import pyarrow as pa
 import kcodec
 from kcodec_spark import SparkLayout
-from kcodec_spark.udf import decode_permissive
+from kcodec_spark.workers.udf import decode_permissive
 
 codec = {codec}
 offsets, data = pa.py_buffer(bytes(4) + b"\\2\\0\\0\\0"), pa.py_buffer({data})

@@ -58,8 +58,23 @@ KAFKA_RANKS = (
     ("reading",),
     ("inspection",),
 )
+#: The rooms and files of Spark's functions, from what is asked for and what a session can do to what users call.
+SPARK_RANKS = (
+    ("options", "session"),
+    ("types",),
+    ("workers",),
+    ("functions",),
+    ("ship",),
+    (
+        *("avro", "connect_json", "debezium", "json", "json_schema", "protobuf", "protocol"),
+        *("dead_letters", "decimals", "frames", "merge", "metrics", "register", "schema", "segments"),
+    ),
+    ("kafka", "lag"),
+    ("ksql",),
+    ("demo",),
+)
 #: The packages whose parts have ranks of their own.
-RANKS_WITHIN = {"kcodec.formats": FORMAT_RANKS, "kcodec.kafka": KAFKA_RANKS}
+RANKS_WITHIN = {"kcodec.formats": FORMAT_RANKS, "kcodec.kafka": KAFKA_RANKS, "kcodec_spark": SPARK_RANKS}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
@@ -268,6 +283,14 @@ def test_only_packages_stand_at_the_top():
         "py"
     } - {"py"}
     assert {path.stem for path in (ROOT / "kcodec" / "protocol").glob("*.py*")} == {"__init__", "connection"}
+    assert {path.stem for path in (ROOT / "kcodec" / "kafka").glob("*.py*")} == {
+        "__init__",
+        "inspection",
+        "offsets",
+        "payload_format",
+        "report",
+        "views",
+    }
     assert {path.stem for path in (ROOT / "kcodec" / "formats").glob("*.py*")} == {
         "__init__",
         "decimals",

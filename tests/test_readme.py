@@ -137,7 +137,7 @@ def test_types(row):
     codec = kcodec.AvroCodec(schema)
     assert str(codec.arrow_type) == arrow
     pytest.importorskip("pyspark")
-    from kcodec_spark.types import from_arrow_type
+    from kcodec_spark.types.arrow import from_arrow_type
 
     if spark == "none":
         with pytest.raises(SchemaError):

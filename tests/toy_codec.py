@@ -9,7 +9,7 @@ from toy_format import ToyDecoder, ToyEncoder, ToyFormat
 
 from kcodec.codec import Codec
 from kcodec.formats.table import Format
-from kcodec_spark.schemas import decoded_by_schema, encoded_by_schema
+from kcodec_spark.functions.schemas import decoded_by_schema, encoded_by_schema
 
 #: The entry in the table of formats.
 ENTRY = Format("TOY_SR", "toy_codec:ToyCodec", "toy_format:ToyFormat", "TOY", spark="toy", page="toy.md")

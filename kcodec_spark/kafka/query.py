@@ -18,7 +18,7 @@ from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
 from kcodec_spark.kafka.options import ROWS, Given
 from kcodec_spark.kafka.scan import Scan
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
-from kcodec_spark.types import all_nullable, arrow_schema, from_arrow_type
+from kcodec_spark.types.arrow import all_nullable, arrow_schema, from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

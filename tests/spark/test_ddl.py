@@ -6,7 +6,7 @@ from pyspark.sql.types import DataType
 
 from kcodec import SchemaError
 from kcodec.columns.ddl import ddl_type
-from kcodec_spark.types import to_arrow_type
+from kcodec_spark.types.arrow import to_arrow_type
 
 TYPES = [
     "id BIGINT, tags ARRAY<STRING>, amount DECIMAL(10,2)",

@@ -12,7 +12,7 @@ from kcodec import AvroCodec, ConfigError, RegistryError, Serde, registry
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec_spark import from_avro, register, to_avro
-from kcodec_spark.framed import framed_serde
+from kcodec_spark.functions.framed import framed_serde
 
 SUBJECT = "orders-value"
 

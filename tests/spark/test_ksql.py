@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from kcodec import ConfigError, KsqlCodec, SchemaError, registry
 from kcodec_spark import from_ksql, to_ksql
-from kcodec_spark.ksql import _columns
+from kcodec_spark.ksql.functions import _columns
 
 UTC = datetime.timezone.utc
 COLUMNS = (

@@ -7,7 +7,7 @@ from pyspark.errors import PythonException
 
 from kcodec import ConfigError, SchemaError
 from kcodec_spark import dead_letters, from_ksql, read_ksql, select_ksql, write_ksql
-from kcodec_spark.ksql_topics import _codecs, _payloads, _written_names
+from kcodec_spark.ksql.topics import _codecs, _payloads, _written_names
 
 UTC = datetime.timezone.utc
 STREAM = """

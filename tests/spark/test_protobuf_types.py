@@ -7,7 +7,7 @@ import pytest
 
 from kcodec import ConfigError, ProtobufCodec, SchemaError
 from kcodec_spark.protobuf import _codec_options, from_protobuf
-from kcodec_spark.types import from_arrow_type
+from kcodec_spark.types.arrow import from_arrow_type
 
 SCALARS = """
 syntax = "proto3";

@@ -9,9 +9,9 @@ from toy_plugin import install
 from kcodec import Serde, registry
 from kcodec.errors import ConfigError
 from kcodec_spark import register
-from kcodec_spark.codecs import reader_of, writer_of
-from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.framed import framed_serde, framed_writer
+from kcodec_spark.functions.codecs import reader_of, writer_of
+from kcodec_spark.functions.columns import decoded, encoded
+from kcodec_spark.functions.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder, format_of, payload
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.options import RowsOptions

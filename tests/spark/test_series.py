@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kcodec_spark.series import BOX, call
+from kcodec_spark.workers.series import BOX, call
 
 
 def given(values, kind):

@@ -23,8 +23,8 @@ from kcodec_spark import (
     to_json,
     to_json_schema,
     to_ksql,
-    types,
 )
+from kcodec_spark.types import arrow, avro_schemas
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "avro_vectors.jsonl.gz"
 REFUSALS = (Py4JJavaError, PySparkException)
@@ -63,7 +63,7 @@ REFUSED = [
 @cases("kind", SPARK_TYPES, ids=lambda kind: kind.simpleString()[:60])
 def test_avro_schema_of_a_spark_type_is_sparks_own(converters, kind):
     for arguments in ((False, "topLevelRecord", ""), (True, "rec", "my.ns"), (True, "a.rec", "")):
-        assert types.to_avro_type(kind, *arguments) == converters.to_avro(kind, *arguments)
+        assert avro_schemas.to_avro_type(kind, *arguments) == converters.to_avro(kind, *arguments)
 
 
 @pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.simpleString())
@@ -71,7 +71,7 @@ def test_spark_types_refused_by_spark_are_refused(converters, kind):
     with pytest.raises(REFUSALS):
         converters.to_avro(kind, False, "topLevelRecord", "")
     with pytest.raises(SchemaError):
-        types.to_avro_type(kind)
+        avro_schemas.to_avro_type(kind)
 
 
 ARROW_TYPES = {
@@ -94,21 +94,21 @@ ARROW_TYPES = {
 
 @pytest.mark.parametrize("name", ARROW_TYPES)
 def test_spark_type_of_an_arrow_type(name):
-    assert {types.from_arrow_type(kind).simpleString() for kind in ARROW_TYPES[name]} == {name}
+    assert {arrow.from_arrow_type(kind).simpleString() for kind in ARROW_TYPES[name]} == {name}
 
 
 @pytest.mark.parametrize("name", ARROW_TYPES)
 def test_arrow_type_of_a_spark_type(name):
-    kind = types.from_arrow_type(ARROW_TYPES[name][0])
-    assert types.from_arrow_type(types.to_arrow_type(kind)) == kind
+    kind = arrow.from_arrow_type(ARROW_TYPES[name][0])
+    assert arrow.from_arrow_type(arrow.to_arrow_type(kind)) == kind
 
 
 @pytest.mark.parametrize("name", ARROW_TYPES)
 def test_types_are_sent_as_spark_does(name):
     for kind in ARROW_TYPES[name]:
-        spark_type = types.from_arrow_type(kind)
-        sent = types.sent_type(kind)
-        assert types.from_arrow_type(sent) == spark_type
+        spark_type = arrow.from_arrow_type(kind)
+        sent = arrow.sent_type(kind)
+        assert arrow.from_arrow_type(sent) == spark_type
         if "large" not in str(kind):
             try:
                 assert sent == to_arrow_type(spark_type, timezone="UTC")
@@ -133,21 +133,21 @@ def test_variants_are_not_written(spark, mode):
 
 def test_nullability_is_kept():
     item = pa.field("item", pa.struct([pa.field("x", pa.int64(), False), pa.field("y", pa.int64())]), False)
-    kind = types.from_arrow_type(pa.struct([pa.field("l", pa.list_(item), False)]))
+    kind = arrow.from_arrow_type(pa.struct([pa.field("l", pa.list_(item), False)]))
     inner = struct(("x", T.LongType(), False), ("y", T.LongType()))
     assert kind == struct(("l", T.ArrayType(inner, False), False))
 
 
 def test_what_spark_cannot_hold_is_refused_with_its_path():
     with pytest.raises(SchemaError, match=r'a\[\]\.d: .*38 digits, not 40.*wide_decimals="string"'):
-        types.from_arrow_type(pa.struct([("a", pa.list_(pa.struct([("d", pa.decimal256(40, 2))])))]))
+        arrow.from_arrow_type(pa.struct([("a", pa.list_(pa.struct([("d", pa.decimal256(40, 2))])))]))
     for scale in (-2, 21):
         with pytest.raises(SchemaError, match=r"the value: .*none to all of their digits"):
-            types.from_arrow_type(pa.decimal128(20, scale))
+            arrow.from_arrow_type(pa.decimal128(20, scale))
     with pytest.raises(SchemaError, match=r"the value: .*no type for Arrow's month_day_nano_interval"):
-        types.from_arrow_type(pa.month_day_nano_interval())
+        arrow.from_arrow_type(pa.month_day_nano_interval())
     with pytest.raises(SchemaError, match="a name stands twice"):
-        types.from_arrow_type(pa.struct([("a", pa.int8()), ("a", pa.int8())]))
+        arrow.from_arrow_type(pa.struct([("a", pa.int8()), ("a", pa.int8())]))
 
 
 def named(kind, name, **more):
@@ -163,7 +163,7 @@ def logical(kind, name, **more):
 
 
 def catalyst(kind, name, **more):
-    return {"type": kind, types.CATALYST_TYPE: name, **more}
+    return {"type": kind, avro_schemas.CATALYST_TYPE: name, **more}
 
 
 ENUM = named("enum", "a.E", symbols=["A", "B"])
@@ -304,9 +304,9 @@ def test_types_of_the_schemas_of_the_vectors_are_sparks_own(converters):
             own = converters.to_sql_for_python(schema)
         except REFUSALS:
             with pytest.raises(SchemaError):
-                types.from_arrow_type(AvroCodec(schema).arrow_type)
+                arrow.from_arrow_type(AvroCodec(schema).arrow_type)
             continue
-        kind = types.from_arrow_type(AvroCodec(schema).arrow_type)
+        kind = arrow.from_arrow_type(AvroCodec(schema).arrow_type)
         assert json.loads(kind.json()) == own, schema
         agreed += 1
     assert agreed > 100

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from kcodec import Serde
-from kcodec_spark import worker
+from kcodec_spark.workers import worker
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from kcodec.ksql.statement.parser import parse_one
 from kcodec.ksql.statement.statement import Statement
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.config import KEYS
-from kcodec_spark.codecs import Decoding, reader_of, writer_of
-from kcodec_spark.columns import computed, decoded, encoded, quoted
 from kcodec_spark.dead_letters import OF_EITHER
-from kcodec_spark.framed import opened
+from kcodec_spark.functions.codecs import Decoding, reader_of, writer_of
+from kcodec_spark.functions.columns import computed, decoded, encoded, quoted
+from kcodec_spark.functions.framed import opened
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
 
 if TYPE_CHECKING:

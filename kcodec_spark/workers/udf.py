@@ -11,8 +11,8 @@ from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec.plan.failure import step
-from kcodec_spark.importer import importer
-from kcodec_spark.types import is_variant
+from kcodec_spark.types.arrow import is_variant
+from kcodec_spark.workers.importer import importer
 
 __all__ = [
     "CORRUPT_FIELDS",
@@ -210,18 +210,18 @@ def loader(
 ) -> Callable[..., Any]:
     """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first.
 
-    With a `form` it is one of pandas' Series, whatever it says of itself; see `kcodec_spark.series`.
+    With a `form` it is one of pandas' Series, whatever it says of itself; see `kcodec_spark.workers.series`.
     """
     find = importer(marker)
 
     # Spark looks at what it takes and returns.
     def work(*columns: pa.Array) -> pa.Array:
-        function: Any = find("kcodec_spark.worker").load(content, level, name)
+        function: Any = find("kcodec_spark.workers.worker").load(content, level, name)
         array: pa.Array
         if form is None:
             array = function(*columns)
             return array
-        array = find("kcodec_spark.series").call(function, form, *columns)
+        array = find("kcodec_spark.workers.series").call(function, form, *columns)
         return array
 
     return work

@@ -1,4 +1,4 @@
-"""The data source ``kcodec_segment``; imported where pyspark is, by `kcodec_spark.segment`."""
+"""The data source ``kcodec_segment``; imported where pyspark is, by `kcodec_spark.segments.segment`."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol import stream_segment
 from kcodec.protocol.batch.read import BatchOptions
 from kcodec.protocol.batch.segment import ISOLATION
-from kcodec_spark.types import from_arrow_type
+from kcodec_spark.types.arrow import from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

@@ -9,12 +9,12 @@ import pyarrow as pa
 from kcodec import KsqlCodec
 from kcodec.errors import SchemaError
 from kcodec.ksql.types import SqlColumn, SqlType
-from kcodec_spark.codecs import reader_of, writer_of
-from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.framed import opened
+from kcodec_spark.functions.codecs import reader_of, writer_of
+from kcodec_spark.functions.columns import decoded, encoded
+from kcodec_spark.functions.framed import opened
 from kcodec_spark.options import read_options, rows_options, write_options
-from kcodec_spark.types import to_arrow_type
-from kcodec_spark.udf import TypedWriter, Writer
+from kcodec_spark.types.arrow import to_arrow_type
+from kcodec_spark.workers.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -15,7 +15,7 @@ from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.schema import parse
-from kcodec_spark.avro_schemas import CATALYST_TYPE
+from kcodec_spark.types.avro_schemas import CATALYST_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

@@ -1,7 +1,7 @@
 """Columns of Spark that kcodec computes: what ``from_*`` and ``to_*`` functions return.
 
 Each call makes a new UDF, bound to the session type (classic or Connect) of that moment. What the executors run is
-pickled with it; see `kcodec_spark.udf` and `kcodec_spark.worker`.
+pickled with it; see `kcodec_spark.workers.udf` and `kcodec_spark.workers.worker`.
 """
 
 import functools
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, check_booleans
-from kcodec_spark.codecs import Decoding
-from kcodec_spark.intervals import casts
+from kcodec_spark.functions.codecs import Decoding
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.session import abilities
-from kcodec_spark.ship import check_local_python, shipped
-from kcodec_spark.types import all_nullable, from_arrow_type, sent_type
-from kcodec_spark.udf import (
+from kcodec_spark.types.arrow import all_nullable, from_arrow_type, sent_type
+from kcodec_spark.types.intervals import casts
+from kcodec_spark.workers.archives import shipped
+from kcodec_spark.workers.local_python import check_local_python
+from kcodec_spark.workers.udf import (
     UNWRITTEN_FIELDS,
     Writer,
     corrupt_type,
@@ -239,7 +240,7 @@ def _udf(
         import pandas as pd
         from pyspark.sql.functions import pandas_udf
 
-        from kcodec_spark.series import BOX
+        from kcodec_spark.workers.series import BOX
 
         # What Spark takes to be a function of columns by.
         work.__annotations__ = {"columns": pd.Series, "return": pd.Series}

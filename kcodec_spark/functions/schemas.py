@@ -13,10 +13,10 @@ from kcodec.errors import ConfigError
 from kcodec.formats.payloads import SchemaPayloads
 from kcodec.formats.schema_format import schema_format
 from kcodec.formats.table import FORMATS, load
-from kcodec_spark.codecs import RegistryPlace, check_codec, reader_of, registry_place, writer_of
-from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.functions.codecs import RegistryPlace, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.functions.columns import decoded, encoded
 from kcodec_spark.options import read_options, write_options
-from kcodec_spark.udf import TypedWriter, Writer
+from kcodec_spark.workers.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -55,7 +55,7 @@ def decoded_by_schema(
         codec = schema_codec(format, schema, arguments)
     else:
         # Only here: functions without a registry, and workers, load nothing of one.
-        from kcodec_spark.framed import framed_serde
+        from kcodec_spark.functions.framed import framed_serde
 
         if schema is not None and not isinstance(schema, (str, dict, int)):
             raise TypeError(
@@ -88,7 +88,7 @@ def encoded_by_schema(
     place = _with(registry_place(subject, address, given.registry), settings)
     write: Writer | TypedWriter
     if place is not None:
-        from kcodec_spark.framed import framed_writer
+        from kcodec_spark.functions.framed import framed_writer
 
         if schema is not None and not isinstance(schema, (str, dict)):
             raise TypeError(f"schema is a schema's text, not {type(schema).__name__}")

@@ -1,4 +1,4 @@
-"""Types: Arrow to Spark, Spark to Arrow; and by its public name Spark to Avro, which has a file of its own.
+"""Types: Arrow to Spark, Spark to Arrow.
 
 Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
 """
@@ -11,15 +11,13 @@ from kcodec.columns.ddl import ddl_type
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.plan.failure import step
-from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
-from kcodec_spark.intervals import MONTHS
 from kcodec_spark.session import abilities
+from kcodec_spark.types.intervals import MONTHS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "CATALYST_TYPE",
     "all_nullable",
     "arrow_schema",
     "from_arrow_type",
@@ -27,7 +25,6 @@ __all__ = [
     "is_variant",
     "sent_type",
     "to_arrow_type",
-    "to_avro_type",
 ]
 
 _ROOT = "the value"

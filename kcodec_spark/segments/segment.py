@@ -50,7 +50,7 @@ def register_segments(spark: "SparkSession") -> None:
     >>> spark.read.format("kcodec_segment").load("/var/lib/kafka/orders-0/*.log")       # doctest: +SKIP
     """
     try:
-        from kcodec_spark.segment_source import SegmentDataSource
+        from kcodec_spark.segments.segment_source import SegmentDataSource
     except ModuleNotFoundError as error:
         if error.name != "pyspark.sql.datasource":
             raise
