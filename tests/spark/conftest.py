@@ -29,7 +29,7 @@ def missing() -> str | None:
 LACKING = missing()
 
 # Without pyspark the modules cannot even be imported.
-collect_ignore_glob = ["test_*.py"] if LACKING and "pyspark" in LACKING else []
+collect_ignore_glob = ["test_*.py", "*/test_*.py"] if LACKING and "pyspark" in LACKING else []
 
 
 def pytest_terminal_summary(terminalreporter):
