@@ -136,8 +136,9 @@ class Run:
     """
 
     def __init__(self, errors: str, *, use_threads: bool = False, as_list: bool = False) -> None:
-        check_errors(errors)
-        check_booleans(use_threads=use_threads, as_list=as_list)
+        if errors not in ERRORS or type(use_threads) is not bool or type(as_list) is not bool:
+            check_errors(errors)
+            check_booleans(use_threads=use_threads, as_list=as_list)
         self.errors = errors
         self._threads = pa.cpu_count() if use_threads else 0
         self._as_list = as_list
@@ -147,9 +148,9 @@ class Run:
 
         The parts are its chunks; for threads, parts of these that keep all of them busy.
         """
-        chunks, chunked = column
         if not self._threads:
-            return chunks, chunked
+            return column
+        chunks, chunked = column
         rows = sum(map(len, chunks))
         if not self._shares(rows):
             return chunks, True
@@ -305,8 +306,9 @@ class Codec:
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             decoded, faults = codec._decode(chunk, stop)
-            named = self._names_frames and errors != "null"
-            return decoded, name_frames(faults, chunk) if named else faults
+            if faults and self._names_frames and errors != "null":
+                faults = name_frames(faults, chunk)
+            return decoded, faults
 
         return run.result(step, parts, chunked, codec.arrow_type, DecodeError)
 
@@ -345,7 +347,7 @@ class Codec:
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)
-            return encoded, name_rounding(faults, chunk.type)
+            return encoded, name_rounding(faults, chunk.type) if faults else faults
 
         return run.result(step, parts, chunked, self._encoded_type, EncodeError)
 

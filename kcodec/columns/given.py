@@ -27,6 +27,8 @@ _PAYLOADS = (
     pa.binary_view(),
     pa.string_view(),
 )
+#: The arrays of some of these.
+_PLAIN = frozenset({pa.BinaryArray, pa.StringArray, pa.LargeBinaryArray, pa.LargeStringArray})
 #: What pyarrow raises for Python values that are not of a type.
 _UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 
@@ -66,10 +68,12 @@ def arrays(
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
     duckdb, and arrays and series of NumPy and pandas. Extension types become their storage.
     """
+    if isinstance(values, pa.Array):
+        return [_stored(check(values))], False
     if isinstance(values, (list, tuple)):
         found = _listed(values, kind, fold)
         return (found.chunks, True) if isinstance(found, pa.ChunkedArray) else ([found], False)
-    if not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
+    if not isinstance(values, (pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
         elif hasattr(values, "__arrow_c_stream__"):
@@ -274,6 +278,9 @@ def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:
     Dictionaries and run ends are unpacked, extension types are replaced by their storage, and a column
     without a type is all null.
     """
+    if type(values) in _PLAIN:
+        # Most are, and a call of few rows takes as long as what is asked of them.
+        return [sound(values)], False
     chunks, chunked = arrays(values)
     return [_payload(chunk) for chunk in chunks], chunked
 
