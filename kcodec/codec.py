@@ -150,7 +150,7 @@ class Run:
         """
         if not self._threads:
             return column
-        chunks, chunked = column
+        chunks = column[0]
         rows = sum(map(len, chunks))
         if not self._shares(rows):
             return chunks, True
