@@ -17,9 +17,9 @@ from spark_peers import DISTINCT, SCHEMA, records
 
 import kcodec
 from kcodec import kafka
-from kcodec.kafka.cluster import Cluster, TopicPartition
-from kcodec.kafka.producer import Producer
-from kcodec.kafka.settings import Settings
+from kcodec.kafka.connection.cluster import Cluster, TopicPartition
+from kcodec.kafka.connection.settings import Settings
+from kcodec.kafka.writing.producer import Producer
 from kcodec.protocol.batch.write import BatchFields, produced_batches
 
 CODECS = ("none", "lz4", "zstd")

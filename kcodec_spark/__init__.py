@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kcodec_spark.json import from_json, to_json
     from kcodec_spark.json_schema import from_json_schema, to_json_schema
     from kcodec_spark.kafka import read_topic, register_kafka
-    from kcodec_spark.ksql import from_ksql, to_ksql
-    from kcodec_spark.ksql_topics import (
+    from kcodec_spark.ksql.functions import from_ksql, to_ksql
+    from kcodec_spark.ksql.topics import (
         KsqlView,
         ksql_views,
         read_ksql,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from kcodec_spark.merge import merge_newest
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
-    from kcodec_spark.protobuf_layout import SparkLayout
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
     from kcodec_spark.register import register
     from kcodec_spark.schema import schema_of
-    from kcodec_spark.segment import register_segments
+    from kcodec_spark.segments.segment import register_segments
     from kcodec_spark.ship import ServerReport, check_server, ship
+    from kcodec_spark.types.protobuf_layout import SparkLayout
 
 __all__ = [
     "KsqlView",
@@ -88,9 +88,9 @@ __all__ = [
 
 _MODULES = {
     **spark_names(),
-    "KsqlView": ".ksql_topics",
+    "KsqlView": ".ksql.topics",
     "ServerReport": ".ship",
-    "SparkLayout": ".protobuf_layout",
+    "SparkLayout": ".types.protobuf_layout",
     "check_server": ".ship",
     "consumer_lag": ".lag",
     "dead_letters": ".dead_letters",
@@ -103,23 +103,23 @@ _MODULES = {
     "encode_decimal": ".decimals",
     "from_json": ".json",
     "from_kafka_message": ".protocol",
-    "ksql_views": ".ksql_topics",
+    "ksql_views": ".ksql.topics",
     "merge_newest": ".merge",
     "metrics": ".metrics",
-    "readStream_ksql": ".ksql_topics",
-    "read_ksql": ".ksql_topics",
+    "readStream_ksql": ".ksql.topics",
+    "read_ksql": ".ksql.topics",
     "read_topic": ".kafka",
     "register": ".register",
     "register_kafka": ".kafka",
-    "register_segments": ".segment",
+    "register_segments": ".segments.segment",
     "schema_id": ".metrics",
     "schema_of": ".schema",
-    "select_ksql": ".ksql_topics",
+    "select_ksql": ".ksql.topics",
     "ship": ".ship",
     "text_to_decimal": ".decimals",
     "to_json": ".json",
     "unwrap": ".debezium",
-    "write_ksql": ".ksql_topics",
+    "write_ksql": ".ksql.topics",
 }
 
 

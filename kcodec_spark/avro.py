@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError, SchemaError
-from kcodec_spark.avro_schemas import CATALYST_TYPE
-from kcodec_spark.codecs import (
+from kcodec_spark.functions.codecs import (
     WRITTEN,
     RegistryPlace,
     check_codec,
@@ -22,11 +21,12 @@ from kcodec_spark.codecs import (
     registry_place,
     writer_of,
 )
-from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
-from kcodec_spark.intervals import without_intervals
+from kcodec_spark.functions.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
 from kcodec_spark.options import flag, integer, read_options, write_options
-from kcodec_spark.types import from_arrow_type, to_avro_type
-from kcodec_spark.udf import TypedWriter, Writer, encode_packed, pack
+from kcodec_spark.types.arrow import from_arrow_type
+from kcodec_spark.types.avro_schemas import CATALYST_TYPE, to_avro_type
+from kcodec_spark.types.intervals import without_intervals
+from kcodec_spark.workers.udf import TypedWriter, Writer, encode_packed, pack
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -204,7 +204,7 @@ def avro_codec(
         if text is not None and not isinstance(text, (str, dict, list, int)):
             raise TypeError(f"with a registry, the schema to read as is its text, not {type(text).__name__}")
         # Only here: functions without a registry, and workers, load nothing of one.
-        from kcodec_spark.framed import framed_serde
+        from kcodec_spark.functions.framed import framed_serde
 
         return framed_serde("AVRO", *place, text, codec_options)
     if isinstance(schema, (str, dict, list)):
@@ -267,7 +267,7 @@ def _schema_writer(schema: Any, place: RegistryPlace | None, codec_options: Mapp
     if place is not None:
         if schema is not None and not isinstance(schema, (str, dict, list)):
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
-        from kcodec_spark.framed import framed_writer
+        from kcodec_spark.functions.framed import framed_writer
 
         return writer_of(framed_writer("AVRO", *place, schema, codec_options), writes_intervals=True)
     if isinstance(schema, (str, dict, list)):

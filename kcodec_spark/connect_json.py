@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
-from kcodec_spark.codecs import check_codec, is_codec, reader_of, writer_of
-from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.functions.codecs import check_codec, is_codec, reader_of, writer_of
+from kcodec_spark.functions.columns import decoded, encoded
 from kcodec_spark.options import flag, rows_options, write_options
-from kcodec_spark.types import given_type
+from kcodec_spark.types.arrow import given_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError
-from kcodec_spark.columns import quoted
+from kcodec_spark.functions.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from kcodec.errors import SchemaError
 from kcodec.formats.debezium.unavailable import UNAVAILABLE, Placeholder
 from kcodec.formats.debezium.unwrap import DELETED, Extraction, FieldReference
-from kcodec_spark.columns import quoted
-from kcodec_spark.types import to_arrow_type
+from kcodec_spark.functions.columns import quoted
+from kcodec_spark.types.arrow import to_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec import DecimalCodec
 from kcodec.errors import ConfigError, check_booleans
-from kcodec_spark.codecs import reader_of
-from kcodec_spark.columns import computed, decoded
+from kcodec_spark.functions.codecs import reader_of
+from kcodec_spark.functions.columns import computed, decoded
 from kcodec_spark.options import rows_options
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, near
-from kcodec_spark.codecs import check_codec, reader_of, writer_of
-from kcodec_spark.columns import decoding, encoding
-from kcodec_spark.importer import importer
+from kcodec_spark.functions.codecs import check_codec, reader_of, writer_of
+from kcodec_spark.functions.columns import decoding, encoding
 from kcodec_spark.options import rows_options
-from kcodec_spark.ship import check_local_python, shipped
+from kcodec_spark.workers.archives import shipped
+from kcodec_spark.workers.importer import importer
+from kcodec_spark.workers.local_python import check_local_python
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -149,8 +150,8 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructField, StructType
 
-    from kcodec_spark.columns import quoted
-    from kcodec_spark.types import arrow_schema
+    from kcodec_spark.functions.columns import quoted
+    from kcodec_spark.types.arrow import arrow_schema
 
     if isinstance(keep, str) or not isinstance(keep, Sequence | None):
         raise TypeError(f"keep is a sequence of names, not {type(keep).__name__}")
@@ -196,7 +197,7 @@ def _batches(content: bytes, marker: str | None, level: int) -> Callable[[Any], 
     find = importer(marker)
 
     def work(batches: Any) -> Any:
-        function = find("kcodec_spark.worker").load(content, level, "kcodec_spark")
+        function = find("kcodec_spark.workers.worker").load(content, level, "kcodec_spark")
         for batch in batches:
             yield function(batch)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import JsonCodec
-from kcodec_spark.codecs import check_codec, is_codec, reader_of, writer_of
-from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.functions.codecs import check_codec, is_codec, reader_of, writer_of
+from kcodec_spark.functions.columns import decoded, encoded
 from kcodec_spark.options import rows_options, write_options
-from kcodec_spark.types import given_type
-from kcodec_spark.udf import TypedWriter, Writer
+from kcodec_spark.types.arrow import given_type
+from kcodec_spark.workers.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

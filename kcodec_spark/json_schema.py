@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import JsonSchemaCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import field_names
-from kcodec_spark.schemas import decoded_by_schema, encoded_by_schema
-from kcodec_spark.types import given_type
+from kcodec_spark.functions.codecs import field_names
+from kcodec_spark.functions.schemas import decoded_by_schema, encoded_by_schema
+from kcodec_spark.types.arrow import given_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

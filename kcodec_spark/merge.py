@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec_spark.columns import quoted
+from kcodec_spark.functions.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError
 from kcodec.frames import Frame
-from kcodec_spark.columns import as_column
+from kcodec_spark.functions.columns import as_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

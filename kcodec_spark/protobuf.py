@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ProtobufCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import (
+from kcodec_spark.functions.codecs import (
     WRITTEN,
     RegistryPlace,
     check_codec,
@@ -20,10 +20,10 @@ from kcodec_spark.codecs import (
     registry_place,
     writer_of,
 )
-from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
+from kcodec_spark.functions.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
-from kcodec_spark.protobuf_layout import SparkLayout
-from kcodec_spark.udf import Writer, encode_packed
+from kcodec_spark.types.protobuf_layout import SparkLayout
+from kcodec_spark.workers.udf import Writer, encode_packed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -178,7 +178,7 @@ def to_protobuf(
     source = _source(descFilePath, binaryDescriptorSet, schema)
     write: Writer
     if place is not None:
-        from kcodec_spark.framed import framed_writer
+        from kcodec_spark.functions.framed import framed_writer
 
         message = _message(messageName, settings.format, is_several=True)
         write = writer_of(framed_writer("PROTOBUF", *place, source, SIGNED, message))
@@ -206,7 +206,7 @@ def protobuf_codec(
     if fields is not None:
         codec_options["fields"] = field_names(fields)
     if place is not None:
-        from kcodec_spark.framed import framed_serde
+        from kcodec_spark.functions.framed import framed_serde
 
         return framed_serde("PROTOBUF", *place, source, codec_options, message)
     if source is not None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec import MessageCodec, protocol
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import Decoding, reader_of
-from kcodec_spark.columns import decoded
+from kcodec_spark.functions.codecs import Decoding, reader_of
+from kcodec_spark.functions.columns import decoded
 from kcodec_spark.options import RowsOptions, rows_options
 
 if TYPE_CHECKING:

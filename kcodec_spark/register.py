@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import check_codec, reader_of, writer_of
-from kcodec_spark.columns import decode_udf, encode_udf
+from kcodec_spark.functions.codecs import check_codec, reader_of, writer_of
+from kcodec_spark.functions.columns import decode_udf, encode_udf
 from kcodec_spark.options import rows_options
-from kcodec_spark.udf import take_one
+from kcodec_spark.workers.udf import take_one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

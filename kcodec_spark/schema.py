@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import kcodec
-from kcodec_spark.types import to_arrow_type
+from kcodec_spark.types.arrow import to_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

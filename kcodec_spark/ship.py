@@ -1,43 +1,29 @@
 """Getting kcodec to where Spark runs Python: checking what is there, and sending what is missing."""
 
-import atexit
-import functools
-import hashlib
 import json
-import os
 import platform
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcodec import __version__
 from kcodec.errors import ConfigError
 from kcodec_spark.options import read_options
 from kcodec_spark.session import abilities, version_of
+from kcodec_spark.workers.archives import archive_of
+from kcodec_spark.workers.local_python import MINOR
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_local_python", "check_server", "ship", "shipped"]
+__all__ = ["ServerReport", "check_server", "ship"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
-_EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
 _OLDEST_SPARK = (3, 5)
 #: What is said where functions of Arrow arrays are missing.
 _BY_PANDAS = "ready: from_* functions run as pandas UDFs, and kcodec_spark.encode takes the place of to_*"
-_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
-
-#: Package -> name of the empty file that marks the latest archive of it.
-_markers: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -113,96 +99,12 @@ def ship(spark: "SparkSession") -> None:
         raise ConfigError(reason)
     for name in _PACKAGES:
         # Unpacked below the session's folder, which is on the workers' path, under the package's name.
-        archive = f"{_archive(name)}#{name}"
+        archive = f"{archive_of(name)}#{name}"
         if is_remote() or version_of(spark.version) >= (4, 0):
             spark.addArtifacts(archive, archive=True)
         else:
             # A classic session before Spark 4.0 has no folder of its own, and a method that only says so.
             spark.sparkContext.addArchive(archive)
-
-
-def shipped() -> str | None:
-    """Return the name of the file that marks what `ship` sent from this process, or None if it sent nothing."""
-    return _markers.get("kcodec")
-
-
-def _archive(package: str) -> Path:
-    """Return the archive of a package, named after its content: a name always means the same content."""
-    content = _content(package)
-    digest = hashlib.sha256()
-    for path, data in content:
-        digest.update(f"{path}\0{len(data)}\0".encode())
-        digest.update(data)
-    name = f"{package}-{__version__}-{digest.hexdigest()[:16]}"
-    archive = _folder() / f"{name}.zip"
-    _markers[package] = name
-    if not archive.exists():
-        content.append((name, b""))
-        with zipfile.ZipFile(archive, "w") as file:
-            for path, data in content:
-                # A fixed time: the same content is the same archive.
-                file.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-    return archive
-
-
-@functools.cache
-def _folder() -> Path:
-    """Make the folder of the archives; executors of a classic session fetch them there until the end."""
-    folder = tempfile.mkdtemp(prefix="kcodec-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
-
-
-def _content(package: str) -> list[tuple[str, bytes]]:
-    spec = find_spec(package)
-    root = Path(str(spec and spec.origin)).parent
-    return [
-        (path.relative_to(root).as_posix(), path.read_bytes())
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and path.suffix not in _EXCLUDED_SUFFIXES and "__pycache__" not in path.parts
-    ]
-
-
-def check_local_python() -> None:
-    """Refuse a classic session on this machine whose workers would run a Python that cannot do what is asked of it.
-
-    Spark itself would say so later, after a long traceback.
-    """
-    from pyspark.sql.utils import is_remote
-
-    if is_remote():
-        return
-    from pyspark.sql import SparkSession
-
-    spark = SparkSession.getActiveSession()
-    if spark is not None and spark.sparkContext.master.startswith("local"):
-        reason = _python_problem(spark.sparkContext.pythonExec)
-        if reason:
-            raise ConfigError(reason)
-
-
-@functools.cache
-def _python_problem(name: str) -> str:
-    """Return what is wrong with a Python for workers on this machine; empty if it will do."""
-    path = shutil.which(name)
-    if path is None or os.path.dirname(path) == os.path.dirname(sys.executable):
-        return ""
-    asked = "import sys, pyarrow; print('%d.%d' % sys.version_info[:2])"
-    try:
-        done = subprocess.run([path, "-c", asked], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    lines = (done.stderr if done.returncode else done.stdout).split("\n")
-    told = next((line for line in reversed(lines) if line), "")
-    if done.returncode and "No module named" not in told:
-        return ""
-    has = f"Python {told}" if not done.returncode else told.partition(": ")[2]
-    if has == f"Python {_MINOR}":
-        return ""
-    return (
-        f"Spark's workers run {path} ({has}), not the Python {_MINOR} of this program: "
-        f"set the environment variable PYSPARK_PYTHON to {sys.executable} before the session is made"
-    )
 
 
 def check_server(
@@ -276,7 +178,7 @@ def _ask(
             kernel("formats.avro._kernel")
             found["kcodec"] = kcodec.__version__
             if registry is not None:
-                from kcodec_spark.framed import registry_failure
+                from kcodec_spark.functions.framed import registry_failure
 
                 found["registry"] = registry_failure(registry, settings or {})
         except ImportError as error:
@@ -292,10 +194,10 @@ def _ask(
 def _refusal(found: Mapping[str, Any]) -> str:
     """Return why the compiled modules of this machine do not run on the workers; empty if they do."""
     minor = ".".join(found["python"].split(".")[:2])
-    if minor != _MINOR:
+    if minor != MINOR:
         return (
-            f"the server's Python is {minor}, this one {_MINOR}: set PYSPARK_PYTHON on the server to a Python "
-            f"{_MINOR}, or use {minor} here"
+            f"the server's Python is {minor}, this one {MINOR}: set PYSPARK_PYTHON on the server to a Python "
+            f"{MINOR}, or use {minor} here"
         )
     here = f"{platform.system()} {platform.machine()}"
     if found["machine"] != here:
@@ -332,7 +234,7 @@ def _worker_advice(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     reason = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
     if reason:
-        return f"the server's Python is not {_MINOR} as here: set PYSPARK_PYTHON on the server ({reason})"
+        return f"the server's Python is not {MINOR} as here: set PYSPARK_PYTHON on the server ({reason})"
     # What a worker raised that was started stands behind its last traceback, and before what Java tells of it.
     behind = re.split(r"^Traceback .*$", "\n".join(lines), flags=re.MULTILINE)[1:]
     raised = (

@@ -40,8 +40,9 @@ class Credential:
 class Azure:
     """A server with one group of schemas, and the token that it wants."""
 
-    def __init__(self, place):
+    def __init__(self, place, certificate):
         self.place = place
+        self.certificate = certificate
         self.url = f"azure://{place}/{GROUP}"
         #: By name, for each version its id, format and text.
         self.schemas = {}
@@ -51,6 +52,15 @@ class Azure:
         #: Of JSON Schemas, which the service has had two of.
         self.json_type = "application/json; serialization=Json"
         self.per_page = 100
+
+    def known_by(self, patch):
+        """Set the environment of those who are to find it: its authority, and the credentials of Azure's chain."""
+        patch.setenv("REQUESTS_CA_BUNDLE", str(self.certificate))
+        patch.setenv("IDENTITY_ENDPOINT", f"https://{self.place}/token")
+        patch.setenv("IDENTITY_HEADER", "of-the-tests")
+        patch.setenv("AZURE_TOKEN_CREDENTIALS", "ManagedIdentityCredential")
+        for name in ("AZURE_CLIENT_ID", "AZURE_TENANT_ID", "IDENTITY_SERVER_THUMBPRINT", "IMDS_ENDPOINT"):
+            patch.delenv(name, raising=False)
 
     def client(self):
         """Make a client of Azure's own."""
@@ -140,7 +150,8 @@ class Azure:
 
     def _refused(self, path, status, code, text):
         traced = f"{text} TrackingId:{uuid.UUID(int=7)}_G9, SystemTracker:{self.place}:{path[1:]}"
-        headers = {"Content-Type": "application/json", "x-ms-error-code": code, "Retry-After": "0"}
+        # Without Retry-After, which has the client of Azure ask again whatever the status is, and wait in between.
+        headers = {"Content-Type": "application/json", "x-ms-error-code": code}
         return status, headers, json.dumps({"error": {"code": code, "message": traced}}).encode()
 
 
@@ -162,6 +173,8 @@ def azure_server(folder, patch):
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Otherwise a body waits until the headers are acknowledged, which the other side delays by 40 ms.
+        disable_nagle_algorithm = True
 
         def _serve(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -181,13 +194,8 @@ def azure_server(folder, patch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    made = Azure(f"127.0.0.1:{server.server_port}")
-    patch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    patch.setenv("IDENTITY_ENDPOINT", f"https://{made.place}/token")
-    patch.setenv("IDENTITY_HEADER", "of-the-tests")
-    patch.setenv("AZURE_TOKEN_CREDENTIALS", "ManagedIdentityCredential")
-    for name in ("AZURE_CLIENT_ID", "AZURE_TENANT_ID", "IDENTITY_SERVER_THUMBPRINT", "IMDS_ENDPOINT"):
-        patch.delenv(name, raising=False)
+    made = Azure(f"127.0.0.1:{server.server_port}", certificate)
+    made.known_by(patch)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

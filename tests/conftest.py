@@ -45,11 +45,11 @@ settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 #: which are also those of many tests without Spark.
 GROUPS = {
     "services, connect": re.compile(
-        r"/services/(test_(thin_client|kafka_\w+|apicurio|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
+        r"/services/(\w+/test_(thin_client|kafka_\w+|apicurio|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
     ),
     "services": re.compile(r"/services/"),
     # An older Spark's session is one of its own: whichever worker is free has it.
-    "spark": re.compile(r"/spark/(?!test_older\.py)"),
+    "spark": re.compile(r"/spark/(?!sessions/test_older\.py)"),
     "spark, older": re.compile(r"/spark/"),
     "cluster": re.compile(r"/cluster/"),
 }

@@ -116,7 +116,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     fields = {name.rpartition(".")[2] for name in columns if "." in name}
     hidden: list[str] = []
     if given.where is not None:
-        from kcodec.kafka.where import named_columns
+        from kcodec.kafka.conditions.where import named_columns
 
         # What has only fields of it among the columns is read as a whole, to look at.
         named = named_columns(given.where, "--where")
@@ -190,7 +190,7 @@ def _document_codecs(given: argparse.Namespace, options: KafkaOptions, names: li
 
 
 def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _RowPrinter) -> None:
-    from kcodec.kafka.topic_reader import read
+    from kcodec.kafka.reading.topic_reader import read
 
     reader, report = read(topics, start=start, end=end, **place)
     writer.begin(reader.schema)
@@ -203,7 +203,7 @@ def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Row
 def _follow(
     topics: Any, start: Any, group: str | None, place: dict[str, Any], writer: _RowPrinter, output: Any
 ) -> None:
-    from kcodec.kafka.follower import follow
+    from kcodec.kafka.reading.follower import follow
 
     # Batches of which it takes a value to know the columns: all that have come, while these are null.
     held: list[pa.RecordBatch] = []
@@ -277,7 +277,7 @@ def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any,
         return None
     from kcodec import registry as registries
     from kcodec.formats.schema_format import find_schema_format
-    from kcodec.kafka.settings import Settings
+    from kcodec.kafka.connection.settings import Settings
     from kcodec.registry.references import named_texts
 
     language = find_schema_format(format)
@@ -341,7 +341,7 @@ class _RowPrinter:
             ]
         )
         if self._where is not None:
-            from kcodec.kafka.where import Where
+            from kcodec.kafka.conditions.where import Where
 
             known = pa.schema([field for field in schema if field.name not in _PLACE])
             self._condition = Where(self._where, known, "--where")
@@ -399,7 +399,7 @@ class _RowPrinter:
         self, held: list[pa.RecordBatch], schema: pa.Schema, lag: int | None = None
     ) -> pa.RecordBatch | None:
         """Write held batches with a schema, leaving out unwanted ones; return what `write` does."""
-        from kcodec.kafka.columns import completed
+        from kcodec.kafka.reading.columns import completed
 
         self.begin(schema)
         last = None

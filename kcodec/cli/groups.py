@@ -50,7 +50,7 @@ def _run(given: argparse.Namespace) -> int:
 
 def _found(given: argparse.Namespace, config: Any) -> Any:
     from kcodec.cli.kafka_options import read_where
-    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets
+    from kcodec.kafka.groups.group_list import group_lag, group_members, list_groups, reset_offsets
 
     if given.reset is None and (given.topic or given.dry_run):
         raise ConfigError("--topic and --dry-run are for --reset")

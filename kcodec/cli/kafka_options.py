@@ -126,7 +126,7 @@ def shown_tries(command: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    logger = logging.getLogger("kcodec.kafka.cluster")
+    logger = logging.getLogger("kcodec.kafka.connection.cluster")
     handler, level = logging.StreamHandler(sys.stderr), logger.level
     handler.setFormatter(logging.Formatter(f"kcodec {command}: %(message)s"))
     logger.addHandler(handler)

@@ -118,7 +118,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _write(rows: Any, topic: str, **given: Any) -> Any:
-    from kcodec.kafka.topic_writer import write
+    from kcodec.kafka.writing.topic_writer import write
 
     try:
         return write(rows.reader(), topic, **given)

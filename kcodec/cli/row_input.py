@@ -18,8 +18,8 @@ from kcodec.cli.progress import Progress
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import has_messages
+from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.payload_format import PayloadFormat
-from kcodec.kafka.settings import Settings
 
 __all__ = ["InputRows", "open_rows"]
 

@@ -62,7 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from kcodec.kafka.topic_list import list_topics
+    from kcodec.kafka.topics.topic_list import list_topics
 
     options = KafkaOptions(given)
     if len(given.topics) > 1 and given.topics[0] in _ACTIONS:
@@ -94,7 +94,7 @@ def _refuse(given: argparse.Namespace, names: Iterable[str], what: str) -> None:
 
 
 def _create(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
-    from kcodec.kafka.topic_admin import create_topic
+    from kcodec.kafka.topics.topic_admin import create_topic
 
     _refuse(given, ("unset",), "config")
     _refuse(given, ("sample",), "without create, delete and config")
@@ -112,7 +112,7 @@ def _create(given: argparse.Namespace, names: list[str], options: KafkaOptions) 
 
 
 def _delete(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
-    from kcodec.kafka.topic_admin import delete_topics
+    from kcodec.kafka.topics.topic_admin import delete_topics
 
     _refuse(given, ("partitions", "replicas", "set", "unset", "dry_run"), "create or config")
     _refuse(given, ("sample",), "without create, delete and config")
@@ -123,7 +123,7 @@ def _delete(given: argparse.Namespace, names: list[str], options: KafkaOptions) 
 def _configure(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
     import pyarrow as pa
 
-    from kcodec.kafka.topic_admin import set_topic_settings, topic_settings
+    from kcodec.kafka.topics.topic_admin import set_topic_settings, topic_settings
 
     _refuse(given, ("partitions", "replicas"), "create")
     _refuse(given, ("sample",), "without create, delete and config")

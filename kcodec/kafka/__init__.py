@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING
 from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kcodec.kafka.follower import Follower, follow
-    from kcodec.kafka.group_list import group_lag, group_members, list_groups, reset_offsets, topic_groups
+    from kcodec.kafka.groups.group_list import (
+        group_lag,
+        group_members,
+        list_groups,
+        reset_offsets,
+        topic_groups,
+    )
     from kcodec.kafka.inspection import Inspection, inspect
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
-    from kcodec.kafka.one_by_one import records
-    from kcodec.kafka.partitioner import partition_of
+    from kcodec.kafka.reading.follower import Follower, follow
+    from kcodec.kafka.reading.one_by_one import records
+    from kcodec.kafka.reading.topic_reader import find_ranges, read
     from kcodec.kafka.report import ReadReport, RecordError
-    from kcodec.kafka.topic_admin import create_topic, delete_topics, set_topic_settings, topic_settings
-    from kcodec.kafka.topic_list import list_topics
-    from kcodec.kafka.topic_reader import find_ranges, read
-    from kcodec.kafka.topic_writer import Written, write
+    from kcodec.kafka.topics.topic_admin import (
+        create_topic,
+        delete_topics,
+        set_topic_settings,
+        topic_settings,
+    )
+    from kcodec.kafka.topics.topic_list import list_topics
+    from kcodec.kafka.writing.partitioner import partition_of
+    from kcodec.kafka.writing.topic_writer import Written, write
 
 __all__ = [
     "Follower",
@@ -53,32 +64,32 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Follower": ".follower",
+        "Follower": ".reading.follower",
         "Inspection": ".inspection",
         "Range": ".offsets",
         "ReadReport": ".report",
         "RecordError": ".report",
-        "Written": ".topic_writer",
-        "create_topic": ".topic_admin",
-        "delete_topics": ".topic_admin",
-        "follow": ".follower",
-        "group_lag": ".group_list",
-        "group_members": ".group_list",
+        "Written": ".writing.topic_writer",
+        "create_topic": ".topics.topic_admin",
+        "delete_topics": ".topics.topic_admin",
+        "follow": ".reading.follower",
+        "group_lag": ".groups.group_list",
+        "group_members": ".groups.group_list",
         "inspect": ".inspection",
         "limit_ranges": ".offsets",
-        "list_groups": ".group_list",
-        "list_topics": ".topic_list",
-        "partition_of": ".partitioner",
-        "find_ranges": ".topic_reader",
+        "list_groups": ".groups.group_list",
+        "list_topics": ".topics.topic_list",
+        "partition_of": ".writing.partitioner",
+        "find_ranges": ".reading.topic_reader",
         "positions_json": ".offsets",
-        "read": ".topic_reader",
+        "read": ".reading.topic_reader",
         "read_positions": ".offsets",
-        "records": ".one_by_one",
-        "reset_offsets": ".group_list",
-        "set_topic_settings": ".topic_admin",
+        "records": ".reading.one_by_one",
+        "reset_offsets": ".groups.group_list",
+        "set_topic_settings": ".topics.topic_admin",
         "split_ranges": ".offsets",
-        "topic_groups": ".group_list",
-        "topic_settings": ".topic_admin",
-        "write": ".topic_writer",
+        "topic_groups": ".groups.group_list",
+        "topic_settings": ".topics.topic_admin",
+        "write": ".writing.topic_writer",
     },
 )

@@ -23,12 +23,12 @@ from kcodec.formats.connect.codec import ConnectJsonCodec
 from kcodec.formats.derived import schema_of
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import schema_format
-from kcodec.kafka.columns import size_of
-from kcodec.kafka.looks import Look, looks_of
+from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.offsets import Range
-from kcodec.kafka.settings import Settings
-from kcodec.kafka.topic_list import list_topics
-from kcodec.kafka.topic_reader import read
+from kcodec.kafka.reading.topic_reader import read
+from kcodec.kafka.topics.looks import Look, looks_of
+from kcodec.kafka.topics.topic_list import list_topics
+from kcodec.kafka.views import size_of
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.registry.base import RegisteredSchema, SchemaRegistry
 from kcodec.serde.serde import Serde

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, check_kind, is_whole
-from kcodec.kafka.cluster import EARLIEST, LATEST, OFFSETS, Cluster, TopicPartition
-from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kcodec.kafka.connection.cluster import EARLIEST, LATEST, OFFSETS, Cluster, TopicPartition
+from kcodec.kafka.connection.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 __all__ = [
     "Lost",

@@ -13,7 +13,7 @@ from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, Format, load
 from kcodec.frames import Frame
-from kcodec.kafka.settings import Settings
+from kcodec.kafka.connection.settings import Settings
 from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
 

@@ -10,14 +10,14 @@ from kcodec import registry as registries
 from kcodec.arguments import Position, Servers, Tables
 from kcodec.columns.stream import reader_of, stream
 from kcodec.errors import EncodeError
-from kcodec.kafka.cluster import Cluster
-from kcodec.kafka.columns import Columns
-from kcodec.kafka.fetcher import Piece
-from kcodec.kafka.follower import Follower
+from kcodec.kafka.connection.cluster import Cluster
+from kcodec.kafka.connection.settings import Settings
+from kcodec.kafka.fetching.fetcher import Piece
+from kcodec.kafka.reading.columns import Columns
+from kcodec.kafka.reading.follower import Follower
+from kcodec.kafka.reading.topic_reader import check_isolation
 from kcodec.kafka.report import ReadReport, RecordError, RecordFault
-from kcodec.kafka.settings import Settings
-from kcodec.kafka.topic_reader import check_isolation
-from kcodec.kafka.topic_writer import Written
+from kcodec.kafka.writing.topic_writer import Written
 from kcodec.ksql.records.records import Records
 from kcodec.ksql.statement.statement import Statement
 from kcodec.registry.base import RegistryLike

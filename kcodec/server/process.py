@@ -84,7 +84,7 @@ def serve(settings: ServerSettings) -> None:
     if settings.access is not None:
         Access(settings.access)
     if settings.broker is not None:
-        from kcodec.kafka.settings import Settings
+        from kcodec.kafka.connection.settings import Settings
 
         Settings.of(settings.broker)
     _make_file(settings.url)

@@ -46,7 +46,8 @@ def register_kafka(spark: "SparkSession") -> None:
     import pyspark
 
     from kcodec_spark.kafka.source import data_source
-    from kcodec_spark.ship import check_local_python, shipped
+    from kcodec_spark.workers.archives import shipped
+    from kcodec_spark.workers.local_python import check_local_python
 
     # Databricks has them in what it calls 3.5.2.
     if find_spec("pyspark.sql.datasource") is None:

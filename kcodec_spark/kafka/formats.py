@@ -15,12 +15,12 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format, has_messages
 from kcodec.formats.table import FORMATS, load
 from kcodec_spark import avro, connect_json, protobuf
-from kcodec_spark.codecs import WRITTEN, RegistryPlace, known_type, registry_place
-from kcodec_spark.framed import framed_serde, framed_writer
+from kcodec_spark.functions.codecs import WRITTEN, RegistryPlace, known_type, registry_place
+from kcodec_spark.functions.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import PAYLOAD, Given
 from kcodec_spark.kafka.payload import Payload
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.types import to_arrow_type
+from kcodec_spark.types.arrow import to_arrow_type
 
 __all__ = ["FORMAT_OPTIONS", "encoder", "format_of", "payload"]
 

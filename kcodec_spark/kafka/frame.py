@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcodec_spark.importer import importer
-from kcodec_spark.ship import check_local_python, shipped
+from kcodec_spark.workers.archives import shipped
+from kcodec_spark.workers.importer import importer
+from kcodec_spark.workers.local_python import check_local_python
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec.frames import Frame
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.udf import corrupt_type, decode_permissive
+from kcodec_spark.workers.udf import corrupt_type, decode_permissive
 
 __all__ = ["Payload"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError
-from kcodec.kafka.condition import Compare, Condition, Every, IsNull, Not, OneOf, Text
-from kcodec.kafka.where import column_at, empty, matching
+from kcodec.kafka.conditions.condition import Compare, Condition, Every, IsNull, Not, OneOf, Text
+from kcodec.kafka.conditions.where import column_at, empty, matching
 from kcodec_spark.kafka.scan import load
 
 __all__ = ["push"]

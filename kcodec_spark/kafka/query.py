@@ -8,17 +8,17 @@ import pyarrow as pa
 
 from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError
-from kcodec.kafka.columns import COLUMNS, Columns
-from kcodec.kafka.condition import Condition, paths
+from kcodec.kafka.conditions.condition import Condition, paths
+from kcodec.kafka.conditions.where import empty, matching, parse
+from kcodec.kafka.connection.settings import Settings
+from kcodec.kafka.reading.columns import COLUMNS, Columns
 from kcodec.kafka.report import ReadReport
-from kcodec.kafka.settings import Settings
-from kcodec.kafka.where import empty, matching, parse
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
 from kcodec_spark.kafka.options import ROWS, Given
 from kcodec_spark.kafka.scan import Scan
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
-from kcodec_spark.types import all_nullable, arrow_schema, from_arrow_type
+from kcodec_spark.types.arrow import all_nullable, arrow_schema, from_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 
 from kcodec.columns.fields import field_path
 from kcodec.errors import ConfigError
-from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
-from kcodec.kafka.condition import Condition, paths
-from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
-from kcodec.kafka.narrow import narrowed
+from kcodec.kafka.conditions.condition import Condition, paths
+from kcodec.kafka.conditions.narrow import narrowed
+from kcodec.kafka.conditions.where import Look, column_at, empty, matching
+from kcodec.kafka.connection.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kcodec.kafka.connection.error_codes import OFFSET_OUT_OF_RANGE, broker_error
+from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
-from kcodec.kafka.settings import Settings
-from kcodec.kafka.where import Look, column_at, empty, matching
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import STREAM, Bound, Given
 
@@ -115,7 +115,7 @@ class Scan:
             cluster, partitions, start.at, None if end is None else end.at, cluster.settings.isolation
         )
         if lost:
-            from kcodec.kafka.topic_reader import note_lost
+            from kcodec.kafka.reading.topic_reader import note_lost
 
             note_lost(lost, ReadReport())
         if start.is_time and start.unmatched == "error":
@@ -138,7 +138,7 @@ class Scan:
         """Read a part of a partition; None stands for nothing, where Spark wants a part of it."""
         if part is None:
             return
-        from kcodec.kafka.topic_reader import read, read_matching
+        from kcodec.kafka.reading.topic_reader import read, read_matching
 
         key, value = _payloads(self.payloads)
         look = self._look()

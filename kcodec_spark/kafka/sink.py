@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from kcodec import kafka
 from kcodec.errors import ConfigError
-from kcodec.kafka.settings import Settings
+from kcodec.kafka.connection.settings import Settings
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder, format_of
 from kcodec_spark.kafka.options import Given
-from kcodec_spark.udf import refuse_variants
+from kcodec_spark.workers.udf import refuse_variants
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType

@@ -7,7 +7,7 @@ shipped first. What they do is in the other modules of this package.
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kcodec_spark.importer import importer
+from kcodec_spark.workers.importer import importer
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSource

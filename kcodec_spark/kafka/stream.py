@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcodec.errors import ConfigError, KafkaError
-from kcodec.kafka.cluster import LATEST, Cluster, TopicPartition
+from kcodec.kafka.connection.cluster import LATEST, Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, limit_ranges, plan_ranges, topics_of
 from kcodec_spark.kafka.options import Bound
 from kcodec_spark.kafka.scan import Scan, load

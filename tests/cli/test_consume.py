@@ -38,7 +38,7 @@ def test_brokers_that_do_not_answer(monkeypatch, is_terminal):
     errors = io.StringIO()
     errors.isatty = lambda: is_terminal
     monkeypatch.setattr("sys.stderr", errors)
-    monkeypatch.setattr("kcodec.kafka.cluster._LONG", 0.05)
+    monkeypatch.setattr("kcodec.kafka.connection.cluster._LONG", 0.05)
     wait = ("-X", "default.api.timeout.ms=300", "-X", "retry.backoff.ms=20")
     assert main(["consume", "orders", "-b", "localhost:1", *wait]) == 2
     *told, end = errors.getvalue().splitlines()

@@ -1,7 +1,7 @@
 """A format is a folder and an entry in the table: with these, everything that has to do with formats knows it.
 
 The folder is `toy_format` (schemas) and `toy_codec`; nothing else of the package is changed for it. Spark is asked in
-`tests/spark/test_new_format.py`.
+`tests/spark/functions/test_new_format.py`.
 """
 
 import pyarrow as pa

@@ -203,7 +203,9 @@ def test_a_pipe_has_all_bytes(topic, capfdbinary, tmp_path):
 @pytest.mark.parametrize("format", ["csv", "table", "json"])
 def test_names_of_topics(cluster, shown_by, monkeypatch, format):
     """A broker may tell any."""
-    monkeypatch.setattr("kcodec.kafka.topic_list.list_topics", lambda *_, **__: pa.table({"topic": [ATTACK]}))
+    monkeypatch.setattr(
+        "kcodec.kafka.topics.topic_list.list_topics", lambda *_, **__: pa.table({"topic": [ATTACK]})
+    )
     shown = shown_by("topics", "-b", cluster.address, "-o", format)
     assert "owned" in shown
     assert not unsafe(shown)

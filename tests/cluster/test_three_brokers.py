@@ -7,7 +7,7 @@ from processes import until
 from trial import Trial
 
 from kcodec import kafka
-from kcodec.kafka.channel import Channel
+from kcodec.kafka.connection.channel import Channel
 
 #: What takes less than a minute on a machine that does nothing else may take several.
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]

@@ -7,9 +7,9 @@ import pytest
 from encryption_box import SECRET, SETTINGS
 
 from kcodec import ConfigError, DecodeError
+from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.payload_format import PayloadFormat
-from kcodec.kafka.settings import Settings
-from kcodec_spark.framed import framed_serde, framed_writer
+from kcodec_spark.functions.framed import framed_serde, framed_writer
 
 SCHEMA = {
     "type": "record",

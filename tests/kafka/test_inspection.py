@@ -9,7 +9,7 @@ from fake_broker import FakeCluster
 import kcodec
 from kcodec.errors import ConfigError, KafkaError, SchemaError
 from kcodec.kafka import inspect, read, write
-from kcodec.kafka.looks import look, looks_of
+from kcodec.kafka.topics.looks import look, looks_of
 from kcodec.protocol import write_batches
 from kcodec.wire import crc32c
 

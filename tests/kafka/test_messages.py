@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.kafka import messages
-from kcodec.kafka.fetch_response import read_fetch_response
+from kcodec.kafka.fetching.fetch_response import read_fetch_response
 from kcodec.kafka.messages import definitions
 from kcodec.protocol import MessageCodec, load
 

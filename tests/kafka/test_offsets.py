@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kcodec.errors import ConfigError
 from kcodec.kafka import Range, limit_ranges, positions_json, read_positions, split_ranges
-from kcodec.kafka.cluster import TopicPartition
+from kcodec.kafka.connection.cluster import TopicPartition
 from kcodec.kafka.offsets import plan_ranges, topics_of
 
 RANGES = st.lists(

@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+#: The programs in Java, with what each is made of in a folder of its own.
+JAVA = HERE / "java"
 
 #: What the broker and Spark need, and what the registry needs.
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
@@ -173,7 +175,7 @@ def artifacts() -> Path:
 @functools.cache
 def jars(name: str) -> Path:
     """Return the folder of the jars of a Java program of the tests: ``confluent``, ``converter``, ..."""
-    pom = HERE / name / "pom.xml"
+    pom = JAVA / name / "pom.xml"
 
     def fetch(folder: Path) -> None:
         _run([_maven(), "-B", "-q", "-f", pom, f"-DoutputDirectory={folder}", "dependency:copy-dependencies"])

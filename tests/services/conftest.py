@@ -31,7 +31,7 @@ def missing() -> str | None:
 LACKING = missing()
 
 # Without these packages the modules cannot even be imported.
-collect_ignore_glob = ["test_*.py"] if LACKING and not REQUIRED else []
+collect_ignore_glob = ["test_*.py", "*/test_*.py"] if LACKING and not REQUIRED else []
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from azure_registry import azure_server
 from glue import CREDENTIALS
 from ports import free_port as unused_port
 from processes import SPARK, worker_path
@@ -29,7 +30,7 @@ def missing() -> str | None:
 LACKING = missing()
 
 # Without pyspark the modules cannot even be imported.
-collect_ignore_glob = ["test_*.py"] if LACKING and "pyspark" in LACKING else []
+collect_ignore_glob = ["test_*.py", "*/test_*.py"] if LACKING and "pyspark" in LACKING else []
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -45,7 +46,18 @@ def pytest_itemcollected(item):
 
 
 @pytest.fixture(scope="session")
-def jvm(tmp_path_factory):
+def azure_place(tmp_path_factory):
+    """Serve Azure's registry for as long as the JVM runs: workers find it by the environment that this starts in."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        azure_server(tmp_path_factory.mktemp("azure"), patch) as server,
+    ):
+        patch.undo()
+        yield server
+
+
+@pytest.fixture(scope="session")
+def jvm(tmp_path_factory, azure_place):
     """Start the JVM; its Python workers find the packages of this checkout."""
     if LACKING:
         pytest.skip(LACKING)
@@ -69,7 +81,9 @@ def jvm(tmp_path_factory):
     builder = SparkSession.builder.master("local[2]").appName("kcodec")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    classic = builder.getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        azure_place.known_by(patch)
+        classic = builder.getOrCreate()
     classic.sparkContext.setLogLevel("OFF")
     os.environ[REMOTE] = "1"
     connect = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from kcodec import ConfigError, DecodeError
 from kcodec.protocol import write_batches
 from kcodec_spark import register_segments
-from kcodec_spark.segment_source import ARROW, SCHEMA, SegmentReader
+from kcodec_spark.segments.segment_source import ARROW, SCHEMA, SegmentReader
 
 
 def batch(first: int, count: int, codec: str = "none", **columns) -> bytes:

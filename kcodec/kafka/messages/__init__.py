@@ -3,7 +3,7 @@
 Beside this file there is a definition of each, as Kafka writes them. The versions are those that every broker from 1.0
 to 4.x understands, without compact forms, and further ones of metadata and fetches, which name topics by their ids.
 Fetch responses and produce requests, which hold record sets, are not read and written by these definitions, but in
-`fetch_response` and `producer`.
+`fetching.fetch_response` and `writing.producer`.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import KafkaError
 from kcodec.frames import CONFLUENT, CONFLUENT_HEADER
-from kcodec.kafka.looks import Look, looks_of
+from kcodec.kafka.topics.looks import Look, looks_of
 from kcodec.registry.base import DEFAULT_CONTEXT
 from kcodec.server.page.message import read_message
 from kcodec.server.page.part import ListPart
@@ -72,7 +72,7 @@ class ShownRecord(NamedTuple):
 def topics(visit: Visit) -> Response:
     """List the topics of the broker: all, or those whose names hold a text."""
     # What reads topics takes as long to load as the whole server, which most run without a broker.
-    from kcodec.kafka.topic_list import list_topics
+    from kcodec.kafka.topics.topic_list import list_topics
 
     config = _config(visit)
     query = visit.request.query
@@ -102,9 +102,9 @@ def topics(visit: Visit) -> Response:
 
 def topic(visit: Visit) -> Response:
     """Show a topic: its partitions, the groups that read it, and its last records with their schemas."""
-    from kcodec.kafka.group_list import topic_groups
+    from kcodec.kafka.groups.group_list import topic_groups
     from kcodec.kafka.inspection import last_records
-    from kcodec.kafka.topic_list import list_topics
+    from kcodec.kafka.topics.topic_list import list_topics
 
     config = _config(visit)
     name = visit.request.query.text("name")

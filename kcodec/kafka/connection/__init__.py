@@ -1,0 +1,1 @@
+"""Connections to brokers: settings, authentication, errors, and who leads which partition."""

@@ -1,0 +1,174 @@
+"""The mechanisms by which a client proves who it is, message by message."""
+
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import secrets
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Generator
+from typing import Any
+
+from kcodec.errors import ConfigError, KafkaError, one_line
+from kcodec.kafka.connection.error_codes import login_failed
+from kcodec.kafka.connection.settings import Settings
+
+__all__ = ["Steps", "exchange"]
+
+#: What a client sends next, for what the server has answered.
+Steps = Generator[bytes, bytes, None]
+
+#: Rounds of a hash that a server may ask for: Kafka's default is 4096.
+_ROUNDS = (4096, 1_000_000)
+#: What an endpoint answers below 500 that it may answer otherwise a moment later: a time-out, too many requests.
+_MAY_PASS = (408, 429)
+
+
+def exchange(settings: Settings, host: str) -> Steps:
+    """Return the messages of the mechanism that the settings name; each answer is sent in.
+
+    Raise `KafkaError` if the server's answer is wrong; another try would get the same answer, so that is final.
+    """
+    mechanism = settings.mechanism
+    if mechanism == "PLAIN":
+        return _plain(settings)
+    if mechanism == "OAUTHBEARER":
+        return _bearer(settings)
+    if mechanism == "GSSAPI":
+        return _kerberos(settings, host)
+    return _scram(settings, "sha256" if mechanism == "SCRAM-SHA-256" else "sha512")
+
+
+def _plain(settings: Settings) -> Steps:
+    yield f"\0{settings.username}\0{settings.password}".encode()
+
+
+def _scram(settings: Settings, digest: str) -> Steps:
+    """Prove by RFC 5802 that both sides know the password, without sending it."""
+    assert settings.username is not None
+    assert settings.password is not None
+    name = settings.username.replace("=", "=3D").replace(",", "=2C")
+    nonce = secrets.token_urlsafe(24)
+    first = f"n={name},r={nonce}"
+    answer = yield f"n,,{first}".encode()
+    fields = _fields(answer)
+    try:
+        whole, salt, rounds = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
+    except (KeyError, ValueError):
+        raise login_failed("SCRAM: the server's first message is not one of SCRAM") from None
+    if not whole.startswith(nonce) or len(whole) == len(nonce):
+        raise login_failed("SCRAM: the server's nonce does not begin with the client's")
+    if not _ROUNDS[0] <= rounds <= _ROUNDS[1]:
+        raise login_failed(f"SCRAM: the server asks for {rounds} rounds")
+    salted = hashlib.pbkdf2_hmac(digest, settings.password.encode(), salt, rounds)
+    last = f"c=biws,r={whole}"
+    signed = ",".join((first, answer.decode(), last)).encode()
+
+    def sign(key: bytes, text: bytes) -> bytes:
+        return hmac.new(key, text, digest).digest()
+
+    key = sign(salted, b"Client Key")
+    signature = sign(hashlib.new(digest, key).digest(), signed)
+    proof = bytes(a ^ b for a, b in zip(key, signature, strict=True))
+    fields = _fields((yield f"{last},p={base64.b64encode(proof).decode()}".encode()))
+    if "e" in fields:
+        raise login_failed(f"SCRAM: the server refuses: {one_line(fields['e'])}")
+    expected = base64.b64encode(sign(sign(salted, b"Server Key"), signed)).decode()
+    if not hmac.compare_digest(fields.get("v", "").encode(), expected.encode()):
+        raise login_failed("SCRAM: the server does not know the password")
+
+
+def _fields(answer: bytes) -> dict[str, str]:
+    try:
+        parts = [part.partition("=") for part in answer.decode().split(",")]
+    except UnicodeDecodeError:
+        raise login_failed("SCRAM: the server's message is not text") from None
+    return {name: value for name, equals, value in parts if equals}
+
+
+def _bearer(settings: Settings) -> Steps:
+    token = _oidc_token(settings) if settings.oauth_cb is None else _called_token(settings)
+    extensions = [part.strip() for part in settings.oauth_extensions.split(",") if part.strip()]
+    parts = ["n,,", f"auth=Bearer {token}", *extensions, "", ""]
+    answer = yield "\x01".join(parts).encode()
+    if answer:
+        # The server says in JSON what was wrong, and wants a last byte before it fails.
+        yield b"\x01"
+
+
+def _called_token(settings: Settings) -> str:
+    assert settings.oauth_cb is not None
+    try:
+        found = settings.oauth_cb(settings.oauth_config)
+    except Exception as error:
+        # Of the user's function; its text may hold what it was given.
+        raise KafkaError(f"oauth_cb failed with {type(error).__name__}") from error
+    token = found[0] if isinstance(found, (tuple, list)) and found else found
+    if not isinstance(token, str):
+        raise ConfigError("oauth_cb returns no token")
+    return token
+
+
+def _oidc_token(settings: Settings) -> str:
+    """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
+    assert settings.oauth_url is not None
+    form = {"grant_type": "client_credentials"}
+    if settings.oauth_scope is not None:
+        form["scope"] = settings.oauth_scope
+    credentials = f"{settings.oauth_client}:{settings.oauth_secret}".encode()
+    request = urllib.request.Request(
+        settings.oauth_url,
+        urllib.parse.urlencode(form).encode(),
+        {"Authorization": f"Basic {base64.b64encode(credentials).decode()}", "Accept": "application/json"},
+    )
+    place = urllib.parse.urlsplit(settings.oauth_url)
+    if place.scheme not in ("http", "https"):
+        raise ConfigError("sasl.oauthbearer.token.endpoint.url is not http:// or https://")
+    context = settings.tls() if place.scheme == "https" else None
+    try:
+        with urllib.request.urlopen(
+            request, timeout=settings.request_timeout_ms / 1000, context=context
+        ) as answer:
+            token = json.loads(answer.read(1 << 20))["access_token"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise login_failed(f"no token from {place.hostname}: {type(error).__name__}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _unanswered(place.hostname, error) from None
+    return str(token)
+
+
+def _unanswered(host: str | None, error: Exception) -> KafkaError:
+    """Return the error of an endpoint that gave no token; final if it refused, or cannot prove who it is."""
+    if isinstance(error, urllib.error.HTTPError):
+        text = f"no token from {host}: it answers {error.code}"
+        return login_failed(text) if error.code < 500 and error.code not in _MAY_PASS else KafkaError(text)
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return login_failed(f"no token from {host}: {one_line(reason.verify_message)}")
+    return KafkaError(f"no token from {host}: {type(error).__name__}")
+
+
+def _kerberos(settings: Settings, host: str) -> Steps:
+    try:
+        import gssapi
+    except ImportError:
+        raise ConfigError("sasl.mechanism=GSSAPI needs gssapi: pip install gssapi") from None
+    try:
+        name = gssapi.Name(f"{settings.kerberos_service}@{host}", gssapi.NameType.hostbased_service)
+        context: Any = gssapi.SecurityContext(name=name, usage="initiate")
+        token = context.step(None)
+        while not context.complete:
+            answer = yield token or b""
+            token = context.step(answer)
+        answer = yield token or b""
+        # RFC 4752: the server offers layers of security and a size; the client takes none, and says who it is.
+        offered = context.unwrap(answer).message
+        if len(offered) != 4 or not offered[0] & 1:
+            raise login_failed("GSSAPI: the server wants a layer of security")
+        yield context.wrap(b"\x01" + offered[1:] + str(context.initiator_name).encode(), False).message
+    except gssapi.exceptions.GSSError as error:
+        raise login_failed(f"GSSAPI: {one_line(error)}") from error

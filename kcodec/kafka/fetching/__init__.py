@@ -1,0 +1,1 @@
+"""Fetching: where each partition is read, and the batches that brokers answer with."""

@@ -1,0 +1,1 @@
+"""Groups of consumers: their offsets and members."""

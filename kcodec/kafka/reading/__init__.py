@@ -1,0 +1,1 @@
+"""Topics as columns, from a start to an end or without one."""

@@ -1,0 +1,1 @@
+"""Kafka's log segments in Spark: the data source ``kcodec_segment``."""

@@ -1,0 +1,1 @@
+"""What brings functions to Spark's Python workers, and what runs there around a codec."""

@@ -1,0 +1,640 @@
+"""What writing does with what brokers do: nothing is lost, nothing written twice, and the order stays."""
+
+import os
+import threading
+import time
+from collections import Counter
+from datetime import datetime, timezone
+
+import numpy as np
+import polars
+import pyarrow as pa
+import pytest
+from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows
+from topic_rows import SMALL, numbers, values
+
+import kcodec
+from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
+from kcodec.kafka import partition_of, read, write
+from kcodec.kafka.connection.channel import Channel
+from kcodec.kafka.connection.cluster import TopicPartition
+from kcodec.kafka.writing import producer
+
+
+def test_the_parts_of_records(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        when = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        table = pa.table(
+            {
+                "key": [b"a", None, b"c"],
+                "value": [b"1", b"2", None],
+                "timestamp": pa.array([when, None, when], pa.timestamp("us", "UTC")),
+                "headers": [[("h", b"x"), ("h", None)], [], None],
+            },
+            schema=pa.schema(
+                [
+                    ("key", pa.binary()),
+                    ("value", pa.binary()),
+                    ("timestamp", pa.timestamp("us", "UTC")),
+                    ("headers", pa.map_(pa.string(), pa.binary())),
+                ]
+            ),
+        )
+        before = time.time()
+        written = write(table, "t", servers=cluster.address, config=fast)
+        assert written == ({"t": {0: 0}}, {"t": {0: 3}})
+        assert read(written.ranges, servers=cluster.address, config=fast).read_all().num_rows == 3
+        found = read(
+            "t", servers=cluster.address, columns=["key", "value", "timestamp", "headers"], config=fast
+        )
+        rows = found.read_all().to_pylist()
+        assert [(row["key"], row["value"]) for row in rows] == [(b"a", b"1"), (None, b"2"), (b"c", None)]
+        assert [row["headers"] for row in rows] == [
+            [{"key": "h", "value": b"x"}, {"key": "h", "value": None}], [], [],
+        ]  # fmt: skip
+        assert (rows[0]["timestamp"], rows[2]["timestamp"]) == (when, when)
+        assert before - 1 <= rows[1]["timestamp"].timestamp() <= time.time() + 1
+
+
+def test_times_become_milliseconds(fast):
+    """What is finer is cut off, towards the past, as everywhere; a null is the time of the call."""
+    now = time.time() * 1000
+    for times, expected in (
+        (pa.array([1_500, -1_500, -2_000], pa.timestamp("us")), [1, -2, -2]),
+        (pa.array([1_999_999, -2_000_001], pa.timestamp("ns", "UTC")), [1, -3]),
+        (pa.array([2, 5], pa.uint16()), [2, 5]),
+        (pa.nulls(2), [now, now]),
+    ):
+        with FakeCluster({"t": 1}) as cluster:
+            table = pa.table({"value": [b"x"] * len(times), "timestamp": times})
+            write(table, "t", servers=cluster.address, config=fast)
+            found = cluster.records(("t", 0))["timestamp"].cast(pa.int64()).to_pylist()
+            assert found == pytest.approx(expected, abs=0 if times.null_count == 0 else 60_000)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.uint64()])
+def test_times_beyond_all_milliseconds(fast, kind):
+    with FakeCluster({"t": 1}) as cluster:
+        last = 1 << (62 if pa.types.is_timestamp(kind) else 63)
+        table = pa.table({"value": [b"x", b"y"], "timestamp": pa.array([1, last], kind)})
+        with pytest.raises(EncodeError, match=r"^out_of_range: row 1, timestamp: "):
+            write(table, "t", servers=cluster.address, config=fast)
+
+
+def test_tables_of_values(fast):
+    """Without a column `value`, the value is all columns."""
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        serde = {"format": "AVRO", "registry": "memory://kafka-writing"}
+        orders = pa.table({"id": [1, 2], "note": ["x", None]})
+        write(orders, "t", value=serde, **place)
+        write(
+            polars.DataFrame({"id": [3], "note": ["y"]}),
+            "t",
+            value=serde,
+            columns={"value": ["id", "note"]},
+            **place,
+        )
+        reader = pa.RecordBatchReader.from_batches(orders.schema, orders.to_batches())
+        write(reader, "t", value=serde, columns={"key": "note"}, **place)
+        found = read(
+            "t", key=None, value={**serde, "reader_schema": "id:1"}, columns=["key", "value"], **place
+        )
+        rows = found.read_all().to_pylist()
+        assert [row["value"]["id"] for row in rows[:3]] == [1, 2, 3]
+        assert [row["key"] for row in rows] == [None, None, None, b"x", None]
+        for data, more, message in (
+            (numbers(1), {"partition": 5}, "partition=5: topic 't' has 1"),
+            (numbers(1), {"columns": {"values": "value"}}, "'values' is not one of key, value"),
+            (numbers(1), {"columns": {"value": "x"}}, "the data has no column 'x', it has value"),
+            (numbers(1).append_column("more", [[1]]), {}, "column 'more' is not one of key, value"),
+            (numbers(1), {"compression": "brotli"}, "compression='brotli'"),
+            (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
+            (numbers(1), {"partition": True}, "partition=True is neither a number"),
+            (numbers(1), {"partition": 0.0}, "partition=0.0 is neither a number"),
+            (numbers(1), {"columns": ["value"]}, "columns are a mapping of key, value"),
+            (
+                numbers(1),
+                {"columns": {"key": None}},
+                "'key' is the name of a column, or a list of names, not None",
+            ),
+            (numbers(1), {"columns": {"value": 3}}, "'value' is the name of a column"),
+            (
+                pa.table({"id": [1]}),
+                {},
+                r"value: a column of struct<id: int64> .*, or a format \(value='AVRO'\)",
+            ),
+        ):
+            with pytest.raises(ConfigError, match=message):
+                write(data, "t", **more, **place)
+        for column in (pa.array([b"a"]), pa.chunked_array([[b"a"]])):
+            with pytest.raises(TypeError, match="Array is no table"):
+                write(column, "t", servers=cluster.address, config=fast)
+        with pytest.raises(ConfigError, match="is not a name"):
+            write(numbers(1), ["t"], servers=cluster.address, config=fast)
+        with pytest.raises(ConfigError, match="and its options, not a type"):
+            write(numbers(1), "t", servers=cluster.address, config=fast, value=kcodec.JsonCodec)
+        with pytest.raises(TypeError, match="int is no table"):
+            write(5, "t", **place)
+
+
+def test_schema_ids_in_headers(fast):
+    config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
+    serde = kcodec.Serde("AVRO", "memory://kafka-headers", topic="t", schema='"long"', config=config)
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        data = pa.table(
+            {
+                "value": pa.array([5, None]),
+                "headers": pa.array([[("a", b"1")], None], pa.map_("string", "binary")),
+            }
+        )
+        write(data, "t", value=serde, **place)
+        found = read("t", value=serde, columns=["value", "headers"], **place).read_all()
+        assert found["value"].to_pylist() == [5, None]
+        assert [[pair["key"] for pair in row] for row in found["headers"].to_pylist()] == [
+            ["a", serde.header],
+            [],
+        ]
+
+
+def test_a_serde_of_another_topic(fast, caplog):
+    data = pa.table({"value": [1], "topic": ["t"]})
+    other = {"registry": "memory://kafka-other-topic", "topic": "orders", "schema": '"int"'}
+    named = {"subject.name.strategy": "RecordName"}
+    record = {**other, "schema": '{"type":"record","name":"R","fields":[]}', "config": named}
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        for value in (
+            kcodec.Serde("AVRO", **{**other, "topic": "t"}),
+            {"format": "AVRO", **other, "topic": "t"},
+        ):
+            write(data, value=value, **place)
+        write(pa.table({"value": [{}]}), "t", value=kcodec.Serde("AVRO", **record), **place)
+        assert caplog.text == ""
+        serde = kcodec.Serde("AVRO", **other)
+        write(pa.concat_tables([data, data]), value=serde, **place)
+        assert caplog.text.count("the value of topic t is written by") == 1
+        assert "a serde of topic orders" in caplog.text
+
+
+def test_rows_that_cannot_be_encoded(fast):
+    serde = kcodec.Serde("AVRO", "memory://kafka-bad-rows", topic="t", schema='"int"')
+    with FakeCluster({"t": 1}) as cluster:
+        data = pa.table({"value": [*range(70_000), 1 << 40]})
+        with pytest.raises(EncodeError, match="out_of_range: row 70000"):
+            write(data, "t", value=serde, servers=cluster.address, config=fast)
+
+
+def test_rows_that_no_batch_can_have(fast):
+    """The row is that of the data, wherever its partition has it."""
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    headers = pa.array(
+        [[{"key": None if row == 77 else "h", "value": b""}] for row in range(100)], pa.list_(pair)
+    )
+    keys = pa.array([b"%d" % (row % 10) for row in range(100)])
+    data = numbers(100).append_column("key", keys).append_column("headers", headers)
+    with FakeCluster({"t": 4}) as cluster:
+        with pytest.raises(EncodeError, match="null_value: row 77"):
+            write(data, "t", servers=cluster.address, config=fast)
+        with pytest.raises(EncodeError, match="null_value: row 77"):
+            write(data.drop_columns("key"), "t", servers=cluster.address, config={**fast, "batch.size": 500})
+
+
+def test_partitions(fast):
+    with FakeCluster({"t": 5}, brokers=2) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        keys = pa.array([b"%d" % (number % 40) for number in range(500)])
+        table = numbers(500).append_column("key", keys)
+        write(table, "t", **place)
+        chosen = partition_of(keys, 5).to_pylist()
+        for partition in range(5):
+            assert values(cluster, partition) == [row for row in range(500) if chosen[row] == partition]
+        assert len(set(chosen)) == 5
+        before = [len(values(cluster, partition)) for partition in range(5)]
+        write(numbers(100), "t", partition=3, **place)
+        before[3] += 100
+        column = numbers(50).append_column(
+            "where", pa.array([number % 2 for number in range(50)], pa.int64())
+        )
+        write(column, "t", partition="where", **place)
+        after = [len(values(cluster, partition)) for partition in range(5)]
+        assert after == [before[0] + 25, before[1] + 25, *before[2:]]
+        assert values(cluster, 1)[-25:] == list(range(1, 50, 2))
+        for bad in (
+            pa.array([9] * 50),
+            pa.array([-1] * 50, pa.int8()),
+            pa.array([(1 << 64) - 1] * 50, pa.uint64()),
+        ):
+            with pytest.raises(ConfigError, match=rf"partition {bad[0]}: topic 't' has 5"):
+                write(column.set_column(1, "where", bad), "t", partition="where", **place)
+        # Records without a key fill batches of one partition, then of the next.
+        write(numbers(2_000, start=10_000), "t", **place, compression="none")
+        assert sum(len(values(cluster, partition)) for partition in range(5)) == 500 + 100 + 50 + 2_000
+
+
+def test_records_without_a_key_are_spread(fast):
+    with FakeCluster({"t": 3}) as cluster:
+        write(numbers(5_000), "t", servers=cluster.address, config={**fast, **SMALL})
+        spread = [values(cluster, partition) for partition in range(3)]
+        assert sorted(value for each in spread for value in each) == list(range(5_000))
+        assert min(map(len, spread)) > 1_000
+        assert all(each == sorted(each) for each in spread)
+
+
+def test_partitions_of_a_broker_share_its_connections(fast, monkeypatch):
+    """A broker takes the requests of a connection one after the other; the batches of a partition stay on one."""
+    sent = {}
+    send = producer._Sender._send
+
+    def noted(self, found):
+        for log, _ in found:
+            sent.setdefault(log.place.partition, set()).add((self.number, self.connection))
+        assert len(found) == 1 or sum(batch.size for _, batch in found) <= 9_000
+        send(self, found)
+
+    monkeypatch.setattr(producer._Sender, "_send", noted)
+    config = {**fast, **SMALL, "max.request.size": 9_000}
+    with FakeCluster({"t": 6}, brokers=2) as cluster:
+        write(numbers(6_000), "t", servers=cluster.address, config=config, compression="none")
+        assert all(len(connections) == 1 for connections in sent.values())
+        used = [connection for connections in sent.values() for connection in connections]
+        assert sorted(set(used)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        assert max(map(used.count, used)) == 2
+
+
+@pytest.mark.parametrize("fault", ["lost answer", "lost request", "error", "corrupt", "stale"])
+def test_nothing_is_lost_and_nothing_twice(fast, fault):
+    """Every third request fails, before or after the broker has taken it."""
+    with FakeCluster({"t": 2}, brokers=2) as cluster:
+        seen = []
+
+        def fails(broker):
+            def hook(body):
+                seen.append(body)
+                if len(seen) % 3:
+                    return None
+                if fault == "lost request":
+                    return CLOSE
+                if fault == "lost answer":
+                    broker._Produce(body)
+                    return CLOSE
+                if fault == "stale":
+                    place = body["topicData"][0]["name"], body["topicData"][0]["partitionData"][0]["index"]
+                    cluster.leaders[place] = 1 - broker.number
+                    return None
+                answer = {"responses": [], "throttleTimeMs": 0}
+                for topic in body["topicData"]:
+                    errors = [
+                        {
+                            "index": each["index"], "errorCode": 2 if fault == "corrupt" else 19,
+                            "baseOffset": -1, "logAppendTimeMs": -1,
+                            "logStartOffset": 0, "recordErrors": [], "errorMessage": "too few",
+                        }
+                        for each in topic["partitionData"]
+                    ]  # fmt: skip
+                    answer["responses"].append({"name": topic["name"], "partitionResponses": errors})
+                return answer
+
+            return hook
+
+        for broker in cluster.brokers:
+            broker.hooks["Produce"] = fails(broker)
+        config = {**fast, **SMALL, "delivery.timeout.ms": 20_000}
+        table = numbers(4_000).append_column("where", pa.array([number % 2 for number in range(4_000)]))
+        written = write(table, "t", servers=cluster.address, partition="where", config=config)
+        for partition in range(2):
+            assert values(cluster, partition) == list(range(partition, 4_000, 2))
+        assert written.end == {"t": {0: 2_000, 1: 2_000}}
+        assert len(seen) > 10
+
+
+def test_a_broker_that_restarts(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        (broker,) = cluster.brokers
+        seen = []
+
+        def restarts(body):
+            seen.append(body)
+            if len(seen) == 4:
+                threading.Thread(target=lambda: (broker.stop(), time.sleep(0.3), broker.start())).start()
+                time.sleep(0.1)
+                return CLOSE
+            return None
+
+        broker.hooks["Produce"] = restarts
+        config = {**fast, **SMALL, "delivery.timeout.ms": 10_000}
+        write(numbers(4_000), "t", servers=cluster.address, config=config)
+        assert values(cluster) == list(range(4_000))
+
+
+def test_time_outs(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        for name in ("Produce", "InitProducerId", "Metadata"):
+            broker.hooks = {name: lambda body: False}
+            start = time.monotonic()
+            with pytest.raises(KafkaTimeoutError):
+                write(numbers(10), "t", servers=cluster.address, config=fast)
+            assert time.monotonic() - start < 10
+
+
+def test_a_broker_that_stops_while_it_is_written_to(fast):
+    """Those that are left know who leads instead; nothing else is asked of the one that has stopped."""
+    with FakeCluster({"t": 1}, brokers=4) as cluster:
+        stopped = cluster.brokers[0]
+
+        def stop(body):
+            stopped.hooks = dict.fromkeys(("Produce", "Metadata", "ApiVersions"), lambda body: False)
+            cluster.leaders["t", 0] = 1
+            return False
+
+        stopped.hooks["Produce"] = stop
+        config = {**fast, "request.timeout.ms": 700, "delivery.timeout.ms": 1_300}
+        write(numbers(100), "t", servers=f"127.0.0.1:{stopped.port}", config=config)
+        assert values(cluster) == list(range(100))
+
+
+@pytest.mark.parametrize("name", ["Produce", "Metadata"])
+@pytest.mark.timeout(20)
+def test_batches_are_not_waited_for_behind_their_time(fast, name):
+    """Whatever a request may take."""
+    with FakeCluster({"t": 1}) as cluster:
+        (broker,) = cluster.brokers
+
+        def lose(body):
+            broker.hooks = {name: lambda body: False}
+            return CLOSE
+
+        broker.hooks["Produce"] = lose
+        config = {
+            **fast,
+            "request.timeout.ms": 60_000,
+            "default.api.timeout.ms": 60_000,
+            "delivery.timeout.ms": 300,
+        }
+        with pytest.raises(KafkaTimeoutError):
+            write(numbers(100), "t", servers=cluster.address, config=config)
+
+
+def test_an_outage_that_is_longer_than_any_other_call_may_take(fast):
+    with FakeCluster({"t": 2}, brokers=2) as cluster:
+
+        def all_stop():
+            for broker in cluster.brokers:
+                broker.hooks.clear()
+                broker.stop()
+            time.sleep(0.6)
+            for broker in cluster.brokers:
+                broker.start()
+
+        def stop(body):
+            for broker in cluster.brokers:
+                broker.hooks["Produce"] = lambda body: CLOSE
+            threading.Thread(target=all_stop).start()
+            return CLOSE
+
+        for broker in cluster.brokers:
+            broker.hooks["Produce"] = stop
+        config = {**fast, **SMALL, "default.api.timeout.ms": 250, "delivery.timeout.ms": 20_000}
+        write(numbers(1_000), "t", servers=cluster.address, config=config, partition=0)
+        assert values(cluster) == list(range(1_000))
+
+
+@pytest.mark.parametrize("code", [29, 87, 47])
+def test_errors_that_do_not_pass(fast, code):
+    with FakeCluster({"t": 1}) as cluster:
+
+        def fails(body):
+            answer = cluster.brokers[0]._Produce(body)
+            answer["responses"][0]["partitionResponses"][0]["errorCode"] = code
+            return answer
+
+        cluster.brokers[0].hooks["Produce"] = fails
+        with pytest.raises(KafkaError) as info:
+            write(numbers(10), "t", servers=cluster.address, config=fast)
+        assert info.value.code == code
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd", "gzip"])
+@pytest.mark.parametrize("more", [{}, {"enable.idempotence": "false"}, {"transactional.id": "me"}])
+def test_batches_that_are_too_large_are_split(fast, codec, more):
+    """In order, each record once, with its key, headers and time, and with sequences that go on."""
+    random = np.random.default_rng(1)
+    sent = pa.table(
+        {
+            "key": [b"%d" % row for row in range(300)],
+            "value": [random.bytes(1_000) for _ in range(300)],
+            "headers": [[("n", b"%d" % row)] for row in range(300)],
+            "timestamp": pa.array(range(1_000, 1_300), pa.timestamp("ms", "UTC")),
+        },
+        schema=pa.schema(
+            [
+                ("key", pa.binary()),
+                ("value", pa.binary()),
+                ("headers", pa.map_(pa.string(), pa.binary())),
+                ("timestamp", pa.timestamp("ms", "UTC")),
+            ]
+        ),
+    )
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.too_large = 100_000
+        place = {"servers": cluster.address, "compression": codec, "config": {**fast, **more}}
+        written = write(sent, "t", **place)
+        assert (written.start, written.end) == ({"t": {0: 0}}, {"t": {0: 300}})
+        found = cluster.records(("t", 0))
+        assert found["key"].to_pylist() == sent["key"].to_pylist()
+        assert found["value"].to_pylist() == sent["value"].to_pylist()
+        assert found["timestamp"].cast(pa.int64()).to_pylist() == list(range(1_000, 1_300))
+        assert [[*each[0].values()] for each in found["headers"].to_pylist()] == [
+            ["n", b"%d" % row] for row in range(300)
+        ]
+        idempotent = "enable.idempotence" not in more
+        assert found["sequence"].to_pylist() == (list(range(300)) if idempotent else [-1] * 300)
+        assert set(found["transactional"].to_pylist()) == {"transactional.id" in more}
+        assert cluster.brokers[0].asked.count("Produce") < 12
+
+
+def test_what_a_topic_takes_is_known_from_then_on(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.too_large = 40_000
+        rows = pa.table({"value": [bytes(1_000)] * 2_000})
+        parts = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(max_chunksize=500))
+        write(parts, "t", compression="none", servers=cluster.address, config=fast)
+        refused = cluster.brokers[0].asked.count("Produce") - len(cluster.logs["t", 0])
+        assert len(cluster.records(("t", 0))) == 2_000
+        assert refused < 30
+
+
+def test_a_record_that_is_too_large(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.too_large = 100_000
+        rows = pa.table({"value": [b"a", bytes(120_000), b"b"]})
+        text = r"t-0: MESSAGE_TOO_LARGE: a batch of one record has 120\d\d\d bytes, more than max.message.bytes of"
+        with pytest.raises(KafkaError, match=text) as caught:
+            write(rows, "t", compression="none", servers=cluster.address, config=fast)
+        assert caught.value.code == 10
+
+
+def test_a_topic_that_is_made_anew_is_not_written_on(fast):
+    """Sequences that go on from the one before would be those of the other."""
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+
+        def remakes(body):
+            if broker.asked.count("Produce") == 4:
+                cluster.delete("t")
+                cluster.create("t")
+                answer = broker._Produce(body)
+                cluster.logs["t", 0].clear()
+                answer["responses"][0]["partitionResponses"][0]["errorCode"] = 6
+                return answer
+            return None
+
+        broker.hooks["Produce"] = remakes
+        with pytest.raises(KafkaError, match="topic 't' was deleted and made anew") as caught:
+            write(numbers(5_000), "t", compression="none", servers=cluster.address, config={**fast, **SMALL})
+        assert caught.value.name == "TOPIC_RECREATED"
+
+
+def test_brokers_without_zstd(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        knows(cluster.brokers[0], Produce=6)
+        place = {"servers": cluster.address, "config": fast}
+        write(numbers(10), "t", compression="lz4", **place)
+        with pytest.raises(KafkaError, match="UNSUPPORTED_COMPRESSION_TYPE: zstd needs") as info:
+            write(numbers(10), "t", **place)
+        assert info.value.code == 76
+        assert values(cluster) == list(range(10))
+
+
+def test_connections_that_expire(monkeypatch):
+    """No request is sent over one that the broker is about to end."""
+    sent = Counter()
+    send = Channel.send
+
+    def counted(self, name, *given, **more):
+        sent[self] += name == "ProduceRequest"
+        return send(self, name, *given, **more)
+
+    monkeypatch.setattr(Channel, "send", counted)
+    monkeypatch.setattr(Channel, "is_expired", property(lambda self: sent[self] >= 3))
+    with FakeCluster({"t": 1}) as cluster:
+        write(numbers(20_000), "t", servers=cluster.address, compression="none", config={**PATIENT, **SMALL})
+        assert values(cluster) == list(range(20_000))
+    assert max(sent.values()) == 3
+    assert not any(channel.is_open for channel in sent)
+
+
+def test_without_idempotence(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        for acks in ("1", "all", "0"):
+            config = {**fast, **SMALL, "acks": acks, "enable.idempotence": "false"}
+            write(numbers(1_000), "t", servers=cluster.address, config=config)
+            end = time.monotonic() + 5
+            while len(values(cluster)) < 1_000 and time.monotonic() < end:
+                time.sleep(0.01)
+            assert values(cluster) == list(range(1_000))
+            assert "InitProducerId" not in cluster.brokers[0].asked
+            cluster.logs["t", 0].clear()
+
+
+def test_what_is_written_waits_for_brokers(fast):
+    """Who writes faster than brokers take it has to wait: memory is bounded."""
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["Produce"] = lambda body: time.sleep(0.005)
+        made = []
+
+        def batches():
+            for number in range(40):
+                made.append(number)
+                yield pa.record_batch({"value": [bytes(1_000_000)]})
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        most = []
+        cluster.brokers[0].hooks["Produce"] = lambda body: most.append(len(made) - len(cluster.logs["t", 0]))
+        write(
+            reader,
+            "t",
+            servers=cluster.address,
+            compression="none",
+            config={**fast, "request.timeout.ms": 20_000},
+        )
+        assert len(cluster.logs["t", 0]) == 40
+        assert max(most) < 40
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_rows_are_sent_before_others_come(codec, fast):
+    with FakeCluster({"t": 1}) as cluster:
+
+        def batches():
+            for count in (1, 2):
+                yield pa.record_batch({"value": [b"x"]})
+                end = time.monotonic() + 10
+                while cluster.end(("t", 0)) < count:
+                    assert time.monotonic() < end
+                    time.sleep(0.01)
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        write(reader, "t", servers=cluster.address, compression=codec, config=fast)
+
+
+@pytest.mark.timeout(20)
+def test_a_failure_waits_for_no_room(fast):
+    """A thread that waits until brokers have taken more ends with the rest."""
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["Produce"] = lambda body: time.sleep(2)
+
+        def batches():
+            for _ in range(36):
+                yield pa.record_batch({"value": [os.urandom(1_000_000)]})
+            raise ZeroDivisionError
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        patience = {"request.timeout.ms": 20_000, "default.api.timeout.ms": 60_000}
+        config = {**fast, **patience, "max.in.flight.requests.per.connection": 1}
+        with pytest.raises(ZeroDivisionError):
+            write(reader, "t", servers=cluster.address, compression="lz4", config=config)
+
+
+def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):
+    from kcodec.kafka.writing import topic_writer
+
+    together = []
+    write_rows = topic_writer._TopicWriter.write
+
+    def noted(self, outbox, batch):
+        together.append(len(batch))
+        write_rows(self, outbox, batch)
+
+    monkeypatch.setattr(topic_writer._TopicWriter, "write", noted)
+    with FakeCluster({"t": 1}) as cluster:
+        write(numbers(70_000), "t", servers=cluster.address, config=fast)
+        large = pa.table({"value": pa.array([bytes(20_000)] * 2_000, pa.binary_view())})
+        write(large, "t", servers=cluster.address, config=fast)
+    assert together == [65_536, 70_000 - 65_536, 1_024, 2_000 - 1_024]
+
+
+def test_sequences_begin_again_behind_the_largest(fast, monkeypatch):
+    from kcodec.kafka.writing import topic_writer
+
+    with FakeCluster({"t": 1}) as cluster:
+        init = topic_writer._Outbox.__init__
+
+        def near_the_end(self, *given):
+            init(self, *given)
+            self._sequences[TopicPartition("t", 0)] = 0x7FFFFFFF - 100
+
+        monkeypatch.setattr(topic_writer._Outbox, "__init__", near_the_end)
+        write(numbers(1_000), "t", servers=cluster.address, config={**fast, **SMALL})
+        assert values(cluster) == list(range(1_000))
+        assert cluster.records(("t", 0))["sequence"].to_pylist()[100:102] == [0x7FFFFFFF, 0]
+
+
+def test_leaders_that_refuse(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0]._leads = lambda place: False
+        with pytest.raises(KafkaTimeoutError, match="NOT_LEADER_OR_FOLLOWER") as info:
+            write(numbers(1), "t", servers=cluster.address, config=fast)
+        assert info.value.code == NOT_LEADER
