@@ -19,6 +19,12 @@ from libc.string cimport memcpy
 
 import pyarrow as pa
 
+# By type: to ask what a type is takes as long as to read a row.
+cdef dict LAYOUTS = {
+    pa.string(): OFFSETS32, pa.binary(): OFFSETS32, pa.large_string(): OFFSETS64, pa.large_binary(): OFFSETS64,
+    pa.string_view(): VIEWS, pa.binary_view(): VIEWS,
+}
+
 
 cdef const uint8_t *address(object buffer) except? NULL:
     return NULL if buffer is None else <const uint8_t *><uintptr_t>buffer.address
@@ -38,13 +44,12 @@ cdef class Rows:
         self.length = len(array)
         self.first = array.offset
         self.validity = address(buffers[0]) if array.null_count else NULL
-        if pa.types.is_fixed_size_binary(kind):
-            self.layout = FIXED_WIDTH
+        self.layout = LAYOUTS.get(kind, FIXED_WIDTH)
+        if self.layout == FIXED_WIDTH:
             self.width = kind.byte_width
             self.data = address(buffers[1])
             self.limit = self.data + size_of(buffers[1])
-        elif pa.types.is_binary_view(kind) or pa.types.is_string_view(kind):
-            self.layout = VIEWS
+        elif self.layout == VIEWS:
             self.data = address(buffers[1])
             self.limit = self.data + size_of(buffers[1])
             self.pieces = <const uint8_t **>malloc(2 * len(buffers) * sizeof(uint8_t *))
@@ -55,8 +60,6 @@ cdef class Rows:
                 self.pieces[number] = address(piece)
                 self.limits[number] = self.pieces[number] + size_of(piece)
         else:
-            self.layout = OFFSETS64 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) \
-                else OFFSETS32
             self.offsets = address(buffers[1])
             self.data = address(buffers[2])
             self.limit = self.data + size_of(buffers[2])

@@ -33,6 +33,7 @@ from kcodec.formats.avro._program import AvroProgram as Program
 from kcodec.plan.node import MAX_DEPTH
 
 cdef enum:
+    FEW_ROWS = 4              # of a column, that are read one by one
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
 
@@ -46,6 +47,10 @@ cdef class AvroDecoder(Decoder):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
+        self.context.columns = self.builder.columns
+        if self.rows.length < FEW_ROWS:
+            # To make the memory of a block takes longer.
+            return
         self.memory = BlockMemory(self.builder)
         self.in_blocks = self.memory.texts != NULL
         self.memory.block.context = &self.context
@@ -53,7 +58,6 @@ cdef class AvroDecoder(Decoder):
         if self.memory.block.alike == NULL:
             raise MemoryError
         find_alike(self.memory.block.alike, <const Op **>self.tables, self.stops, self.programs)
-        self.context.columns = self.builder.columns
 
     cdef int prepare(self, Compiled program) except -1:
         self.calls = self.calls or len((<AvroProgram>program).calls) > 0
@@ -146,14 +150,13 @@ cdef class AvroDecoder(Decoder):
     cdef Status read_at(self, int64_t index, const Slice *slice, int32_t program) noexcept nogil:
         """Read the row in hand to an index."""
         cdef Context *context = &self.context
-        cdef Block *block = self.memory.block
         cdef const uint8_t *p = payload_of(self, self.row + self.next, slice, &context.end)
         cdef const Op *op = <const Op *>self.tables[program]
         cdef const Op *stop = op + self.stops[program]
         context.ops = op
-        if self.next < self.together and block.failed[self.next] >= 0:
-            op += block.failed[self.next]
-            p = block.failed_at[self.next]
+        if self.next < self.together and self.memory.block.failed[self.next] >= 0:
+            op += self.memory.block.failed[self.next]
+            p = self.memory.block.failed_at[self.next]
         # Where columns grow, values go the long way, on which they ask for room.
         context.limit = slice.start if self.growing else slice.limit
         context.depth = 0
