@@ -4,6 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from kcodec.columns._column cimport Column
 
+cdef enum:
+    FOUL = -2   # entries that come again have text that is not UTF-8
+
 
 cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil
 
@@ -14,7 +17,7 @@ cdef void move_items(
 cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil
 
 cdef int64_t drop_earlier_duplicates(
-    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint wide
+    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint checked, bint wide
 ) noexcept nogil
 
 cdef int64_t replace_duplicates(

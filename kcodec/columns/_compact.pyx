@@ -7,6 +7,7 @@ from libc.string cimport memcmp, memmove, memset
 from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.columns._order cimport Copies, reorder
 from kcodec.wire.cursor cimport load_le64
+from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 cdef enum:
     FEW = 8          # up to this many keys of a map are compared with each other
@@ -331,12 +332,33 @@ cdef int64_t take_out(
     return to
 
 
+cdef bint valid_items(const Column *columns, int32_t scope, int64_t first, int64_t last, bint wide) noexcept nogil:
+    """Return whether all text in some items of a list or map is UTF-8."""
+    cdef int32_t at = scope + 1
+    cdef const Column *column
+    cdef bint valid = True
+    while valid and at < columns[scope].end:
+        column = &columns[at]
+        if column.kind == LIST or column.kind == MAP:
+            valid = first == last or valid_items(
+                columns, at, offset_at(column, first, wide), offset_at(column, last, wide), wide
+            )
+            at = column.end
+            continue
+        if column.kind == TEXT and wide:
+            valid = utf8_valid_values64(column.data, <const int64_t *>column.offsets + first, last - first)
+        elif column.kind == TEXT:
+            valid = utf8_valid_values32(column.data, <const int32_t *>column.offsets + first, last - first)
+        at += 1
+    return valid
+
+
 cdef int64_t drop_earlier_duplicates(
-    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint wide
+    Column *columns, int32_t map_column, int64_t index, int64_t first, int64_t last, bint checked, bint wide
 ) noexcept nogil:
     """Keep the last entry of each key of the map at an index; return where the map now ends, -1 without memory.
 
-    All maps before it hold each key once.
+    All maps before it hold each key once. Where text has not been `checked`, the answer is FOUL if it is not UTF-8.
     """
     cdef const Column *keys = &columns[map_column + 1]
     cdef uint8_t *dropped
@@ -352,7 +374,11 @@ cdef int64_t drop_earlier_duplicates(
         return -1
     found = mark_by_hash(keys, first, last, dropped, NULL, wide)
     if found == 1:
-        to = take_out(columns, map_column, first, last, dropped, wide)
+        # What is dropped is not looked at later.
+        if checked or valid_items(columns, map_column, first, last, wide):
+            to = take_out(columns, map_column, first, last, dropped, wide)
+        else:
+            to = FOUL
     free(dropped)
     return -1 if found < 0 else to
 

@@ -21,7 +21,7 @@ counted against `Budget.room` instead. Where columns grow as they are read, noth
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.columns._column cimport Column, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns._compact cimport FOUL, drop_earlier_duplicates
 from kcodec.formats.avro._context cimport Context, fail, leave
 from kcodec.formats.avro._items cimport read_items
 from kcodec.formats.avro._leaf cimport read_leaf
@@ -267,10 +267,11 @@ cdef const uint8_t *run(
                 if op.code == DO_MAP:
                     if items - begin > 1:
                         items = drop_earlier_duplicates(
-                            context.columns, op.column, index, begin, items, offset_t is int64_t
+                            context.columns, op.column, index, begin, items, context.checked, offset_t is int64_t
                         )
                         if unlikely(items < 0):
-                            return fail(context, NO_MEMORY, op, p, index)
+                            # What is wrong is found where the row is read again with each text checked.
+                            return fail(context, INVALID_UTF8 if items == FOUL else NO_MEMORY, op, p, index)
                     offsets32[1] = <int32_t>items
                 else:
                     offsets[1] = <offset_t>items

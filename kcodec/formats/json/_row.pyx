@@ -550,7 +550,9 @@ cdef const uint8_t *leave(
         (<offset_t *>column.offsets)[index + 1] = <offset_t>end
         return p
     if end - begin > 1 and is_leaf(&context.columns[container.column + 1]):
-        kept = drop_earlier_duplicates(context.columns, container.column, index, begin, end, offset_t is int64_t)
+        kept = drop_earlier_duplicates(
+            context.columns, container.column, index, begin, end, True, offset_t is int64_t
+        )
         if unlikely(kept < 0):
             return fail(context, NO_MEMORY, container, p)
         if unlikely(kept < end and container.forms & UNIQUE):

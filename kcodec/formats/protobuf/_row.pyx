@@ -545,10 +545,10 @@ cdef const uint8_t *read_items(
                 status = fit_item(&context.budget, column, item + length // width - 1)
                 if unlikely(status != OK):
                     return fail(context, status, op, p)
-            # What is left of a run that is cut short fails below.
-            memcpy(items.data + item * width, p, length // width * width)
-            item += length // width
-            p += length // width * width
+                # What is left of a run that is cut short fails below. For an empty one there may be no memory yet.
+                memcpy(items.data + item * width, p, length // width * width)
+                item += length // width
+                p += length // width * width
         while p < stop:
             status = fit_item(&context.budget, column, item)
             if unlikely(status != OK):

@@ -137,6 +137,28 @@ def test_maps_whose_keys_come_again(maps, large):
     same_decode([plan], payloads)
 
 
+@cases("rows, nested", [(rows, nested) for rows in (1, 9, 70) for nested in (False, True)])
+def test_entries_that_come_again_and_are_not_text(rows, nested):
+    """What is wrong in an entry is told though another one counts, with other bad rows or without."""
+    values = {"type": "map", "values": "string"} if nested else "string"
+    schema = {"type": "map", "values": values}
+    plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+
+    def row(*entries: bytes) -> bytes:
+        return bytes([2 * len(entries)]) + b"".join(entries) + b"\0"
+
+    def entry(key: bytes, text: bytes) -> bytes:
+        value = bytes([2 * len(text)]) + text
+        return bytes([2 * len(key)]) + key + (b"\2\2k" + value + b"\0" if nested else value)
+
+    good = row(entry(b"a", b"x"), entry(b"b", b"y"))
+    again = row(entry(b"a", b"x"), entry(b"a", b"y"))
+    foul = row(entry(b"a", b"\xff"), entry(b"a", b"y"))
+    for payloads in ([foul], [foul, good, again], [again, foul, foul], [foul, good[:-1]]):
+        decoded = same_decode([plan], [*payloads, *[good] * rows])
+        assert decoded[payloads.index(foul)].as_py() is None
+
+
 @pytest.mark.parametrize("damage", [b"\0", b"\xff" * 11])
 def test_keys_of_maps_around_a_bad_row(damage):
     schema = record("int", "map", "int")

@@ -403,6 +403,36 @@ def test_blocks_of_rows_with_several_faults(data):
     same_decode([plan], rows, limits=Limits())
 
 
+@cases(
+    "kind", ["boolean", "float", "int", "double", "long", "string", {"type": "int", "logicalType": "date"}]
+)
+def test_records_of_one_value_that_may_be_null(kind):
+    """They are not read and written as that value: the null is one of the record's column, not of the value's."""
+    value = {"boolean": b"\1", "float": bytes(4), "double": bytes(8), "string": text("a")}.get(
+        str(kind), b"\2"
+    )
+    inner = {"type": "record", "name": "I", "fields": [{"name": "v", "type": kind}]}
+    either = {**inner, "name": "J", "fields": [{"name": "v", "type": ["null", kind]}]}
+    schema = parse(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [
+                {"name": "a", "type": ["null", inner]},
+                {"name": "b", "type": [either, "null"]},
+                {"name": "c", "type": ["null", kind]},
+            ],
+        }
+    )
+    plan = decode_plan(schema, schema)
+    there = b"\2" + value
+    payloads = [
+        a + b + c for a in (b"\0", there) for b in (b"\2", b"\0\0", b"\0" + there) for c in (b"\0", there)
+    ]
+    decoded = same_decode([plan], [*payloads * 30, payloads[-1][:-1], b"\2"], limits=Limits())
+    assert same_encode(encode_plan(schema, plan.arrow_type), decoded).to_pylist()[:12] == payloads
+
+
 @given(st.data())
 @settings(max_examples=tries(40))
 def test_encode_in_blocks(data):

@@ -13,6 +13,7 @@ from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.protobuf.wire import write_varint
+from kcodec.plan import Limits
 
 
 def packed(numbers):
@@ -47,6 +48,16 @@ def test_packed_numbers_of_all_lengths(kind):
     wrong += [b"\x10" + b"\xff" * 10 + b"\x00", b"\x10\x80"]
     for values in (rows, *([bad, *rows, bad, *rows[:9]] for bad in wrong)):
         same_decode("formats.protobuf._kernel", [plan], values)
+
+
+@pytest.mark.parametrize("kind", ["float", "sfixed64"])
+def test_empty_runs_of_columns_that_grow(kind):
+    """There is no memory yet that nothing could be copied to: .ci/sanitize tells if it is done all the same."""
+    text = f'syntax = "proto3"; message M {{ repeated N n = 1; }} message N {{ repeated {kind} l = 1; }}'
+    plan = decode_plan(ProtobufSchema.parse(text).message("M"), ProtobufOptions())[0]
+    rows = [b"\x0a\2\x0a\0", b"\x0a\4\x0a\0\x0a\0" * 2, b"", b"\x0a\3\x0a\1a"]
+    for first in rows:
+        same_decode("formats.protobuf._kernel", [plan], [first, *rows], limits=Limits(max_expansion=300))
 
 
 def test_rows_that_are_picked(impl):

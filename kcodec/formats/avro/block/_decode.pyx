@@ -630,7 +630,7 @@ cdef bint read_lists(
             if counts[lane] > 1 and not block.odd[lane]:
                 begin = (<int32_t *>column.offsets)[block.row + lane]
                 length = drop_earlier_duplicates(
-                    columns, op.column, block.row + lane, begin, begin + counts[lane], offset_t is int64_t
+                    columns, op.column, block.row + lane, begin, begin + counts[lane], False, offset_t is int64_t
                 )
                 if length != begin + counts[lane]:
                     return False
