@@ -59,12 +59,10 @@ cdef extern from "varint.h" nogil:
     bint has_pext "kc_has_pext"()
     # The low 64 bits of a varint of at most ten bytes, without a branch: reads 16. Longer: the size is enormous.
     uint64_t read_any "kc_read_any"(const uint8_t *p, bint pext, int64_t *size)
-    # The bytes of a varint of at most 56 bits, the first lowest.
-    uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
-    # The same by an instruction, as `gather7_by`.
-    uint64_t varint_word_by "kc_varint_word_by"(uint64_t value, int64_t *size, bint pext)
+    # The bytes of a varint of at most 56 bits, the first lowest; `pext` is as for `gather7_by`.
+    uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size, bint pext)
     # Write a varint of any length without a branch; 16 bytes are written.
-    uint8_t *write_any "kc_write_any"(uint8_t *out, uint64_t value)
+    uint8_t *write_any "kc_write_any"(uint8_t *out, uint64_t value, bint pext)
 
 
 cdef inline int32_t unzigzag32(uint32_t value) noexcept nogil:
@@ -97,7 +95,7 @@ cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value, bint pext) noexcep
     cdef int64_t size
     if unlikely(value >> 56):
         return write_varint(out, value)
-    store_le64(out, varint_word_by(value, &size, pext))
+    store_le64(out, varint_word(value, &size, pext))
     return out + size
 
 

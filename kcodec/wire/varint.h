@@ -69,21 +69,19 @@ static KC_INLINE uint64_t kc_spread7(uint64_t value) {
 }
 
 /* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
-static KC_INLINE uint64_t kc_varint_word_by(uint64_t value, int64_t *size, int pext) {
+static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size, int pext) {
     value = pext ? kc_pdep7(value) : kc_spread7(value);
     const int last = kc_top64(value | 1) & 56;
     *size = (last >> 3) + 1;
     return value | (KC_STOP_BITS & ~(~UINT64_C(0) << last));
 }
 
-static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) { return kc_varint_word_by(value, size, 0); }
-
 /* Write a varint of any length without a branch; return the position behind. 16 bytes are written. */
-static KC_INLINE uint8_t *kc_write_any(uint8_t *out, uint64_t value) {
+static KC_INLINE uint8_t *kc_write_any(uint8_t *out, uint64_t value, int pext) {
     /* The ninth byte has bits 56 to 62, and says by bit 63 that the tenth, which has that one alone, follows. */
     const uint64_t top = value >> 56, beyond = (uint64_t)0 - (top != 0);
     int64_t size;
-    const uint64_t word = kc_varint_word(value & UINT64_C(0x00FFFFFFFFFFFFFF), &size);
+    const uint64_t word = kc_varint_word(value & UINT64_C(0x00FFFFFFFFFFFFFF), &size, pext);
     kc_store_le64(out, word | (KC_STOP_BITS & beyond));
     kc_store_le64(out + 8, top | top >> 7 << 8);
     return out + (beyond ? 9 + (int64_t)(top >> 7) : size);

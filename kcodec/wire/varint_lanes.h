@@ -96,9 +96,10 @@ static KC_APART int64_t kc_read_ints_as_longs(
     return KC_EACH_WAY(kc_read_ints_by, at, end, count, NULL, out, factor, odd, order);
 }
 
-static KC_INLINE int64_t kc_read_nullable_longs_by(
-    const uint8_t **at, const uint8_t **end, int64_t count, int64_t *out, uint8_t *valid, int64_t null_branch,
-    int64_t factor, uint8_t *odd, int64_t *order, const int64_t *lanes, const int64_t *index, int pext
+static KC_INLINE int64_t kc_read_nullable_by(
+    const uint8_t **at, const uint8_t **end, int64_t count, int32_t *ints, int64_t *longs, uint8_t *valid,
+    int64_t null_branch, int64_t factor, uint8_t *odd, int64_t *order, const int64_t *lanes, const int64_t *index,
+    int pext
 ) {
     int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -108,19 +109,21 @@ static KC_INLINE int64_t kc_read_nullable_longs_by(
         const uint8_t branch = p[0];
         const uint64_t present = (uint64_t)((branch >> 1) ^ null_branch);
         const uint64_t word = kc_load_le64(p + 1);
-        const uint64_t stops = ~word & KC_STOP_BITS;
-        uint64_t raw;
+        const uint64_t stops = ~word & (ints ? KC_STOP_BITS >> 24 : KC_STOP_BITS);
+        uint64_t raw = 0;
         if (KC_LIKELY(stops != 0)) {
             raw = kc_gather7_by(word & (stops ^ (stops - 1)) & (0 - present), pext);
             p += 1 + ((((uint64_t)kc_ctz64(stops) >> 3) + 1) & (0 - present));
         } else {
             /* If the value is not there, what stands in its place is no number, and is not looked at. */
             const uint8_t *q = p + 1;
-            raw = 0;
-            p = !present || kc_varint_apart(&q, end[lane], end[lane] + 9, 10, 1, &raw) == KC_OK ? q : end[lane] + 1;
+            const int last = ints ? 5 : 10;
+            p = !present || kc_varint_apart(&q, end[lane], end[lane] + 9, last, ints ? 15 : 1, &raw) == KC_OK ? q
+                                                                                                  : end[lane] + 1;
         }
+        if (ints) ints[to] = (int32_t)kc_unzigzag(raw);
         if (KC_UNLIKELY(branch & 0xFD) || KC_UNLIKELY(p > end[lane]) ||
-            KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[to]))) {
+            KC_UNLIKELY(ints ? raw > UINT32_MAX : kc_mul64(kc_unzigzag(raw), factor, &longs[to]))) {
             odd[lane] = 1;
             order[rejected++] = lane;
             continue;
@@ -135,7 +138,14 @@ static KC_APART int64_t kc_read_nullable_longs(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
     uint8_t *valid, int64_t null_branch, int64_t factor, int pext, uint8_t *odd, int64_t *order
 ) {
-    return KC_EACH_WAY(kc_read_nullable_longs_by, at, end, count, out, valid, null_branch, factor, odd, order);
+    return KC_EACH_WAY(kc_read_nullable_by, at, end, count, NULL, out, valid, null_branch, factor, odd, order);
+}
+
+static KC_APART int64_t kc_read_nullable_ints(
+    const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *out,
+    uint8_t *valid, int64_t null_branch, int pext, uint8_t *odd, int64_t *order
+) {
+    return KC_EACH_WAY(kc_read_nullable_by, at, end, count, out, NULL, valid, null_branch, 1, odd, order);
 }
 
 #undef KC_EACH_WAY

@@ -20,3 +20,7 @@ cdef extern from "varint_lanes.h" nogil:
         const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index,
         int64_t *out, uint8_t *valid, int64_t null_branch, int64_t factor, bint pext, uint8_t *odd, int64_t *order
     ) noexcept
+    int64_t read_nullable_ints "kc_read_nullable_ints"(
+        const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index,
+        int32_t *out, uint8_t *valid, int64_t null_branch, bint pext, uint8_t *odd, int64_t *order
+    ) noexcept

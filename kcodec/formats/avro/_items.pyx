@@ -53,29 +53,38 @@ cdef int64_t read_items(
     have room for all values.
     """
     cdef const Op *op = stop - 1
-    cdef Column *texts = <Column *>(<char *>context.columns + first.place)
-    cdef Column *column = <Column *>(<char *>context.columns + op.place)
-    cdef offset_t *ends = <offset_t *>texts.offsets + index
-    cdef offset_t *value_ends = <offset_t *>column.offsets + index
-    cdef uint8_t *data = column.data
+    cdef Column *texts
+    cdef Column *column
+    cdef offset_t *ends
+    cdef offset_t *value_ends
+    cdef uint8_t *data
     cdef const uint8_t *end = context.end
     cdef const uint8_t *limit = context.limit
     cdef const uint8_t *p = at[0]
     cdef const uint8_t *q
     cdef const uint8_t *r
-    cdef int32_t code = op.code
-    cdef int64_t factor = op.factor
+    cdef int32_t code
+    cdef int64_t factor
     cdef bint keyed = op != first
     cdef bint pext = has_pext()
-    cdef int64_t width = 8 if code == DO_DOUBLE else 4
-    cdef uint64_t most = decimal_limit(op.precision) if code == DO_DECIMAL else 0
+    cdef int64_t width
+    cdef uint64_t most
     cdef int64_t item = 0
     cdef uint64_t long
     cdef uint64_t stops
     cdef uint32_t word
-    # Items of no bytes have no ops.
+    # Items of no bytes have no ops: what stands there is of others, or behind the program.
     if stop == first or stop - first > 2 or keyed and first.code != DO_STRING:
         return 0
+    texts = <Column *>(<char *>context.columns + first.place)
+    column = <Column *>(<char *>context.columns + op.place)
+    ends = <offset_t *>texts.offsets + index
+    value_ends = <offset_t *>column.offsets + index
+    data = column.data
+    code = op.code
+    factor = op.factor
+    width = 8 if code == DO_DOUBLE else 4
+    most = decimal_limit(op.precision) if code == DO_DECIMAL else 0
     if not keyed and (code == DO_DOUBLE or code == DO_FLOAT):
         count = min(count, (end - p) // width)
         memcpy(data + index * width, p, count * width)

@@ -20,7 +20,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.wire.cursor cimport (
-    copy32, copy_within, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint, zigzag64,
+    copy32, copy_within, has_pext, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint, zigzag64,
 )
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
@@ -275,6 +275,7 @@ cdef uint8_t *put_plain(
 ) noexcept nogil:
     """Write items that can neither fail nor be null, in a loop of their own; return NULL for all others."""
     cdef int64_t item
+    cdef bint pext = has_pext()
     if op.flags & PACKED:
         if op.code == PUT_BITS64 or op.code == PUT_BITS32 or items.width == 8 and op.code == PUT_DOUBLE \
                 or items.width == 4 and op.code == PUT_FLOAT:
@@ -282,11 +283,11 @@ cdef uint8_t *put_plain(
             return out + (last - first) * items.width
         if op.code == PUT_VARINT64:
             for item in range(first, last):
-                out = write_any(out, (<const uint64_t *>items.data)[item])
+                out = write_any(out, (<const uint64_t *>items.data)[item], pext)
             return out
         if op.code == PUT_VARINT32:
             for item in range(first, last):
-                out = write_any(out, <uint64_t><int64_t>(<const int32_t *>items.data)[item])
+                out = write_any(out, <uint64_t><int64_t>(<const int32_t *>items.data)[item], pext)
             return out
         if op.code == PUT_BOOL:
             for item in range(items.first + first, items.first + last):

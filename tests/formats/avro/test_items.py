@@ -109,6 +109,14 @@ def test_wrong_items_among_others(wrong):
         same_decode([plan], [*payloads, b"\0\x50" + good * 40 + b"\0"])
 
 
+def test_items_without_bytes_at_the_end():
+    """There is nothing to do for them, and no next thing to be looked at: .ci/sanitize tells if it is."""
+    for inner in ("null", {"type": "record", "name": "Empty", "fields": []}):
+        schema = {"type": "array", "items": inner}
+        plan = decode_plan(parse(schema), parse(schema), AvroOptions())
+        same_decode([plan], [b"\x50\0", b"\x02\0", b"\0", b"\x50"])
+
+
 def test_items_without_bytes_before_text():
     inner = {"type": "record", "name": "Empty", "fields": []}
     schema = record("null", "array")

@@ -310,6 +310,20 @@ def test_rows_of_producers(producers, same, nulls):
     same_decode([json_plan(pa.struct(wide), "decode")], rows)
 
 
+def test_keys_of_objects_that_come_behind_them_too():
+    """The first key of an object, which the schema has later, comes behind the object, too, as another field."""
+    inner = pa.struct([("n", pa.int16()), pa.field("id", pa.string(), False)])
+    for outer in (pa.int8(), pa.string(), pa.list_(pa.string()), inner):
+        kind = pa.struct([("m", pa.int64()), ("id", outer), ("s", inner), ("z", pa.float64())])
+        value = {pa.int8(): "111", pa.string(): '"text"', inner: '{"id":"b"}'}.get(outer, '["a","b"]')
+        rows = [f'{{"s":{{"id":"a{row}","n":64}},"id":{value},"m":{row}}}'.encode() for row in range(70)]
+        for count in (1, 70):
+            for around in (kind, pa.struct([("e", kind)])):
+                documents = [row if around == kind else b'{"e":' + row + b"}" for row in rows[:count]]
+                decoded = same_decode([json_plan(around, "decode")], documents, limits=Limits())
+                assert decoded.null_count == 0
+
+
 def test_lists_and_blobs_of_producers():
     point = pa.struct([("x", pa.int64()), ("labels", pa.list_(pa.string())), ("is_set", pa.bool_())])
     kind = pa.struct(

@@ -104,3 +104,38 @@ def test_long_lists_maps_and_rows_are_written():
         array = pa.array(rows, codec.arrow_type)
         values = on_both(lambda array=array: codec.encode(array).to_pylist())
         assert by_key(codec.decode(values).to_pylist()) == by_key(rows)
+
+
+def sized(number, data):
+    """A field of bytes: its tag, the length, the bytes."""
+    size = bytearray()
+    write_varint(size, len(data))
+    return bytes([number << 3 | 2, *size]) + data
+
+
+def entries(keys):
+    return b"".join(sized(2, sized(1, key.encode())) for key in keys)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_keys_that_come_again_behind_a_bad_row_that_has_the_same(inside):
+    """A row that is wrong for another reason keeps its maps behind a null; those of later rows have the same keys."""
+    schema = 'syntax = "proto3"; message I { repeated int32 p = 1; map<string, int32> m = 2; string z = 3; }'
+    message = ProtobufSchema.parse(schema + "message M { repeated I is = 1; string z = 3; }").message(
+        "M" if inside else "I"
+    )
+    again, few, most = "abcdefabcdef", "a", "abcdefgh"
+
+    def row(*maps):
+        return b"".join(sized(1, entries(keys)) for keys in maps)
+
+    if inside:
+        # The items of a row whose text is not UTF-8 go, and those behind it move to their places.
+        foul = row(*[few] * 40) + b"\x1a\1\xff"
+        wrong = sized(1, b"\x17") + row(*[again] * 120)
+        rows = [foul, *[row(few)] * 254, row(most), wrong, *[row(few)] * 255, *[row(again)] * 256]
+    else:
+        rows = [b"\x0a\1\xff" + entries(again), *[entries(few)] * 255, *[entries(again)] * 256]
+    plan = decode_plan(message, ProtobufOptions())[0]
+    decoded = same_decode("formats.protobuf._kernel", [plan], [*rows, row(few)])
+    assert decoded.null_count == (2 if inside else 1)

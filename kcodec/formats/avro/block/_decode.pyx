@@ -33,7 +33,7 @@ from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro.block._lanes cimport (
     DEPTH, ITEMS, LANES, PROGRAMS, Block, leave_out, reject, without_odd,
 )
-from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullable_doubles, read_reals, set_nulls
+from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullables, read_reals, set_nulls
 from kcodec.formats.avro.block._skip cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
@@ -41,7 +41,7 @@ from kcodec.formats.avro.block._text cimport (
 from kcodec.plan._budget cimport begin_row
 from kcodec.wire.cursor cimport has_pext, likely, read_branch, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
-from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_longs
+from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_ints, read_nullable_longs
 
 
 cdef enum:
@@ -317,6 +317,11 @@ cdef inline bint takes_steps(const Op *op) noexcept nogil:
     return op.next > 1 or op.code == DO_ENUM or op.code == DO_UNION
 
 
+cdef inline int32_t value_of(const Op *op) noexcept nogil:
+    """Return the only op of what may be null; -1 if that is more, or a record, say, of one field."""
+    return op[1].code if op.next == 2 and op[1].place == op.place else -1
+
+
 cdef int64_t run_lanes(
     Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, int64_t *lanes, int64_t count,
     const int64_t *index, bint of_rows, bint all_rows, offset_t *tag
@@ -393,7 +398,7 @@ cdef int64_t run_lanes(
                 data[index[lane]] = p[0]
                 ats[lane] = p + 1
         elif op.code == DO_NULLABLE_DOUBLE:
-            read_nullable_doubles(block, column, op, some, count, index, row)
+            read_nullables(block, column, op, 8, some, count, index, row)
         elif op.code == DO_NULLABLE_LONG:
             block.rejected += read_nullable_longs(
                 ats, ends, some, count, index, <int64_t *>data + row, valid + row, op.size, op.factor, block.pext,
@@ -401,6 +406,15 @@ cdef int64_t run_lanes(
             )
         elif op.code == DO_NULLABLE_TEXT:
             read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
+        elif op.code == DO_NULLABLE and value_of(op) == DO_INT and valid != NULL:
+            block.rejected += read_nullable_ints(
+                ats, ends, some, count, index, <int32_t *>data + row, valid + row, op.size, block.pext, block.odd,
+                block.order + block.rejected
+            )
+        elif op.code == DO_NULLABLE and value_of(op) == DO_FLOAT and valid != NULL:
+            read_nullables(block, column, op, 4, some, count, index, row)
+        elif op.code == DO_NULLABLE and value_of(op) == DO_BOOLEAN and valid != NULL:
+            read_nullables(block, column, op, 1, some, count, index, row)
         elif op.code == DO_NULLABLE:
             null_branch = op.size
             chosen_count = 0

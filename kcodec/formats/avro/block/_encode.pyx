@@ -189,7 +189,7 @@ cdef inline bint run_lanes(
                 out = outs[lane]
                 store_le64(out, longs[lane])
                 outs[lane] = out + 8
-        elif op.code == PUT_FLOAT and column.width == 4:
+        elif is_float(op, column):
             ints = <const int32_t *>column.data + row
             for at in range(count):
                 lane = at if dense else lanes[at]
@@ -230,6 +230,27 @@ cdef inline bint run_lanes(
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 store_le64(out + 1, longs[lane])
                 outs[lane] = out + 1 + ((<int64_t>8) & -value)
+            op += op.next
+            continue
+        elif op.code == PUT_NULLABLE and has_value(op) and is_float(op + 1, column) and not column.all_null:
+            ints = <const int32_t *>column.data + row
+            for at in range(count):
+                lane = at if dense else lanes[at]
+                out = outs[lane]
+                value = present if bits == NULL else bit(bits, begin + lane)
+                out[0] = <uint8_t>((value ^ null_branch) << 1)
+                store_le32(out + 1, ints[lane])
+                outs[lane] = out + 1 + ((<int64_t>4) & -value)
+            op += op.next
+            continue
+        elif op.code == PUT_NULLABLE and has_value(op) and op[1].code == PUT_BOOLEAN and not column.all_null:
+            for at in range(count):
+                lane = at if dense else lanes[at]
+                out = outs[lane]
+                value = present if bits == NULL else bit(bits, begin + lane)
+                out[0] = <uint8_t>((value ^ null_branch) << 1)
+                out[1] = <uint8_t>bit(data, begin + lane)
+                outs[lane] = out + 1 + value
             op += op.next
             continue
         elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
@@ -318,6 +339,15 @@ cdef uint8_t *put_text(uint8_t *out, const uint8_t *source, int64_t length) noex
     out = write_varint(out, <uint64_t>length << 1)
     memcpy(out, source, length)
     return out + length
+
+
+cdef inline bint has_value(const Op *op) noexcept nogil:
+    """Return whether what may be null is a value of one op, and not a record, say, of one field."""
+    return op.next == 2 and op[1].place == op.place
+
+
+cdef inline bint is_float(const Op *op, const Input *column) noexcept nogil:
+    return op.code == PUT_FLOAT and column.width == 4
 
 
 cdef inline int64_t bit(const uint8_t *bits, int64_t at) noexcept nogil:

@@ -11,8 +11,9 @@ cdef void read_reals(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
 ) noexcept nogil
 
-cdef void read_nullable_doubles(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
+cdef void read_nullables(
+    Block *block, Column *column, const Op *op, int64_t width, const int64_t *lanes, int64_t count,
+    const int64_t *index, int64_t row
 ) noexcept nogil
 
 cdef void read_decimals(

@@ -54,14 +54,15 @@ cdef void read_reals(
         reals(block, data, 8, lanes, count, index, False)
 
 
-cdef inline void nullable_doubles(
-    Block *block, uint64_t *data, uint8_t *valid, int64_t null_branch, const int64_t *lanes, int64_t count,
-    const int64_t *index, bint dense
+cdef inline void nullables(
+    Block *block, uint8_t *data, int64_t width, uint8_t *valid, int64_t null_branch, const int64_t *lanes,
+    int64_t count, const int64_t *index, bint dense
 ) noexcept nogil:
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
     cdef const uint8_t *p
     cdef uint8_t branch
+    cdef bint wrong = False
     cdef int64_t at
     cdef int64_t lane
     cdef int64_t to
@@ -72,26 +73,43 @@ cdef inline void nullable_doubles(
         p = ats[lane]
         branch = p[0]
         present = (branch >> 1) ^ null_branch
-        if unlikely(branch & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
+        if width == 1:
+            wrong = (p[1] & -present) > 1
+        if unlikely(branch & 0xFD) or unlikely(1 + present * width > ends[lane] - p) or unlikely(wrong):
             reject(block, lane)
             continue
-        data[to] = load_le64(p + 1) & <uint64_t>(-present)
+        if width == 8:
+            (<uint64_t *>data)[to] = load_le64(p + 1) & <uint64_t>(-present)
+        elif width == 4:
+            (<uint32_t *>data)[to] = load_le32(p + 1) & <uint32_t>(-present)
+        else:
+            data[to] = p[1] & <uint8_t>(-present)
         valid[to] = <uint8_t>present
-        ats[lane] = p + 1 + (present << 3)
+        ats[lane] = p + 1 + present * width
 
 
-cdef void read_nullable_doubles(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index, int64_t row
+cdef void read_nullables(
+    Block *block, Column *column, const Op *op, int64_t width, const int64_t *lanes, int64_t count,
+    const int64_t *index, int64_t row
 ) noexcept nogil:
-    """Read doubles of a union with null, without a branch on what is random: whether there is a value.
+    """Read values of as many bytes of a union with null, without a branch on what is random: whether there is one.
 
-    Without `lanes` it is all rows of the block, which begins at `row`.
+    Those of one byte are booleans. Without `lanes` it is all rows of the block, which begins at `row`.
     """
-    cdef uint64_t *data = <uint64_t *>column.data + row
-    if lanes == NULL:
-        nullable_doubles(block, data, column.valid + row, op.size, NULL, count, NULL, True)
+    cdef uint8_t *data = column.data + row * width
+    cdef uint8_t *valid = column.valid + row
+    if lanes == NULL and width == 8:
+        nullables(block, data, 8, valid, op.size, NULL, count, NULL, True)
+    elif lanes == NULL and width == 4:
+        nullables(block, data, 4, valid, op.size, NULL, count, NULL, True)
+    elif lanes == NULL:
+        nullables(block, data, 1, valid, op.size, NULL, count, NULL, True)
+    elif width == 8:
+        nullables(block, data, 8, valid, op.size, lanes, count, index, False)
+    elif width == 4:
+        nullables(block, data, 4, valid, op.size, lanes, count, index, False)
     else:
-        nullable_doubles(block, data, column.valid, op.size, lanes, count, index, False)
+        nullables(block, data, 1, valid, op.size, lanes, count, index, False)
 
 
 cdef void read_decimals(

@@ -34,6 +34,14 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
     return p
 
 
+cdef inline int64_t place_of(const Block *block, const Op *container, const Op *last) noexcept nogil:
+    """Return where `Block.follows` has the field behind the last one, or the first of a container.
+
+    That of the container itself is what comes behind it, in the object that it is in.
+    """
+    return (container + container.next - 1 if last == container else last) - block.root
+
+
 cdef inline const Op *next_field(Block *block, const Op *container, const Op *last) noexcept nogil:
     """Return the field behind the last one, or the first of a container, in the first row.
 
@@ -41,7 +49,7 @@ cdef inline const Op *next_field(Block *block, const Op *container, const Op *la
     """
     cdef const Op *behind = container + container.next - 1
     cdef const Op *op = container + 1 if last == container else last + last.next
-    cdef const Op *guess = block.follows[last - block.root]
+    cdef const Op *guess = block.follows[place_of(block, container, last)]
     cdef int64_t lane = first_lane(block)
     cdef const uint8_t *p = block.at[lane]
     while op == behind or is_read(block, op):

@@ -143,7 +143,7 @@ cdef const Op *seek_field(Block *block, const Op *container, const Op *last, con
     next = block.found
     p = block.next
     if op == block.later and p < block.later_at and block.later_at < end:
-        block.follows[last - block.root] = next
+        block.follows[place_of(block, container, last)] = next
         return next
     while p < end and (p[0] == 44 or p[0] == 123):
         p = json_space(p + 1, end)
@@ -155,7 +155,7 @@ cdef const Op *seek_field(Block *block, const Op *container, const Op *last, con
         if found == op:
             block.later = op
             block.later_at = p
-            block.follows[last - block.root] = next
+            block.follows[place_of(block, container, last)] = next
             return next
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:

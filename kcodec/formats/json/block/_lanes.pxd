@@ -68,7 +68,7 @@ cdef struct Block:
     Places places                  # of the fields of scattered documents
     const uint64_t *read           # bits of the fields of the object that are done
     const Op *root                 # the first op of the program
-    const Op **follows             # per op: the field that came behind it where the schema has another; NULL: none yet
+    const Op **follows             # per op (`place_of`): the field that came next, not the schema's; NULL: none yet
     const Op *later                # a field that the first row is known to have further on
     const uint8_t *later_at        # there
     # Of a key that was not where it was expected:

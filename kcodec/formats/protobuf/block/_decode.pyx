@@ -17,7 +17,7 @@ one after the other; whatever is wrong) is marked as odd, and the row loop reads
 if all that is odd turns out to be wrong, those rows become null over what they have stored, and all are done.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
@@ -371,6 +371,8 @@ cdef bint differ(Block *block, Column *column, const Lanes *lanes) noexcept nogi
             if repeated < 0:
                 return False
             if repeated:
+                # If the row is wrong as well, this map stays where it is: no other one may be compared with it.
+                column.model = INT64_MAX
                 reject(block, &lanes.lane[at])
         first = last
     return True

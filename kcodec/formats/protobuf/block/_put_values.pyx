@@ -15,7 +15,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
 from kcodec.wire.cursor cimport (
-    copy_wide, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
+    copy_wide, likely, has_pext, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
 )
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
@@ -62,16 +62,25 @@ cdef const int64_t *read_numbers(
     cdef const uint8_t *bits = column.data
     cdef int64_t at
     cdef int64_t index
+    cdef bint dense = is_dense(lanes, count)
     if op.code == PUT_VARINT64 or op.code == PUT_BITS64 or op.code == PUT_DOUBLE and column.width == 8:
-        if column.validity == NULL and is_dense(lanes, count):
+        if column.validity == NULL and dense:
             return longs
         for at in range(count):
             values[at] = longs[lanes[at]] & -<int64_t>flags[at]
     elif op.code == PUT_VARINT32 or op.code == PUT_BITS32 or op.code == PUT_FLOAT and column.width == 4:
+        if dense:
+            for at in range(count):
+                values[at] = ints[at] & -<int64_t>flags[at]
+            return values
         for at in range(count):
             values[at] = ints[lanes[at]] & -<int64_t>flags[at]
     elif op.code == PUT_BOOL:
         first += column.first
+        if dense:
+            for at in range(count):
+                values[at] = (bits[(first + at) >> 3] >> ((first + at) & 7)) & flags[at]
+            return values
         for at in range(count):
             index = first + lanes[at]
             values[at] = (bits[index >> 3] >> (index & 7)) & flags[at]
@@ -83,45 +92,72 @@ cdef const int64_t *read_numbers(
     return values
 
 
-cdef void put_varints(
-    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
+cdef inline void varints(
+    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
+    bint pext, bint any_size, bint dense
 ) noexcept nogil:
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
     cdef uint64_t tag = op.tag
     cdef int64_t skip = op.tag_size
-    cdef uint64_t all_bits = 0
-    cdef uint64_t value
     cdef uint64_t word
     cdef int64_t size
     cdef int64_t at
+    cdef int64_t lane
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        out = outs[lane]
+        store_le64(out, tag)
+        if any_size:
+            # Of both signs, say: whether a number is long is not to be guessed.
+            size = write_any(out + skip, <uint64_t>values[at], pext) - (out + skip)
+        else:
+            word = varint_word(<uint64_t>values[at], &size, pext)
+            store_le64(out + skip, word)
+        outs[lane] = out + ((skip + size) & -<int64_t>flags[at])
+
+
+cdef inline void small_varints(
+    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
+    bint dense
+) noexcept nogil:
+    cdef uint8_t **outs = block.out
+    cdef uint8_t *out
+    cdef uint64_t tag = op.tag
+    cdef int64_t skip = op.tag_size
+    cdef int64_t at
+    cdef int64_t lane
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        out = outs[lane]
+        store_le64(out, tag | <uint64_t>values[at] << 8 * skip)
+        outs[lane] = out + ((skip + 1) & -<int64_t>flags[at])
+
+
+cdef void put_varints(
+    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
+) noexcept nogil:
+    cdef uint64_t all_bits = 0
+    cdef bint dense = is_dense(lanes, count)
+    cdef bint pext = has_pext()
+    cdef int64_t at
     for at in range(count):
         all_bits |= <uint64_t>values[at]
-    if all_bits < 0x80:
-        for at in range(count):
-            out = outs[lanes[at]]
-            store_le64(out, tag | <uint64_t>values[at] << 8 * skip)
-            outs[lanes[at]] = out + ((skip + 1) & -<int64_t>flags[at])
-        return
-    if all_bits >> 56:
-        # Of both signs, say: whether a number is long is not to be guessed.
-        for at in range(count):
-            out = outs[lanes[at]]
-            store_le64(out, tag)
-            size = write_any(out + skip, <uint64_t>values[at]) - out
-            outs[lanes[at]] = out + (size & -<int64_t>flags[at])
-        return
-    for at in range(count):
-        out = outs[lanes[at]]
-        value = <uint64_t>values[at]
-        store_le64(out, tag)
-        word = varint_word(value, &size)
-        store_le64(out + skip, word)
-        outs[lanes[at]] = out + ((skip + size) & -<int64_t>flags[at])
+    if all_bits < 0x80 and dense:
+        small_varints(block, op, lanes, count, values, flags, True)
+    elif all_bits < 0x80:
+        small_varints(block, op, lanes, count, values, flags, False)
+    elif all_bits >> 56:
+        varints(block, op, lanes, count, values, flags, pext, True, False)
+    elif dense and pext:
+        varints(block, op, lanes, count, values, flags, True, False, True)
+    else:
+        varints(block, op, lanes, count, values, flags, pext, False, False)
 
 
-cdef void put_fixed(
-    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
+cdef inline void fixed(
+    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
+    bint dense
 ) noexcept nogil:
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
@@ -129,11 +165,22 @@ cdef void put_fixed(
     cdef int64_t skip = op.tag_size
     cdef int64_t size = skip + (4 if op.wire_type == FIXED32 else 8)
     cdef int64_t at
+    cdef int64_t lane
     for at in range(count):
-        out = outs[lanes[at]]
+        lane = at if dense else lanes[at]
+        out = outs[lane]
         store_le64(out, tag)
         store_le64(out + skip, <uint64_t>values[at])
-        outs[lanes[at]] = out + (size & -<int64_t>flags[at])
+        outs[lane] = out + (size & -<int64_t>flags[at])
+
+
+cdef void put_fixed(
+    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
+) noexcept nogil:
+    if is_dense(lanes, count):
+        fixed(block, op, lanes, count, values, flags, True)
+    else:
+        fixed(block, op, lanes, count, values, flags, False)
 
 
 cdef bint put_times(
@@ -152,6 +199,7 @@ cdef bint put_times(
     cdef int64_t size
     cdef int64_t at
     cdef uint64_t word
+    cdef bint pext = has_pext()
     for at in range(count):
         if not flags[at]:
             continue
@@ -167,11 +215,11 @@ cdef bint put_times(
             outs[lanes[at]] = body
             continue
         body[0] = 0x08
-        word = varint_word(<uint64_t>seconds, &size)
+        word = varint_word(<uint64_t>seconds, &size, pext)
         store_le64(body + 1, word)
         body += (1 + size) & -<int64_t>(seconds != 0)
         body[0] = 0x10
-        word = varint_word(<uint64_t>nanos, &size)
+        word = varint_word(<uint64_t>nanos, &size, pext)
         store_le64(body + 1, word)
         body += (1 + size) & -<int64_t>(nanos != 0)
         out[skip - 1] = <uint8_t>(body - out - skip)
@@ -181,7 +229,7 @@ cdef bint put_times(
 
 cdef inline void put_texts(
     Slots *block, const Op *op, const Input *column, const int64_t *lanes, int64_t count, const uint8_t *flags,
-    bint wide
+    bint wide, bint dense
 ) noexcept nogil:
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
@@ -195,27 +243,28 @@ cdef inline void put_texts(
     cdef int64_t most = 0x80
     cdef int64_t size
     cdef int64_t at
+    cdef int64_t lane
     if column.limit - data < start_of(column, block.first + lanes[count - 1] + 1) + 32:
         # Moves of 32 bytes would read too far.
         most = 0
     for at in range(count):
-        out = outs[lanes[at]]
+        lane = at if dense else lanes[at]
+        out = outs[lane]
         if wide:
-            source = data + wide_offsets[lanes[at]]
-            size = wide_offsets[lanes[at] + 1] - wide_offsets[lanes[at]]
+            source = data + wide_offsets[lane]
+            size = wide_offsets[lane + 1] - wide_offsets[lane]
         else:
-            source = data + offsets[lanes[at]]
-            size = offsets[lanes[at] + 1] - offsets[lanes[at]]
+            source = data + offsets[lane]
+            size = offsets[lane + 1] - offsets[lane]
         store_le64(out, tag)
         if likely(size < most):
             out[skip] = <uint8_t>size
-            out += skip + 1
-            copy_wide(out, source, size)
-            outs[lanes[at]] += (skip + 1 + size) & -<int64_t>flags[at] & (always | -size >> 63)
+            copy_wide(out + skip + 1, source, size)
+            outs[lane] = out + ((skip + 1 + size) & -<int64_t>flags[at] & (always | -size >> 63))
         elif flags[at] and always | size:
             out = write_varint(out + skip, <uint64_t>size)
             memcpy(out, source, size)
-            outs[lanes[at]] = out + size
+            outs[lane] = out + size
 
 
 cdef bint is_text(
@@ -244,9 +293,11 @@ cdef bint put_values(
         if op.flags & CHECKED and not is_text(block, column, lanes, count, flags):
             return False
         if column.wide:
-            put_texts(block, op, column, lanes, count, flags, True)
+            put_texts(block, op, column, lanes, count, flags, True, False)
+        elif is_dense(lanes, count):
+            put_texts(block, op, column, lanes, count, flags, False, True)
         else:
-            put_texts(block, op, column, lanes, count, flags, False)
+            put_texts(block, op, column, lanes, count, flags, False, False)
         return True
     if op.code == PUT_TIME:
         return put_times(block, op, column, lanes, count, flags)
