@@ -32,6 +32,8 @@ from kcodec.serde.serde import Serde
 __all__ = ["run", "spark_lacks"]
 
 _SPARK_MINUTES = 10
+#: The sessions of Spark, each in processes of its own, by what they are called.
+_SESSIONS = {"classic": "classic Spark", "connect": "Spark Connect"}
 _JAVA = 17
 
 
@@ -98,7 +100,7 @@ def run(
             if lacking:
                 console.print(f"\nThe Spark parts are left out: {lacking}", markup=False)
             else:
-                for kind, name in (("classic", "classic Spark"), ("connect", "Spark Connect")):
+                for kind, name in _SESSIONS.items():
                     _spark(demo, kind, name)
     console.print(_rates(demo))
     return int(demo.failed)

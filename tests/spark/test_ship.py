@@ -17,7 +17,7 @@ from registry_server import serve
 import kcodec
 from kcodec import ConfigError, registry
 from kcodec.registry.memory import MemoryRegistry
-from kcodec_spark import check_server, ship
+from kcodec_spark import check_server, from_avro, ship
 from kcodec_spark.ship import _advice, _worker_advice
 
 ship_module = sys.modules["kcodec_spark.ship"]
@@ -146,33 +146,51 @@ def test_nothing_is_shipped_to_what_cannot_run_it(classic, monkeypatch, changed,
         ship(classic)
 
 
-def test_a_python_that_cannot_be_the_workers_is_refused_in_one_line(tmp_path):
-    """As where a script is run by a virtual environment's Python, and python3 on the path is another one."""
+@pytest.fixture
+def scripts(tmp_path):
+    """Make interpreters that cannot be the workers', by what is said of each."""
     bare, other = tmp_path / "bare", tmp_path / "other"
     bare.write_text(f'#!/bin/sh\nunset PYTHONPATH; exec "{sys.executable}" -S "$@"\n')
     other.write_text("#!/bin/sh\necho 3.7\n")
-    for script, told in ((bare, "No module named 'pyarrow'"), (other, "Python 3.7")):
+    for script in (bare, other):
         script.chmod(0o755)
-        code = """
+    return {"No module named 'pyarrow'": bare, "Python 3.7": other}
+
+
+def test_a_python_that_cannot_be_the_workers_is_refused_in_one_line(classic, scripts, monkeypatch):
+    for told, script in scripts.items():
+        monkeypatch.setattr(classic.sparkContext, "pythonExec", str(script))
+        with pytest.raises(ConfigError) as caught:
+            from_avro("value", "int")
+        here = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+        assert str(caught.value) == (
+            f"Spark's workers run {script} ({told}), not the {here} of this program: set the environment variable "
+            f"PYSPARK_PYTHON to {sys.executable} before the session is made"
+        )
+
+
+@pytest.mark.thorough
+def test_what_stands_last_where_such_a_python_is_refused(scripts, tmp_path):
+    """As where a script is run by a virtual environment's Python, and python3 on the path is another one."""
+    told, script = next(iter(scripts.items()))
+    code = """
 from pyspark.sql import SparkSession
 from kcodec_spark import from_avro
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 from_avro("value", "int")
 """
-        unwanted = ("SPARK_CONNECT_MODE_ENABLED", "PYSPARK_DRIVER_PYTHON")
-        clean = {name: value for name, value in os.environ.items() if name not in unwanted}
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code],
-            env={**clean, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": str(script)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-        last = done.stderr.strip().splitlines()[-1]
-        assert f"Spark's workers run {script} ({told})" in last
-        assert f"PYSPARK_PYTHON to {sys.executable} before" in last
+    unwanted = ("SPARK_CONNECT_MODE_ENABLED", "PYSPARK_DRIVER_PYTHON")
+    clean = {name: value for name, value in os.environ.items() if name not in unwanted}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**clean, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": str(script)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert f"Spark's workers run {script} ({told})" in done.stderr.strip().splitlines()[-1]
 
 
 def test_a_worker_asks_the_registry(spark, tmp_path):

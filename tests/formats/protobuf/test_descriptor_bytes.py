@@ -122,10 +122,14 @@ def test_values_of_options_that_are_not_of_their_type(text):
 def registry_texts():
     lines = [line for line in read_vectors("registry_normalize.jsonl.gz") if line["type"] == "PROTOBUF"]
     lines += read_vectors("registry_message_indexes.jsonl.gz")
+    # What is canonical already is so under several keys.
+    seen = set()
     for line in lines:
         imports = {each["name"]: each["schema"] for each in line.get("references", ())}
         for key in ("schema", "canonical", "normalized"):
-            if line.get(key):
+            case = (line.get(key), *imports.items())
+            if line.get(key) and case not in seen:
+                seen.add(case)
                 yield pytest.param(line[key], imports, id=f"{line['id']}-{key}")
 
 
@@ -133,8 +137,9 @@ def registry_texts():
 def test_texts_of_registries(text, imports):
     expected = protoc(text, imports)
     # What the compiler does not take, such as an explicit map_entry, has a descriptor all the same.
-    assert expected is None or ours(text, imports) == expected
-    assert ours(text, imports).name == "main.proto"
+    found = ours(text, imports)
+    assert expected is None or found == expected
+    assert found.name == "main.proto"
 
 
 @given(proto_files())

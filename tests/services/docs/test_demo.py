@@ -18,15 +18,18 @@ def run(rows, *services, spark=True):
     return demo.run(rows, spark, Console(file=out, width=160, no_color=True), services), out.getvalue()
 
 
-def test_demo(kafka, registry_url, tmp_path, monkeypatch):
+# By the name of the session, of which `make test` chooses one.
+@pytest.mark.parametrize(("spark", "name"), demo._SESSIONS.items(), ids=demo._SESSIONS)
+def test_demo(spark, name, kafka, registry_url, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "_SESSIONS", {spark: name})
     monkeypatch.setenv("PYTHONPATH", worker_path(tmp_path))
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as after a Connect session in this process
     handle = registry.open(registry_url)
     before = handle.subjects()
     status, text = run(2000, kafka.address, registry_url)
     assert status == 0, text
-    assert text.count("yes ") == 5
-    assert "Spark Connect encoded" in text
+    assert text.count("yes ") == 4
+    assert f"{name} encoded" in text
     assert "what was consumed is what was produced" in text
     assert registry_url in text
     # Nothing is left behind.

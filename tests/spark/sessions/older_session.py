@@ -1,4 +1,7 @@
-"""What functions do in a classic session of a Spark before 4.1; run in an environment of its own, prints JSON."""
+"""What functions do in a classic session of a Spark before 4.1; run in an environment of its own, prints JSON.
+
+Arguments: which functions, and the settings of the session.
+"""
 
 import json
 import sys
@@ -34,6 +37,8 @@ from kcodec_spark import (
 sys.path.append(str(Path(__file__).parents[2] / "kafka"))
 from fake_broker import PATIENT, FakeCluster
 
+#: How rows that are bad become nulls.
+LAX = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
 #: The second of three levels of records in lists.
 LEVEL = {
     "type": "record",
@@ -252,12 +257,11 @@ def numbers(spark: SparkSession) -> list:
 
 def streamed(spark: SparkSession, text: str, values: list[bytes]) -> list:
     """Decode a stream in mode PERMISSIVE, and the same in mode FAILFAST until it fails."""
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
     with tempfile.TemporaryDirectory() as folder:
         spark.createDataFrame([(value,) for value in values], "value binary").write.parquet(f"{folder}/in")
         stream = spark.readStream.schema("value binary").parquet(f"{folder}/in")
         found = []
-        for name, given in (("lax", options), ("strict", {})):
+        for name, given in (("lax", LAX), ("strict", {})):
             column = from_avro("value", text, given).alias("r")
             fields = ["r.id", "r.bad.code"] if given else ["r.id"]
             writer = stream.select(column).select(*fields).writeStream.format("memory").queryName(name)
@@ -329,36 +333,22 @@ def topics(spark: SparkSession, codec: kcodec.AvroCodec) -> dict:
     return told
 
 
-def main() -> None:
-    builder = SparkSession.builder.master("local[1]")
-    for name, value in json.loads(sys.argv[1]).items():
-        builder = builder.config(name, value)
-    builder = builder.config("spark.sql.session.timeZone", "Europe/Berlin")
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
+def rows(spark: SparkSession, codec: kcodec.AvroCodec, values: list[bytes]) -> dict:
+    """Read and write rows that no conversion by pandas leaves as they are, on workers that are sent the packages."""
+    told: dict[str, object] = {}
     text = json.dumps(SCHEMA)
-    codec = kcodec.AvroCodec(text)
-    values = payloads(codec)
     df = spark.createDataFrame([(value,) for value in [*values, None]], "value binary")
-    told = {
-        "spark": pyspark.__version__,
-        "ready": check_server(spark).ready,
-        "server": str(check_server(spark)),
-    }
+    report = check_server(spark)
+    told |= {"ready": report.ready, "server": str(report)}
     told["type"] = df.select(from_avro("value", text).alias("r")).schema["r"].dataType.simpleString()
 
     # What Spark itself writes of the column tells whether a value was changed on its way.
     shown = df.select(F.to_json(from_avro("value", text)).alias("r")).collect()
     told["rows"] = [row.r for row in shown]
     told["null"] = df.select(from_avro("value", text).isNull().alias("r")).collect()[-1].r
-    kept = df.select(from_avro("value", text).alias("r")).where("r.id < 0").select("r.text").collect()
-    told["filtered"] = [row.text for row in kept]
-    some = df.select(from_avro("value", text, fields=["id", "prices"]).alias("r"))
-    told["fields"] = some.select("r.*").columns
 
     bad = spark.createDataFrame([(values[1],), (b"\x01",), (None,)], "value binary")
-    lax = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
-    found = bad.select(from_avro("value", text, lax).alias("r")).select("r.id", "r.bad.code", "r.bad.bytes")
+    found = bad.select(from_avro("value", text, LAX).alias("r")).select("r.id", "r.bad.code", "r.bad.bytes")
     told["permissive"] = [
         [row.id, row.code, None if row.bytes is None else bytes(row.bytes).hex()] for row in found.collect()
     ]
@@ -366,21 +356,6 @@ def main() -> None:
         bad.select(from_avro("value", text)).collect()
     except Exception as error:
         told["failfast"] = str(error)
-
-    told["streamed"] = streamed(spark, text, [values[1], b"\x01"])
-    told["unsigned"] = unsigned(spark)
-    told["numbers"] = numbers(spark)
-
-    register(spark, {"odd_of": codec, "item": kcodec.AvroCodec('"long"')})
-    df.createOrReplaceTempView("odd")
-    rows = spark.sql("SELECT odd_of(value).id AS id, odd_of(value).at AS at FROM odd").collect()
-    told["sql"] = [row.id for row in rows]
-    told["plain"] = spark.sql("SELECT item(X'0e') AS item").collect()[0].item
-
-    documents = spark.createDataFrame([('{"a": [1.25, null]}',), (None,)], "value string")
-    listed = documents.select(F.to_json(from_json("value", "a ARRAY<DECIMAL(20,2)>")).alias("r")).collect()
-    told["text"] = [row.r for row in listed]
-
     try:
         to_avro("value")
     except kcodec.ConfigError as error:
@@ -388,14 +363,51 @@ def main() -> None:
     decoded = decode(df, {"order": ("value", codec)})
     again = encode(decoded, {"again": ("order", codec)}, keep=["value"]).collect()
     told["again"] = [row.again == row.value for row in again]
-    worse = decode(bad, {"order": ("value", codec)}, keep=[], options=lax).select("order.bad.code").collect()
+    worse = decode(bad, {"order": ("value", codec)}, keep=[], options=LAX).select("order.bad.code").collect()
     told["frame"] = [row.code for row in worse]
     ship(spark)
     told["shipped"] = spark.range(1).rdd.map(lambda _: has_archive()).collect()
     plain = kcodec.AvroCodec('{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}')
     told["topics"] = topics(spark, plain)
+    return told
+
+
+def others(spark: SparkSession, codec: kcodec.AvroCodec, values: list[bytes]) -> dict:
+    """Try what stands on the same way: fields, other formats, SQL, streams."""
+    told: dict[str, object] = {}
+    text = json.dumps(SCHEMA)
+    df = spark.createDataFrame([(value,) for value in [*values, None]], "value binary")
+    kept = df.select(from_avro("value", text).alias("r")).where("r.id < 0").select("r.text").collect()
+    told["filtered"] = [row.text for row in kept]
+    some = df.select(from_avro("value", text, fields=["id", "prices"]).alias("r"))
+    told["fields"] = some.select("r.*").columns
+    told["streamed"] = streamed(spark, text, [values[1], b"\x01"])
+    told["unsigned"] = unsigned(spark)
+    told["numbers"] = numbers(spark)
+
+    register(spark, {"odd_of": codec, "item": kcodec.AvroCodec('"long"')})
+    df.createOrReplaceTempView("odd")
+    found = spark.sql("SELECT odd_of(value).id AS id, odd_of(value).at AS at FROM odd").collect()
+    told["sql"] = [row.id for row in found]
+    told["plain"] = spark.sql("SELECT item(X'0e') AS item").collect()[0].item
+
+    documents = spark.createDataFrame([('{"a": [1.25, null]}',), (None,)], "value string")
+    listed = documents.select(F.to_json(from_json("value", "a ARRAY<DECIMAL(20,2)>")).alias("r")).collect()
+    told["text"] = [row.r for row in listed]
+    return told
+
+
+def main() -> None:
+    builder = SparkSession.builder.master("local[1]")
+    for name, value in json.loads(sys.argv[2]).items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.sql.session.timeZone", "Europe/Berlin")
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    codec = kcodec.AvroCodec(json.dumps(SCHEMA))
+    told = {"rows": rows, "others": others}[sys.argv[1]](spark, codec, payloads(codec))
     spark.stop()
-    print(json.dumps(told))
+    print(json.dumps({"spark": pyspark.__version__, **told}))
 
 
 main()

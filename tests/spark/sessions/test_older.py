@@ -42,19 +42,26 @@ pytestmark = pytest.mark.timeout(900)
 NAMES = os.environ.get("KCODEC_OLDER_SPARK", "spark-3.5").split()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_functions(name, tmp_path):
+def told_by(name, functions, folder):
+    """Return what functions do in a session of a version."""
     python = artifacts.had(lambda: artifacts.python(name))
     artifacts.had(lambda: artifacts.java(artifacts.SPARK_JAVA))
     (pyspark,) = Path(python).parents[1].glob("lib/python*/site-packages/pyspark")
-    path = os.pathsep.join([worker_path(tmp_path / "path", pyspark), str(HERE.parents[2])])
+    path = os.pathsep.join([worker_path(folder / "path", pyspark), str(HERE.parents[2])])
     environment = {**os.environ, "PYSPARK_PYTHON": python, "PYTHONPATH": path}
     # As all others here, but for the archive of classes, which is the newest Spark's.
     environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     environment.pop("SPARK_CONNECT_MODE_ENABLED", None)
-    printed = run(python, HERE / "older_session.py", json.dumps(SPARK), env=environment, timeout=700)
+    arguments = [functions, json.dumps(SPARK)]
+    printed = run(python, HERE / "older_session.py", *arguments, env=environment, timeout=700)
     told = json.loads(printed.splitlines()[-1])
     assert told["spark"].startswith(name.removeprefix("spark-"))
+    return told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions(name, tmp_path):
+    told = told_by(name, "rows", tmp_path)
     assert told["ready"]
     assert told["server"].endswith(
         "ready: from_* functions run as pandas UDFs, and kcodec_spark.encode takes the place of to_*"
@@ -69,18 +76,8 @@ def test_functions(name, tmp_path):
     # Newer ones print the seconds of an offset too.
     assert [row and row.replace("+00:53:28", "+00:53") for row in told["rows"]] == ROWS
     assert told["null"] is True
-    assert told["filtered"] == ["ü€𝄞"]
-    assert told["fields"] == ["id", "prices"]
     assert told["permissive"] == [[-5, None, None], [None, "truncated", "01"], [None, None, None]]
     assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in told["failfast"]
-    lax, strict = told["streamed"]
-    assert lax == [[-5, None], [None, "truncated"]]
-    assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in strict
-    assert told["unsigned"] == UNSIGNED
-    assert told["numbers"] == [["1.25", "9007199254740991", "1.20", "bytearray(b'x')"], ["None"] * 4]
-    assert told["sql"] == [2**60, -5, None]
-    assert told["plain"] == 7
-    assert told["text"] == ['{"a":[1.25,null]}', None]
     assert told["to_avro"] == (
         "to_avro: before Spark 4.1 a column loses types on its way to Python: kcodec_spark.encode(df, ...) writes "
         "whole DataFrames there"
@@ -107,3 +104,19 @@ def test_functions(name, tmp_path):
     assert (
         "streams are written to kcodec_kafka from Spark 4.1 on: before, foreachBatch" in topics["writeStream"]
     )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_other_functions(name, tmp_path):
+    told = told_by(name, "others", tmp_path)
+    assert told["filtered"] == ["ü€𝄞"]
+    assert told["fields"] == ["id", "prices"]
+    lax, strict = told["streamed"]
+    assert lax == [[-5, None], [None, "truncated"]]
+    assert "kcodec.errors.DecodeError: truncated: row 1, byte 1, text" in strict
+    assert told["unsigned"] == UNSIGNED
+    assert told["numbers"] == [["1.25", "9007199254740991", "1.20", "bytearray(b'x')"], ["None"] * 4]
+    assert told["sql"] == [2**60, -5, None]
+    assert told["plain"] == 7
+    assert told["text"] == ['{"a":[1.25,null]}', None]
