@@ -1,9 +1,11 @@
 """What the writers of Avro share: where the values are, how they fail, and the row loop."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from kcodec.columns._inputs cimport Input
 from kcodec.formats.avro._program cimport Op
+from kcodec.wire.cursor cimport copy32, likely, write_varint
 from kcodec.wire.status cimport Status
 
 cdef enum:
@@ -37,3 +39,17 @@ cdef int32_t choose(Context *context, const Op *op, const Input *column, int64_t
 cdef uint8_t *put(
     Context *context, const Op *first, const Op *stop, int64_t index, int64_t count, uint8_t *out
 ) noexcept nogil
+
+
+cdef inline uint8_t *write_text(const Input *column, int64_t item, uint8_t *out) noexcept nogil:
+    """Write text or bytes of a column with 32-bit offsets; most are short."""
+    cdef const int32_t *offsets = <const int32_t *>column.offsets + item
+    cdef const uint8_t *source = column.data + offsets[0]
+    cdef int64_t length = offsets[1] - offsets[0]
+    if likely(length < 32) and likely(column.limit - source >= 32):
+        out[0] = <uint8_t>(length << 1)
+        copy32(out + 1, source)
+        return out + 1 + length
+    out = write_varint(out, <uint64_t>length << 1)
+    memcpy(out, source, length)
+    return out + length

@@ -251,17 +251,7 @@ cdef uint8_t *put(
         while op != stop:
             column = <const Input *>(<const char *>columns + op.place)
             if op.code == PUT_TEXT:
-                offsets = <const int32_t *>column.offsets + index
-                length = offsets[1] - offsets[0]
-                source = column.data + offsets[0]
-                if likely(length < 32) and likely(column.limit - source >= 32):
-                    out[0] = <uint8_t>(length << 1)
-                    copy32(out + 1, source)
-                    out += 1
-                else:
-                    out = write_varint(out, <uint64_t>length << 1)
-                    memcpy(out, source, length)
-                out += length
+                out = write_text(column, index, out)
                 op += 1
             elif op.code == PUT_BYTES or op.code == PUT_STRING:
                 source = bytes_of(column, index, &length)

@@ -15,6 +15,7 @@ from kcodec.columns._inputs cimport Input, start_of
 from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._program cimport *
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
+from kcodec.formats.avro.block._entries cimport is_plain, put_plain
 from kcodec.wire.cursor cimport (
     copy32, has_pext, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )
@@ -50,6 +51,9 @@ cdef bint put_items(
     cdef int64_t length
     cdef int32_t ends[LANES + 1]
     cdef uint8_t *places[LANES + AHEAD]
+    if is_plain(context, op):
+        put_plain(block, context, op, lanes, count)
+        return True
     if level == LEVELS or op.next <= SIMPLE:
         return put_each(block, context, op, lanes, count)
     items.first = item = start_of(column, block.first + lanes[0])
