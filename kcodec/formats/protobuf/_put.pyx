@@ -20,7 +20,8 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.formats.protobuf._row cimport check_fields
 from kcodec.wire.cursor cimport (
-    copy32, copy_within, has_pext, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint, zigzag64,
+    copy32, copy_within, has_pext, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint,
+    zigzag64,
 )
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
