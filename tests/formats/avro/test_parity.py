@@ -98,6 +98,14 @@ def test_blocks_of_many_programs(data):
     )
 
 
+@pytest.mark.parametrize("unknown", [-1, 2, (1 << 31) - 1])
+def test_rows_with_more_behind_them_before_one_of_no_program(unknown):
+    """The last row of a block has no program that could be looked up."""
+    plans = [decode_plan(parse(writer), parse("long")) for writer in ("int", "long")]
+    rows = [b"\2", b"\2\0"] * 20 + [b"", b"\2"]
+    same_decode(plans, rows, selector=array.array("i", [0, 1, 1, 0] * 10 + [unknown, 0]))
+
+
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "scale": 2}
 SYMBOLS = [f"S{number}" * (number % 9 + 1) for number in range(200)]
 NUMBERS = {

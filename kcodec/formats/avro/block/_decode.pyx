@@ -253,7 +253,8 @@ cdef bint read_all(
             lane = block.lanes[at]
             if unlikely(block.at[lane] != block.end[lane]):
                 reject(block, lane)
-                block.failed[lane] = stops[program]
+                # Of several programs it is none in particular, and that of the last row may be unknown.
+                block.failed[lane] = stops[program] if used_count == 1 else -1
                 block.failed_at[lane] = block.at[lane]
     if used_count > 1:
         # A list was read as that of another row's program.
