@@ -7,12 +7,15 @@ from decimal import Decimal
 from functools import partial
 
 import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import side_by_side
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import AvroOptions
@@ -20,6 +23,7 @@ from kcodec.plan import Limits
 
 KERNEL = "formats.avro._kernel"
 same_decode = partial(side_by_side.same_decode, KERNEL, limits=Limits())
+same_encode = partial(side_by_side.same_encode, KERNEL, limits=Limits())
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
 DRAWN = random.Random(5)
@@ -76,6 +80,23 @@ def test_long_lists_of_each_kind(kind, container):
         plan = decode_plan(parse(record(kind, container)), parse(reader), AvroOptions())
         decoded = same_decode([plan], payloads)
         assert decoded.null_count == 0
+
+
+@cases("kind, container", [(kind, container) for kind in VALUES for container in ("array", "map")])
+def test_lists_of_each_kind_are_written(kind, container):
+    payloads = rows(kind, container, [0, 1, 2, 3, 63, 64, 65, 200, *range(70)])
+    schema = parse(record(kind, container))
+    column = same_decode([decode_plan(schema, schema, AvroOptions())], payloads)
+    for begin, end in ((0, len(payloads)), (3, 60), (70, len(payloads))):
+        part = column.slice(begin, end - begin)
+        written = same_encode(encode_plan(schema, part.type, AvroOptions()), part)
+        assert written.to_pylist() == payloads[begin:end]
+    every_third = [at % 3 == 0 for at in range(len(payloads))]
+    some = pc.if_else(pa.array(every_third), column, pa.scalar(None, column.type))
+    written = same_encode(encode_plan(schema, some.type, AvroOptions()), some)
+    assert written.to_pylist() == [
+        each if kept else None for each, kept in zip(payloads, every_third, strict=True)
+    ]
 
 
 @cases("kind, container", [(kind, container) for kind in VALUES for container in ("array", "map")])
