@@ -140,7 +140,7 @@ cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
                 fill(block, op)
             read_field(block, op)
             for lane in range(block.count):
-                if unlikely(block.at[lane] != block.start[lane] + places[lane].stop) and not is_dropped(block, lane):
+                if not is_dropped(block, lane) and unlikely(block.at[lane] != block.start[lane] + places[lane].stop):
                     block.count = lane
                     break
         elif op.code >= BOOLEAN and op.code <= STRING:
