@@ -156,8 +156,8 @@ class JsonSchemaCodec(Codec):
     precision : int
         Digits of Connect's decimals whose schema does not say how many they have.
     unknown : {"skip", "keep"}
-        Whether objects have a column ``_unknown`` of the properties that the schema does not have, as JSON text;
-        `encode` writes them back.
+        Whether objects have a column ``_unknown`` of the properties that have no column, as JSON text; `encode` writes
+        them back. With `fields`, these are also those of the schema that were not chosen.
     round : {"error", "truncate"}
         What `encode` makes of a time that is finer than the milliseconds it is written in: an error of its row, or
         the next earlier time that is not.

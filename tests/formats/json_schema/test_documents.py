@@ -50,6 +50,12 @@ class TestUnknownProperties:
         with pytest.raises(SchemaError, match="a property is called _unknown"):
             codec({"properties": {"_unknown": INTEGER}}, unknown="keep")
 
+    def test_of_chosen_fields_the_others_are_kept(self, impl):
+        made = codec({"properties": {"a": INTEGER, "b": INTEGER}}, unknown="keep", fields=["a", "_unknown"])
+        rows = made.decode([b'{"b":2,"a":1,"c":[3]}', b'{"a":1}'])
+        assert rows.to_pylist() == [{"a": 1, "_unknown": '{"b":2,"c":[3]}'}, {"a": 1, "_unknown": None}]
+        assert made.encode(rows)[0].as_py() == b'{"a":1,"b":2,"c":[3]}'
+
 
 class TestReferences:
     def test_definitions(self, impl):
