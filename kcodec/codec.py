@@ -136,9 +136,8 @@ class Run:
     """
 
     def __init__(self, errors: str, *, use_threads: bool = False, as_list: bool = False) -> None:
-        if errors not in ERRORS or type(use_threads) is not bool or type(as_list) is not bool:
-            check_errors(errors)
-            check_booleans(use_threads=use_threads, as_list=as_list)
+        check_errors(errors)
+        check_booleans(use_threads=use_threads, as_list=as_list)
         self.errors = errors
         self._threads = pa.cpu_count() if use_threads else 0
         self._as_list = as_list

@@ -8,7 +8,7 @@ caller puts the rows together.
 Lists are written row by row where they stand. What goes wrong is not looked into: the block is then written by rows.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.columns._inputs cimport Input, start_of
@@ -226,35 +226,15 @@ cdef inline bint run_lanes(
             op += op.next
             continue
         elif op.code == PUT_NULLABLE_DOUBLE and not column.all_null:
-            longs = <const int64_t *>column.data + row
-            for at in range(count):
-                lane = at if dense else lanes[at]
-                out = outs[lane]
-                value = present if bits == NULL else bit(bits, begin + lane)
-                out[0] = <uint8_t>((value ^ null_branch) << 1)
-                store_le64(out + 1, longs[lane])
-                outs[lane] = out + 1 + ((<int64_t>8) & -value)
+            put_nullables(block, op, column, 8, lanes, count, dense)
             op += op.next
             continue
         elif op.code == PUT_NULLABLE and has_value(op) and is_float(op + 1, column) and not column.all_null:
-            ints = <const int32_t *>column.data + row
-            for at in range(count):
-                lane = at if dense else lanes[at]
-                out = outs[lane]
-                value = present if bits == NULL else bit(bits, begin + lane)
-                out[0] = <uint8_t>((value ^ null_branch) << 1)
-                store_le32(out + 1, ints[lane])
-                outs[lane] = out + 1 + ((<int64_t>4) & -value)
+            put_nullables(block, op, column, 4, lanes, count, dense)
             op += op.next
             continue
         elif op.code == PUT_NULLABLE and has_value(op) and op[1].code == PUT_BOOLEAN and not column.all_null:
-            for at in range(count):
-                lane = at if dense else lanes[at]
-                out = outs[lane]
-                value = present if bits == NULL else bit(bits, begin + lane)
-                out[0] = <uint8_t>((value ^ null_branch) << 1)
-                out[1] = <uint8_t>bit(data, begin + lane)
-                outs[lane] = out + 1 + value
+            put_nullables(block, op, column, 1, lanes, count, dense)
             op += op.next
             continue
         elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
@@ -337,6 +317,35 @@ cdef inline bint run_lanes(
             continue
         op += 1
     return True
+
+
+cdef inline void put_nullables(
+    Slots *block, const Op *op, const Input *column, int64_t width, const int64_t *lanes, int64_t count, bint dense
+) noexcept nogil:
+    """Write values of as many bytes of a union with null, those of one byte booleans, some of which are there."""
+    cdef uint8_t **outs = block.out
+    cdef const uint8_t *bits = column.validity
+    cdef const uint8_t *data = column.data
+    cdef int64_t row = block.first
+    cdef int64_t begin = row + column.first
+    cdef int64_t null_branch = op.size
+    cdef uint8_t *out
+    cdef int64_t value = 1
+    cdef int64_t lane
+    cdef int64_t at
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        out = outs[lane]
+        if bits != NULL:
+            value = bit(bits, begin + lane)
+        out[0] = <uint8_t>((value ^ null_branch) << 1)
+        if width == 8:
+            store_le64(out + 1, (<const uint64_t *>data)[row + lane])
+        elif width == 4:
+            store_le32(out + 1, (<const uint32_t *>data)[row + lane])
+        else:
+            out[1] = <uint8_t>bit(data, begin + lane)
+        outs[lane] = out + 1 + (width & -value)
 
 
 cdef uint8_t *put_text(uint8_t *out, const uint8_t *source, int64_t length) noexcept nogil:

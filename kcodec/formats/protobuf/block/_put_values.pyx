@@ -21,6 +21,13 @@ from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
 
+cdef enum Form:
+    FIXED         # as many bytes as the wire type has
+    ONE_BYTE      # varints of all values: one byte,
+    EIGHT_BYTES   # at most eight,
+    ANY           # or any number of them
+
+
 cdef inline bint is_dense(const int64_t *lanes, int64_t count) noexcept nogil:
     """Return whether lanes, which ascend, are all up to the last of them."""
     return lanes[count - 1] == count - 1
@@ -92,95 +99,63 @@ cdef const int64_t *read_numbers(
     return values
 
 
-cdef inline void varints(
+cdef inline void numbers(
     Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
-    bint pext, bint any_size, bint dense
+    Form form, bint pext, bint dense
 ) noexcept nogil:
+    """Write numbers behind their tags, in a loop for each form that is known when this is compiled."""
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
     cdef uint64_t tag = op.tag
     cdef int64_t skip = op.tag_size
     cdef uint64_t word
-    cdef int64_t size
+    cdef int64_t size = 4 if op.wire_type == FIXED32 else 8
     cdef int64_t at
     cdef int64_t lane
     for at in range(count):
         lane = at if dense else lanes[at]
         out = outs[lane]
-        store_le64(out, tag)
-        if any_size:
-            # Of both signs, say: whether a number is long is not to be guessed.
-            size = write_any(out + skip, <uint64_t>values[at], pext) - (out + skip)
+        if form == ONE_BYTE:
+            store_le64(out, tag | <uint64_t>values[at] << 8 * skip)
+            size = 1
         else:
-            word = varint_word(<uint64_t>values[at], &size, pext)
-            store_le64(out + skip, word)
+            store_le64(out, tag)
+            if form == FIXED:
+                store_le64(out + skip, <uint64_t>values[at])
+            elif form == EIGHT_BYTES:
+                word = varint_word(<uint64_t>values[at], &size, pext)
+                store_le64(out + skip, word)
+            else:
+                # Of both signs, say: whether a number is long is not to be guessed.
+                size = write_any(out + skip, <uint64_t>values[at], pext) - (out + skip)
         outs[lane] = out + ((skip + size) & -<int64_t>flags[at])
 
 
-cdef inline void small_varints(
-    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
-    bint dense
-) noexcept nogil:
-    cdef uint8_t **outs = block.out
-    cdef uint8_t *out
-    cdef uint64_t tag = op.tag
-    cdef int64_t skip = op.tag_size
-    cdef int64_t at
-    cdef int64_t lane
-    for at in range(count):
-        lane = at if dense else lanes[at]
-        out = outs[lane]
-        store_le64(out, tag | <uint64_t>values[at] << 8 * skip)
-        outs[lane] = out + ((skip + 1) & -<int64_t>flags[at])
-
-
-cdef void put_varints(
+cdef void put_numbers(
     Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
 ) noexcept nogil:
     cdef uint64_t all_bits = 0
     cdef bint dense = is_dense(lanes, count)
     cdef bint pext = has_pext()
     cdef int64_t at
+    if op.wire_type != VARINT and dense:
+        numbers(block, op, lanes, count, values, flags, FIXED, False, True)
+        return
+    if op.wire_type != VARINT:
+        numbers(block, op, lanes, count, values, flags, FIXED, False, False)
+        return
     for at in range(count):
         all_bits |= <uint64_t>values[at]
     if all_bits < 0x80 and dense:
-        small_varints(block, op, lanes, count, values, flags, True)
+        numbers(block, op, lanes, count, values, flags, ONE_BYTE, False, True)
     elif all_bits < 0x80:
-        small_varints(block, op, lanes, count, values, flags, False)
+        numbers(block, op, lanes, count, values, flags, ONE_BYTE, False, False)
     elif all_bits >> 56:
-        varints(block, op, lanes, count, values, flags, pext, True, False)
+        numbers(block, op, lanes, count, values, flags, ANY, pext, False)
     elif dense and pext:
-        varints(block, op, lanes, count, values, flags, True, False, True)
+        numbers(block, op, lanes, count, values, flags, EIGHT_BYTES, True, True)
     else:
-        varints(block, op, lanes, count, values, flags, pext, False, False)
-
-
-cdef inline void fixed(
-    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags,
-    bint dense
-) noexcept nogil:
-    cdef uint8_t **outs = block.out
-    cdef uint8_t *out
-    cdef uint64_t tag = op.tag
-    cdef int64_t skip = op.tag_size
-    cdef int64_t size = skip + (4 if op.wire_type == FIXED32 else 8)
-    cdef int64_t at
-    cdef int64_t lane
-    for at in range(count):
-        lane = at if dense else lanes[at]
-        out = outs[lane]
-        store_le64(out, tag)
-        store_le64(out + skip, <uint64_t>values[at])
-        outs[lane] = out + (size & -<int64_t>flags[at])
-
-
-cdef void put_fixed(
-    Slots *block, const Op *op, const int64_t *lanes, int64_t count, const int64_t *values, const uint8_t *flags
-) noexcept nogil:
-    if is_dense(lanes, count):
-        fixed(block, op, lanes, count, values, flags, True)
-    else:
-        fixed(block, op, lanes, count, values, flags, False)
+        numbers(block, op, lanes, count, values, flags, EIGHT_BYTES, pext, False)
 
 
 cdef bint put_times(
@@ -307,8 +282,5 @@ cdef bint put_values(
     if not op.flags & PRESENT:
         for at in range(count):
             flags[at] = values[at] != 0
-    if op.wire_type == VARINT:
-        put_varints(block, op, lanes, count, values, flags)
-    else:
-        put_fixed(block, op, lanes, count, values, flags)
+    put_numbers(block, op, lanes, count, values, flags)
     return True
