@@ -210,12 +210,15 @@ def _decoded(module, plans, values: pa.Array, limits: Limits, options: dict) -> 
 def _behind_prefix(prefix: bytes, module, programs, values, expected, faults, options) -> None:
     """Check that a kernel reads rows behind the same bytes as it reads them alone, and notices other bytes."""
     rows = [None if row is None else prefix + row for row in values.cast(pa.large_binary()).to_pylist()]
-    decoded, found = module.decode(pa.array(rows, values.type), programs, starts=prefix, **options)
+    # With memory behind the last row, so that the offsets of rows may do for where they are.
+    _, behind, _ = surroundings(rows, values.type)
+    decoded, found = module.decode(behind, programs, starts=prefix, **options)
     assert [fault._replace(offset=fault.offset - len(prefix)) for fault in found] == faults
     assert_same(decoded, expected)
     for bad in (prefix[:-1], PREFIXES[prefix == PREFIXES[0]] * 2):
-        with pytest.raises(OtherPrefix):
-            module.decode(pa.array([bad], values.type), programs, starts=prefix)
+        for column in surroundings([prefix * 4, bad], values.type):
+            with pytest.raises(OtherPrefix):
+                module.decode(column, programs, starts=prefix)
 
 
 def same_payloads(name, plan, column) -> None:
