@@ -305,7 +305,8 @@ def _payload(array: pa.Array) -> pa.Array:
         return pa.nulls(len(array), pa.binary())
     if pa.types.is_fixed_size_binary(kind):
         return array
-    raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")
+    hint = ", such as one of the table's columns" if pa.types.is_struct(kind) else ""
+    raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed{hint}")
 
 
 def without_view(array: pa.Array) -> pa.Array:

@@ -204,6 +204,11 @@ def test_columns_of_another_type(codec, values):
         codec.decode(values)
 
 
+def test_a_table_is_not_the_column_of_its_payloads(codec):
+    with pytest.raises(TypeError, match="such as one of the table's columns"):
+        codec.decode(pa.table({"value": [b"\x02"], "offset": [1]}))
+
+
 @pytest.mark.parametrize(
     "values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__
 )

@@ -307,7 +307,9 @@ def test_the_bytes_of_a_uuid_are_not_taken_for_its_text(impl):
         with pytest.raises(EncodeError, match=r"cannot be written as string \(uuid\): its text is wanted"):
             codec.encode(pa.table({"f": column}))
     text = pa.array([str(ORDER_ID).encode()], pa.binary(36))
-    assert codec.decode(codec.encode(pa.table({"f": text})).combine_chunks()).to_pylist() == [{"f": str(ORDER_ID)}]
+    assert codec.decode(codec.encode(pa.table({"f": text})).combine_chunks()).to_pylist() == [
+        {"f": str(ORDER_ID)}
+    ]
 
 
 def test_a_union_says_what_its_members_are_called(impl):
