@@ -1,6 +1,7 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
 import datetime
+import uuid
 from decimal import Decimal
 
 import numpy as np
@@ -13,6 +14,7 @@ from cases import cases
 import kcodec
 from kcodec import AvroCodec
 from kcodec.columns.given import arrays, payloads
+from kcodec.columns.stream import reader_of
 
 SCHEMA = {
     "type": "record",
@@ -141,6 +143,17 @@ def test_polars(codec):
     polars = pytest.importorskip("polars")
     assert codec.decode(polars.Series("value", ROWS, polars.Binary)).to_pylist() == VALUES
     assert codec.decode(polars.Series("value", ROWS, polars.Binary)[2:]).to_pylist() == VALUES[2:]
+
+
+def test_objects_of_polars_are_not_written_as_their_addresses(impl):
+    polars = pytest.importorskip("polars")
+    codec = AvroCodec('{"type": "record", "name": "R", "fields": [{"name": "u", "type": "bytes"}]}')
+    frame = polars.DataFrame({"u": polars.Series([uuid.UUID(int=5)], dtype=polars.Object)})
+    for values in (frame, frame["u"]):
+        with pytest.raises(TypeError, match="polars' column 'u' is of Python objects: cast them"):
+            codec.encode(values)
+    with pytest.raises(TypeError, match="column 'u' is of Python objects"):
+        reader_of(frame)
 
 
 def test_duckdb(codec):
