@@ -20,7 +20,7 @@ def columns_of(file: Path) -> pa.DataType:
     Raises
     ------
     ConfigError
-        If the name does not say it, or the file is something else.
+        If the name does not say it, or the file is something else or has no lines.
     SchemaError
         If its lines are not JSON.
     OSError
@@ -56,6 +56,8 @@ def _csv(file: Path) -> pa.DataType:
 def _lines(file: Path) -> pa.DataType:
     with file.open("rb") as opened:
         lines = [line for line in itertools.islice(opened, _LINES) if line.strip()]
+    if not lines:
+        raise ConfigError(f"{file}: there are no rows to derive a schema of")
     return infer(lines, sample=_LINES)
 
 

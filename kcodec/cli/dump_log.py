@@ -100,6 +100,8 @@ def _found(given: argparse.Namespace, path: Path, topic: Any) -> "Dump | None":
 
     try:
         check_end(path)
+        if path.is_dir():
+            raise ConfigError(f"{path}: Is a directory; its files are wanted, such as {path / '*.log'}")
         path.open("rb").close()
         return Dump(
             path,

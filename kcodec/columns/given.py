@@ -15,7 +15,7 @@ from kcodec.arguments import Payloads
 from kcodec.columns.types import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
 
-__all__ = ["BYTES", "arrays", "column_of", "payloads", "sound", "valid", "without_view"]
+__all__ = ["BYTES", "arrays", "check_objects", "column_of", "payloads", "sound", "valid", "without_view"]
 
 BYTES = pa.binary()
 #: Types of payloads, but for binary of a fixed size; most columns are of the first.
@@ -77,6 +77,7 @@ def arrays(
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
         elif hasattr(values, "__arrow_c_stream__"):
+            check_objects(values)
             values = pa.chunked_array(values)
         elif hasattr(values, "__array__"):
             values = _of_numpy(values)
@@ -92,6 +93,18 @@ def arrays(
     if isinstance(values, pa.ChunkedArray):
         return [_stored(check(chunk)) for chunk in values.chunks], True
     return [_stored(check(values))], False
+
+
+def check_objects(values: Any) -> None:
+    """Raise TypeError for polars' columns of Python objects: it hands over their addresses, as bytes."""
+    kind = type(values)
+    if kind.__module__.partition(".")[0] != "polars" or kind.__name__ not in ("DataFrame", "Series"):
+        return
+    for column in [values] if kind.__name__ == "Series" else values.get_columns():
+        if str(column.dtype) == "Object":
+            raise TypeError(
+                f"polars' column {column.name!r} is of Python objects: cast them, such as to text"
+            )
 
 
 def _stored(array: pa.Array) -> pa.Array:
@@ -305,7 +318,8 @@ def _payload(array: pa.Array) -> pa.Array:
         return pa.nulls(len(array), pa.binary())
     if pa.types.is_fixed_size_binary(kind):
         return array
-    raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")
+    hint = ", such as one of the table's columns" if pa.types.is_struct(kind) else ""
+    raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed{hint}")
 
 
 def without_view(array: pa.Array) -> pa.Array:

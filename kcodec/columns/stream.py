@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Tables
+from kcodec.columns.given import check_objects
 from kcodec.errors import KcodecError
 
 __all__ = ["Lasting", "reader_of", "stream"]
@@ -112,6 +113,7 @@ def reader_of(data: Tables) -> pa.RecordBatchReader:
         data = lazy.collect()
     try:
         if hasattr(data, "__arrow_c_stream__"):
+            check_objects(data)
             return _without_index(pa.RecordBatchReader.from_stream(data))
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)]).to_reader()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
+from uuid import UUID
 
 from kcodec.plan.failure import RowError
 
@@ -105,7 +106,7 @@ def truth(value: Any) -> bool:
 
 
 def octets(value: Any) -> bytes:
-    r"""Return bytes; those of text are its UTF-8.
+    r"""Return bytes; those of text are its UTF-8, those of a UUID its 16.
 
     >>> octets("é")
     b'\xc3\xa9'
@@ -114,11 +115,13 @@ def octets(value: Any) -> bytes:
         return utf8(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
+    if isinstance(value, UUID):
+        return value.bytes
     raise unfit(value, "bytes")
 
 
 def utf8(value: Any) -> bytes:
-    """Return the UTF-8 of text, or of bytes that are UTF-8.
+    """Return the UTF-8 of text, of bytes that are UTF-8, or of the text of a UUID.
 
     >>> utf8(b"a")
     b'a'
@@ -130,6 +133,8 @@ def utf8(value: Any) -> bytes:
             data = bytes(value)
             data.decode()
             return data
+        if isinstance(value, UUID):
+            return str(value).encode()
     except UnicodeError:
         raise RowError("invalid_utf8", None) from None
     raise unfit(value, "text")

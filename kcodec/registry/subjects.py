@@ -101,7 +101,8 @@ def record_name(schema: Schema, is_key: bool, configured: str) -> str:
     if name is not None:
         return name
     side = "key" if is_key else "value"
+    hint = ", and a JSON Schema needs a title" if schema.type == "JSON" else ""
     raise SchemaError(
         f"In configuration {side}.subject.name.strategy = {configured}, the message {side} must only be a "
-        "record schema"
+        f"record schema{hint}"
     )

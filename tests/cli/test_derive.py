@@ -43,6 +43,7 @@ def test_files(tmp_path, capsys, suffix):
         ("orders.txt", "", "orders.txt: what it is, its name says: .parquet, "),
         ("orders.parquet", "x", "orders.parquet: "),
         ("orders.jsonl", "{", "row 0 is not JSON"),
+        ("orders.jsonl", "\n\n", "orders.jsonl: there are no rows"),
         ("orders.csv", "", "orders.csv: "),
         ("orders.arrow", "x", "orders.arrow: "),
         ("none.parquet", None, "none.parquet"),

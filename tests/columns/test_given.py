@@ -1,6 +1,7 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
 import datetime
+import uuid
 from decimal import Decimal
 
 import numpy as np
@@ -13,6 +14,7 @@ from cases import cases
 import kcodec
 from kcodec import AvroCodec
 from kcodec.columns.given import arrays, payloads
+from kcodec.columns.stream import reader_of
 
 SCHEMA = {
     "type": "record",
@@ -143,6 +145,17 @@ def test_polars(codec):
     assert codec.decode(polars.Series("value", ROWS, polars.Binary)[2:]).to_pylist() == VALUES[2:]
 
 
+def test_objects_of_polars_are_not_written_as_their_addresses(impl):
+    polars = pytest.importorskip("polars")
+    codec = AvroCodec('{"type": "record", "name": "R", "fields": [{"name": "u", "type": "bytes"}]}')
+    frame = polars.DataFrame({"u": polars.Series([uuid.UUID(int=5)], dtype=polars.Object)})
+    for values in (frame, frame["u"]):
+        with pytest.raises(TypeError, match="polars' column 'u' is of Python objects: cast them"):
+            codec.encode(values)
+    with pytest.raises(TypeError, match="column 'u' is of Python objects"):
+        reader_of(frame)
+
+
 def test_duckdb(codec):
     duckdb = pytest.importorskip("duckdb")
     table = pa.table({"value": pa.array(ROWS)})
@@ -202,6 +215,11 @@ def test_a_column_without_a_type_is_null(codec):
 def test_columns_of_another_type(codec, values):
     with pytest.raises(TypeError, match=r"binary|bytes"):
         codec.decode(values)
+
+
+def test_a_table_is_not_the_column_of_its_payloads(codec):
+    with pytest.raises(TypeError, match="such as one of the table's columns"):
+        codec.decode(pa.table({"value": [b"\x02"], "offset": [1]}))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ FLAT = re.sub(r'"\s*\n\s*f?"', "", SOURCES)
         "rows need more memory than there is",
         "offsets are not in order",
         "does not hold payloads",
+        "is not the name of a reference",
         "a list holds bytes and None",
         "NumPy's arrays of type S have lost zero bytes at the ends",
         "a whole statement: give what stands between its parentheses",

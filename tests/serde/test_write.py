@@ -92,6 +92,8 @@ class TestWrite:
         config = {"subject.name.strategy": "RecordNameStrategy"}
         with pytest.raises(SchemaError, match="must only be a record schema"):
             Serde("AVRO", registry, topic="t", schema="int", config=config).serialize(pa.array([1]))
+        with pytest.raises(SchemaError, match="record schema, and a JSON Schema needs a title"):
+            Serde("JSON_SR", registry, topic="t", schema={"type": "integer"}, config=config).serialize([1])
         with pytest.raises(ConfigError, match="topic"):
             Serde("AVRO", registry, schema="int").serialize(pa.array([1]))
         assert registry.calls == []

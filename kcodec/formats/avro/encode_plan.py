@@ -83,6 +83,8 @@ class _EncodePlan(PlanMaker):
         """Return what is wanted instead of a type, where that is not plain from the schema's."""
         if "timestamp" in logical_type(schema, self.options):
             return zone_hint(kind, arrow_type(schema, self.options))
+        if logical_type(schema, self.options) == "uuid" and schema.type == "string":
+            return ": its text is wanted"
         if schema.type == "union":
             names = [
                 f"{member_name(value, number, self.options)} ({describe(value)})"
@@ -236,7 +238,9 @@ class _EncodePlan(PlanMaker):
             Op.STRING: _is_bytes,
             Op.FIXED: _is_bytes,
         }
-        if op in fits and fits[op](kind):
+        # A UUID's 16 bytes, which columns of pyarrow.uuid() are, are no text of it, though they may be UTF-8.
+        raw = op is Op.STRING and logical == "uuid" and kind == pa.binary(16)
+        if op in fits and fits[op](kind) and not raw:
             return self.node(op, column, name, size=schema.size)
         return self.mismatch(schema, column, name)
 

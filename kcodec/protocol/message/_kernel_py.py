@@ -12,7 +12,7 @@ import pyarrow as pa
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.layout import item_bytes, layout
 from kcodec.columns.types import is_text
-from kcodec.errors import Fault
+from kcodec.errors import Fault, near
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
 from kcodec.plan.failure import RowError, step
@@ -507,7 +507,7 @@ class _MessageRows:
                 out += child.data
         for name in value:
             if name not in names:
-                self.fail("type_mismatch", path, f"the message has no field {name}")
+                self.fail("type_mismatch", path, f"the message has no field {name}{near(str(name), names)}")
 
     def tags(self, node: KafkaNode, value: dict[str, Any], out: bytearray, path: str) -> None:
         """Write what is not at its default and the unknown tags, in the order of tags."""

@@ -20,7 +20,7 @@ from kcodec.wire.status cimport (
     INVALID_UTF8, OUT_OF_RANGE, NULL_VALUE, TYPE_MISMATCH, FIXED_SIZE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
 
-from kcodec.errors import Fault
+from kcodec.errors import Fault, near
 from kcodec.protocol.message._object import Failed
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
 
@@ -263,7 +263,8 @@ cdef class _MessageWriter:
                     if owner.records:
                         path += f"[{self.items[min(self.depth, TRAIL) - 1]}]"
                 code = "type_mismatch"
-                self.fault = Fault(0, None, path, code, f"the message has no field {name}")
+                reason = f"the message has no field {name}{near(str(name), names)}"
+                self.fault = Fault(0, None, path, code, reason)
                 raise Failed
         return 0
 

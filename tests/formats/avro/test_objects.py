@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import json
 import struct
+import uuid
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from kcodec import AvroCodec, ConfigError, DecodeError, EncodeError, Limits
 from kcodec.errors import SchemaError
 
 UTC = datetime.timezone.utc
+ORDER_ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
 LINES = read_vectors("avro_vectors.jsonl.gz")
 
@@ -280,6 +282,34 @@ def test_a_value_that_cannot_be_written(kind, value, code, path, impl):
     written, report = codec.encode_list([None, {"f": value}], errors="report")
     assert written == [None, None]
     assert [(row["row"], row["code"], row["path"]) for row in report.to_pylist()] == [(1, code, path)]
+
+
+@cases(
+    ("kind", "written"),
+    [
+        ({"type": "string", "logicalType": "uuid"}, str(ORDER_ID).encode()),
+        ({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}, ORDER_ID.bytes),
+    ],
+    ids=str,
+)
+def test_a_uuid_is_written_as_its_text_or_its_bytes(kind, written, impl):
+    codec = AvroCodec(record(("f", kind)))
+    data = codec.encode_one({"f": ORDER_ID})
+    assert data.endswith(written)
+    assert codec.encode_one(codec.decode_one(data)) == data
+    assert codec.encode_list([{"f": ORDER_ID}, None]) == [data, None]
+
+
+def test_the_bytes_of_a_uuid_are_not_taken_for_its_text(impl):
+    codec = AvroCodec(record(("f", {"type": "string", "logicalType": "uuid"})))
+    for kind in (pa.uuid(), pa.binary(16)):
+        column = pa.array([b"0123456789abcdef"], pa.binary(16)).cast(kind)
+        with pytest.raises(EncodeError, match=r"cannot be written as string \(uuid\): its text is wanted"):
+            codec.encode(pa.table({"f": column}))
+    text = pa.array([str(ORDER_ID).encode()], pa.binary(36))
+    assert codec.decode(codec.encode(pa.table({"f": text})).combine_chunks()).to_pylist() == [
+        {"f": str(ORDER_ID)}
+    ]
 
 
 def test_a_union_says_what_its_members_are_called(impl):

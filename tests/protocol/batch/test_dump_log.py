@@ -255,6 +255,9 @@ def test_what_is_refused(tmp_path, monkeypatch, capsys):
         (tmp_path / name).write_bytes(b"\0\0\0\1\0\0\0\1")
         assert main(["dump-log", name]) == 2
         assert message in capsys.readouterr().err
+    (tmp_path / "orders-0").mkdir()
+    assert main(["dump-log", "orders-0"]) == 2
+    assert "orders-0: Is a directory; its files are wanted, such as orders-0/*.log" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="is not one of"):
         Dump("x.txt")
     (tmp_path / "1.snapshot").write_bytes(b"")

@@ -179,8 +179,13 @@ def test_errors_name_the_place(impl):
     with pytest.raises(EncodeError) as caught:
         codec.encode_one({"topics": [{}, {"partitions": [{"index": 1 << 31}]}]})
     assert (caught.value.path, caught.value.code) == ("topics[1].partitions[0].index", "out_of_range")
-    with pytest.raises(EncodeError, match=r"topics\[0\]: the message has no field nmae"):
+    with pytest.raises(
+        EncodeError, match=r"topics\[0\]: the message has no field nmae: did you mean 'name'\?"
+    ):
         codec.encode_one({"topics": [{"nmae": "x"}]})
+    # Definitions have names in upper case.
+    with pytest.raises(EncodeError, match=r"the message has no field Topics: did you mean 'topics'\?"):
+        codec.encode_one({"Topics": []})
 
 
 def test_a_bad_row_costs_itself_only(impl):
