@@ -9,7 +9,7 @@ import pyarrow as pa
 from confluent_kafka.schema_registry import avro as theirs
 from confluent_kafka.serialization import SerializationError
 
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.types.layout import Column, layout
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter

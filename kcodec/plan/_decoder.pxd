@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.rows._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._failures cimport Failures
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely

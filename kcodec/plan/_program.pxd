@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._builder cimport Shape
+from kcodec.columns.built._builder cimport Shape
 from kcodec.wire.status cimport Status
 
 

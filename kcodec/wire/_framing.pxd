@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct FrameValue:
     # One value. `start` is NULL for a null row; memory is readable up to `limit`, at least to `end`. These are the
-    # members of `Slice` in columns/_rows.pxd, which stands above this: a pointer to the one is cast to the other.
+    # members of `Slice` in columns/rows/_rows.pxd, which stands above this: a pointer to the one is cast to the other.
     const uint8_t *start
     const uint8_t *end
     const uint8_t *limit

@@ -23,7 +23,7 @@ cdef enum:
     ID_SIZE = 5
     GUID_SIZE = 17
     LEVELS = 1024   # of message indexes; no compiler nests messages that deep
-    ZIGZAG = 1      # how message indexes are written, if there are any; `Indexes` in columns/frames.py
+    ZIGZAG = 1      # how message indexes are written, if there are any; `Indexes` in columns/framed/frames.py
     NUMBER = 3      # instead of indexes: one number
     BYTES = 4       # instead of indexes: bytes behind their count
     PREFIX = 8      # bytes that a frame may begin with

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list, list_of
+from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.schema import parse

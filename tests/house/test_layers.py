@@ -48,6 +48,14 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
+#: The rooms and files of columns, from types and what columns are made of to what is taken and given.
+COLUMN_RANKS = (
+    ("faults", "shown", "stream", "types"),
+    ("built",),
+    ("rows",),
+    ("arrays", "framed"),
+    ("written",),
+)
 #: The rooms and files of Kafka's topics, from connections to what is asked of whole topics.
 KAFKA_RANKS = (
     ("messages", "views"),
@@ -74,7 +82,12 @@ SPARK_RANKS = (
     ("demo",),
 )
 #: The packages whose parts have ranks of their own.
-RANKS_WITHIN = {"kcodec.formats": FORMAT_RANKS, "kcodec.kafka": KAFKA_RANKS, "kcodec_spark": SPARK_RANKS}
+RANKS_WITHIN = {
+    "kcodec.columns": COLUMN_RANKS,
+    "kcodec.formats": FORMAT_RANKS,
+    "kcodec.kafka": KAFKA_RANKS,
+    "kcodec_spark": SPARK_RANKS,
+}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")

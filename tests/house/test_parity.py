@@ -55,7 +55,9 @@ def test_twins_offer_the_same(name):
 
 
 def test_the_kernels_have_twins():
-    assert {"kcodec.formats.avro._kernel", "kcodec.columns._frames", "kcodec.wire._varint"} <= set(TWINS)
+    assert {"kcodec.formats.avro._kernel", "kcodec.columns.framed._frames", "kcodec.wire._varint"} <= set(
+        TWINS
+    )
 
 
 @cases("name", COMPILED)

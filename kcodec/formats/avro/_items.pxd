@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._column cimport offset_t
+from kcodec.columns.built._column cimport offset_t
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Op
 

@@ -3,12 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.avro._context cimport Context
+from kcodec.formats.avro._leaf cimport read_small_decimal
 from kcodec.formats.avro._program cimport (
     DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DOUBLE, DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_LONG, DO_STRING, Op,
 )
-from kcodec.formats.avro._leaf cimport read_small_decimal
 from kcodec.wire.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, has_pext, likely, load_le32, load_le64, multiply_overflows, read_length,
     read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,

@@ -10,8 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport malloc
 from libc.string cimport memchr
 
-from kcodec.columns._compact cimport empty_rows
-from kcodec.columns._rows cimport SLACK, Slice
+from kcodec.columns.built._compact cimport empty_rows
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._paths cimport failed_path
 from kcodec.formats.avro._program cimport AvroProgram, Op

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Op
 from kcodec.wire.cursor cimport load_be64, unlikely

@@ -6,7 +6,7 @@ They stand apart from the row loop so that what it does for every value stays in
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport Column, offset_at, set_null
+from kcodec.columns.built._column cimport Column, offset_at, set_null
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._program cimport (
     DO_DECIMAL, DO_DECIMAL_SCALED, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT_TO_DOUBLE, DO_INT_CONVERTED,

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._inputs cimport Input
+from kcodec.columns.written._inputs cimport Input
 from kcodec.formats.avro._program cimport Op
 from kcodec.wire.cursor cimport copy32, likely, write_varint
 from kcodec.wire.status cimport Status

@@ -8,7 +8,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, int64_t
     uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport (
     copy32, has_pext, likely, load_le64, multiply_overflows, put_varint, store_be64, store_le32, store_le64, top64,

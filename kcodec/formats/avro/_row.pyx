@@ -13,24 +13,24 @@ Wire forms::
     record                  its fields
 
 The ops of a program (_program.pyx) store into columns that have room for all a block of rows can hold
-(kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
+(kcodec/columns/built/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
 counted against `Budget.room` instead. Where columns grow as they are read, nothing may be read behind values
 (`Context.limit`), so that none of them is copied before there is room.
 """
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._column cimport Column, set_null
-from kcodec.columns._compact cimport FOUL, drop_earlier_duplicates
+from kcodec.columns.built._column cimport Column, set_null
+from kcodec.columns.built._compact cimport FOUL, drop_earlier_duplicates
 from kcodec.formats.avro._context cimport Context, fail, leave
 from kcodec.formats.avro._items cimport read_items
 from kcodec.formats.avro._leaf cimport read_leaf
-from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro._program cimport (
     TEXT_MARGIN, DO_ABSENT_TEXT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_CONSTANT, DO_DEFAULT, DO_DOUBLE, DO_ENUM, DO_FAIL,
     DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op,
 )
+from kcodec.formats.avro._skip cimport skip
 from kcodec.plan._budget cimport charge, charge_zero_items, fit_bytes, fit_item
 from kcodec.wire.cursor cimport (
     copy32, copy_within, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_branch, read_length,

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.avro.encode_plan import encode_plan, object_plan
 from kcodec.formats.avro.kernel import kernel

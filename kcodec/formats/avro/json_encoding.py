@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import is_list
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import is_list
 from kcodec.formats.avro.model import Schema
 from kcodec.formats.avro.types import widest
 from kcodec.java.jackson import quote

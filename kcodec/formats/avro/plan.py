@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.types.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
 from kcodec.formats.avro.logical_types import conversion

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types.plain import is_list
 from kcodec.formats.avro.model import Field, Schema
 from kcodec.formats.avro.types import AvroOptions, member_name, widest
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField, tags_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_names, field_tree
-from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types.fields import check_field, field_names, field_tree
+from kcodec.columns.types.plain import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.avro.model import MAX_NESTING, Schema
 from kcodec.formats.time_types import TIME_TYPES, TimeType

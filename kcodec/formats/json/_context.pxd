@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._program cimport Op
 from kcodec.plan._budget cimport Budget
 from kcodec.wire.json cimport JsonFault

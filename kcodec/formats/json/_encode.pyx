@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc
 from libc.string cimport memcpy, memmove
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.json._program cimport *
 from kcodec.plan._encoder cimport Encoder
 from kcodec.wire._floats cimport put_double, put_single

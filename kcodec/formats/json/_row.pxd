@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
 
-from kcodec.columns._column cimport offset_t
+from kcodec.columns.built._column cimport offset_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
 from kcodec.wire.cursor cimport load_le64

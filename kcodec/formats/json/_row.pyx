@@ -10,8 +10,8 @@ A value that comes again, as its key does, is written over, and so is a row that
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._column cimport LIST, MAP, STRUCT, Column, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns.built._column cimport LIST, MAP, STRUCT, Column, set_null
+from kcodec.columns.built._compact cimport drop_earlier_duplicates
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._leaf cimport read_leaf, wrong
 from kcodec.formats.json._program cimport (

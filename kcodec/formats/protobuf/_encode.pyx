@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from kcodec.columns._slots cimport Slots
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.protobuf._program cimport ProtobufProgram
 from kcodec.formats.protobuf._put cimport Writing, put_message
 from kcodec.formats.protobuf.block._encode cimport put_fields

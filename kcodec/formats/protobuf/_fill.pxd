@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from kcodec.columns._column cimport set_null
+from kcodec.columns.built._column cimport set_null
 from kcodec.formats.protobuf._context cimport Context
 from kcodec.formats.protobuf._program cimport Message
 

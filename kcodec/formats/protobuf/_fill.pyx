@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport BITS, BLOB, Column, offset_at, set_end, set_null
-from kcodec.columns._compact cimport has_duplicates, replace_duplicates
+from kcodec.columns.built._column cimport BITS, BLOB, Column, offset_at, set_end, set_null
+from kcodec.columns.built._compact cimport has_duplicates, replace_duplicates
 from kcodec.formats.protobuf._context cimport Context, column_of, fail, set_valid
 from kcodec.formats.protobuf._names cimport put_name
 from kcodec.formats.protobuf._program cimport (

@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memset
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport SLACK, Slice
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
@@ -31,7 +31,7 @@ __all__ = ["Program", "decode", "encode"]
 
 import pyarrow as pa
 
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import CapacityError
 from kcodec.formats.protobuf import _kernel_py
 from kcodec.formats.protobuf._encode import encode

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.inputs import Inputs
-from kcodec.columns.layout import Column, item_bytes, layout
-from kcodec.columns.types import is_text
+from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.plain import is_text
+from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
 from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport Column, offset_at, set_end
+from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf._context cimport Context
 from kcodec.formats.protobuf._program cimport Names, Op, Text
 from kcodec.plan._budget cimport charge, fit_bytes

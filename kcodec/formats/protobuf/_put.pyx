@@ -10,8 +10,8 @@ from libc.stdint cimport (
 from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy
 
-from kcodec.columns._column cimport offset_t
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.built._column cimport offset_t
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._names cimport number_at
 from kcodec.formats.protobuf._program cimport (
     CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_CASE, PUT_DOUBLE,

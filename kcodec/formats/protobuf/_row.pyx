@@ -21,7 +21,7 @@ does, while text is not checked, what writes over text.
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport Column, offset_at, set_end
+from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, column_of, fail, set_valid
 from kcodec.formats.protobuf._fill cimport begin, fill, finish
 from kcodec.formats.protobuf._names cimport find_name, put_name

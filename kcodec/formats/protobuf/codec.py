@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.arrays.given import sound
+from kcodec.columns.arrays.nested import rebuild
 from kcodec.columns.faults import nulled
-from kcodec.columns.given import sound
-from kcodec.columns.nested import rebuild
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json

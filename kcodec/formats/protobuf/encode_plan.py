@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text, map_hint, zone_hint
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text, map_hint, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op

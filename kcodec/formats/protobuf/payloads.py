@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import Faults, joined
-from kcodec.columns.partition import partition, scatter
-from kcodec.columns.selection import select_rows
+from kcodec.columns.rows.partition import partition, scatter
+from kcodec.columns.rows.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_tree
+from kcodec.columns.types.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op

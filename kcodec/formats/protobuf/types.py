@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from kcodec.columns.fields import field_names
+from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_bytes, cast_rows
+from kcodec.columns.arrays.casts import cast_bytes, cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread
 from kcodec.java.utf8 import decode_utf8

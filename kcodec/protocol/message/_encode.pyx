@@ -8,7 +8,7 @@ cimport cython
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.plan._encoder cimport Encoder, Range
 from kcodec.protocol.message._program cimport (
     MessageProgram, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from kcodec.columns._slots cimport Slots
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.avro._program cimport Op
 from kcodec.formats.avro._put cimport Context
 

@@ -6,8 +6,8 @@ what they are once for all rows of a block.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._inputs cimport Input, start_of
-from kcodec.columns._slots cimport Slots
+from kcodec.columns.written._inputs cimport Input, start_of
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.avro._program cimport (
     PUT_BOOLEAN, PUT_DOUBLE, PUT_FLOAT, PUT_INT, PUT_LONG, PUT_MAP, PUT_TEXT, Op,
 )

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._column cimport BITS, FIXED, Column, set_null, set_zero
-from kcodec.columns._rows cimport SLACK
+from kcodec.columns.built._column cimport BITS, FIXED, Column, set_null, set_zero
+from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._leaf cimport read_leaf, read_small_decimal
 from kcodec.formats.avro._program cimport DO_FLOAT, Op

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._rows cimport SLACK
+from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport (
     SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING,

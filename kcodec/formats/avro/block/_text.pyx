@@ -6,7 +6,7 @@ order when all of them are known.
 
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.avro._program cimport DO_ENUM, Op, Text
 from kcodec.formats.avro.block._lanes cimport Block, reject, take_length
 from kcodec.plan._budget cimport charge

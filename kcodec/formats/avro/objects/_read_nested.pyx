@@ -27,12 +27,12 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import CODES
 from kcodec.formats.avro._program import is_dropped, least_bytes
+from kcodec.formats.avro.node import AvroNode, Op as Step
 from kcodec.objects.into import target
 from kcodec.plan.failure import RowError
-from kcodec.formats.avro.node import AvroNode, Op as Step
 from kcodec.plan.node import MAX_DEPTH, Plan
 
 cdef extern from "Python.h":

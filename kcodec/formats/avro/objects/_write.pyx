@@ -20,12 +20,12 @@ from kcodec.wire.cursor cimport unlikely
 import sys
 from functools import partial
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import EncodeError, near
+from kcodec.formats.avro.node import Op as Step
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.plan.failure import RowError
-from kcodec.formats.avro.node import Op as Step
 from kcodec.plan.node import Limits
 
 __all__ = ["ObjectWriter"]

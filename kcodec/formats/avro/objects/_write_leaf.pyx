@@ -30,13 +30,13 @@ import math
 
 import pyarrow as pa
 
-from kcodec.columns.isotime_py import write_iso
-from kcodec.columns.types import PER_SECOND
+from kcodec.columns.types.isotime_py import write_iso
+from kcodec.columns.types.plain import PER_SECOND
 from kcodec.formats.avro._program import is_iso
 from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.node import Op as Step
 from kcodec.objects import taken
 from kcodec.objects.units import micros_each
-from kcodec.formats.avro.node import Op as Step
 
 import_datetime()
 

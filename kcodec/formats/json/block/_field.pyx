@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport LIST
+from kcodec.columns.built._column cimport LIST
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
 from kcodec.formats.json.block._drop cimport drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, find_values, next_field, seek

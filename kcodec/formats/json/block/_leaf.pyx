@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._column cimport Column, clear_value
+from kcodec.columns.built._column cimport Column, clear_value
 from kcodec.formats.json._program cimport DEFAULT, NULLABLE, Op
 from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
 from kcodec.formats.json.block._key cimport find_value

@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.json._program cimport DOUBLE, STRING, Op
 from kcodec.formats.json._quick cimport quick_text, read_quickly
 from kcodec.formats.json.block._key cimport find_value

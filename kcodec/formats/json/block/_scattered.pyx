@@ -6,7 +6,7 @@ First _places.pyx finds where the values of each row stand, then they are read f
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport BITS, FIXED, Column, offset_t
+from kcodec.columns.built._column cimport BITS, FIXED, Column, offset_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport ABSENT, BOOLEAN, FOLD, STRING, Op
 from kcodec.formats.json._quick cimport read_quickly, store_number

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._column cimport LIST, Column, set_null
+from kcodec.columns.built._column cimport LIST, Column, set_null
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport DEFAULT, ITEMS, NULLABLE, Op
 from kcodec.formats.json._quick cimport NULL_WORD

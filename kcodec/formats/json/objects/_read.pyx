@@ -26,10 +26,10 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
+from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.formats.json.objects._read_node import Unknown
 from kcodec.objects.into import target as into_target
-from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 
 __all__ = ["object_reader"]
 

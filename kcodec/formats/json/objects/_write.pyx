@@ -38,9 +38,9 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.java.jackson import quote
+from kcodec.columns.types.layout import layout
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
+from kcodec.java.jackson import quote
 
 __all__ = ["object_writer"]
 

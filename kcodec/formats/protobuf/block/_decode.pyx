@@ -20,9 +20,9 @@ if all that is odd turns out to be wrong, those rows become null over what they 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
-from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
-from kcodec.columns._rows cimport SLACK, Slice
+from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
+from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repeat
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,

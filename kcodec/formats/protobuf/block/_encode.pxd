@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kcodec.columns._slots cimport Slots
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.protobuf._program cimport Message
 from kcodec.formats.protobuf._put cimport Writing
 

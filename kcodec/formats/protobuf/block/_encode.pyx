@@ -11,8 +11,8 @@ What goes wrong is not looked into: the block is then written by rows.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
-from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.protobuf._program cimport (
     CHECKED, ENTRIES, ITEMS, PUT_CASE, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
 )

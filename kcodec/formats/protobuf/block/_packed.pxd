@@ -1,4 +1,4 @@
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf._program cimport Op
 from kcodec.formats.protobuf.block._lanes cimport Block, Lanes
 

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._inputs cimport Input
-from kcodec.columns._slots cimport Slots
+from kcodec.columns.written._inputs cimport Input
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.protobuf._program cimport Op
 
 

@@ -7,8 +7,8 @@ each lane whether it has. A number is stored with its tag before it and as many 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._inputs cimport Input, start_of
-from kcodec.columns._slots cimport LANES, Slots
+from kcodec.columns.written._inputs cimport Input, start_of
+from kcodec.columns.written._slots cimport LANES, Slots
 from kcodec.formats.protobuf._program cimport (
     CHECKED, FIXED32, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_FLOAT, PUT_TEXT, PUT_TIME,
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,

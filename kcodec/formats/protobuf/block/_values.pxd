@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf._program cimport Op, Text
 from kcodec.formats.protobuf.block._lanes cimport Block, Lanes
 from kcodec.wire.cursor cimport ctz64, likely, load_le64

@@ -8,7 +8,7 @@ says of each lane whether it was.
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport BITS, Column, offset_at, set_end
+from kcodec.columns.built._column cimport BITS, Column, offset_at, set_end
 from kcodec.formats.protobuf._names cimport find_name
 from kcodec.formats.protobuf._program cimport (
     CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,

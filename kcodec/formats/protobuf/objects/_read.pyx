@@ -26,7 +26,7 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.plan import SECONDS
 from kcodec.objects.into import target as into_target
 from kcodec.plan.node import MAX_DEPTH

@@ -33,7 +33,7 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.node import Op as Step
 from kcodec.formats.protobuf.plan import SECONDS
 from kcodec.formats.protobuf.wire import BYTES, wire_type_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.casts import cast_bytes
+from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.model import Field, Schema, canonical
