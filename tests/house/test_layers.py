@@ -48,6 +48,17 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
+#: The rooms and files of Avro, from schemas to what registries know of it.
+AVRO_RANKS = (
+    ("schema",),
+    ("changes", "json", "tagged"),
+    ("plans",),
+    ("_kernel_py", "rows"),
+    ("block", "kernel", "objects"),
+    ("_encode", "codec"),
+    ("_kernel", "payloads"),
+    ("schema_format",),
+)
 #: The rooms and files of columns, from types and what columns are made of to what is taken and given.
 COLUMN_RANKS = (
     ("faults", "shown", "stream", "types"),
@@ -85,6 +96,7 @@ SPARK_RANKS = (
 RANKS_WITHIN = {
     "kcodec.columns": COLUMN_RANKS,
     "kcodec.formats": FORMAT_RANKS,
+    "kcodec.formats.avro": AVRO_RANKS,
     "kcodec.kafka": KAFKA_RANKS,
     "kcodec_spark": SPARK_RANKS,
 }
@@ -217,7 +229,7 @@ def test_ops_stand_with_their_format():
         ("formats", "node"),
         ("protocol", "node"),
     }
-    assert "UNION" in homes["kcodec.formats.avro.node"]
+    assert "UNION" in homes["kcodec.formats.avro.plans.node"]
 
 
 def test_what_all_plans_share_names_no_op():
@@ -225,7 +237,7 @@ def test_what_all_plans_share_names_no_op():
     shared = [path for path in SOURCES if layer_of(module_of(path)) == "plan"]
     found = [(path.name, name) for path in shared for name in named.findall(path.read_text(encoding="utf-8"))]
     assert found == []
-    avro = ROOT / "kcodec" / "formats" / "avro" / "_program.pyx"
+    avro = ROOT / "kcodec" / "formats" / "avro" / "rows" / "_program.pyx"
     assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text(encoding="utf-8")))
 
 
@@ -320,4 +332,4 @@ def test_only_packages_stand_at_the_top():
 
 def test_the_scan_sees_cimports():
     found = imports(ROOT / "kcodec" / "formats" / "avro" / "_kernel.pyx")
-    assert {"kcodec.wire.cursor", "kcodec.formats.avro._program", "kcodec.plan.node"} <= found
+    assert {"kcodec.wire.cursor", "kcodec.formats.avro.rows._program", "kcodec.plan.node"} <= found

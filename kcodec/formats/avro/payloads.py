@@ -12,8 +12,8 @@ from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.kernel import kernel
-from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.types import AvroOptions
+from kcodec.formats.avro.schema.model import Schema
+from kcodec.formats.avro.schema.types import AvroOptions
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer

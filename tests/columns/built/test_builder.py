@@ -10,7 +10,7 @@ from cases import cases
 
 import kcodec
 from kcodec.errors import CapacityError
-from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.schema.defaults import varint
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "scale": 2}
 RECORD = {

@@ -13,9 +13,9 @@ from libc.string cimport memcpy
 
 from kcodec.columns.written._inputs cimport Input, start_of
 from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
-from kcodec.formats.avro._program cimport *
-from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.formats.avro.block._entries cimport is_plain, put_plain
+from kcodec.formats.avro.rows._program cimport *
+from kcodec.formats.avro.rows._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.wire.cursor cimport (
     copy32, has_pext, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )

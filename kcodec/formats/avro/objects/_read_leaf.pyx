@@ -25,8 +25,8 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.formats.avro._program import is_iso
-from kcodec.formats.avro.node import Op as Step
+from kcodec.formats.avro.plans.node import Op as Step
+from kcodec.formats.avro.rows._program import is_iso
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long value)

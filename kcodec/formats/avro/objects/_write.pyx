@@ -22,7 +22,7 @@ from functools import partial
 
 from kcodec.columns.types.layout import layout
 from kcodec.errors import EncodeError, near
-from kcodec.formats.avro.node import Op as Step
+from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.plan.failure import RowError

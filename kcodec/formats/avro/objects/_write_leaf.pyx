@@ -32,9 +32,9 @@ import pyarrow as pa
 
 from kcodec.columns.types.isotime_py import write_iso
 from kcodec.columns.types.plain import PER_SECOND
-from kcodec.formats.avro._program import is_iso
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.node import Op as Step
+from kcodec.formats.avro.plans.node import Op as Step
+from kcodec.formats.avro.rows._program import is_iso
+from kcodec.formats.avro.schema.defaults import varint
 from kcodec.objects import taken
 from kcodec.objects.units import micros_each
 
