@@ -59,6 +59,20 @@ AVRO_RANKS = (
     ("_kernel", "payloads"),
     ("schema_format",),
 )
+#: The rooms and files of Protobuf, from message types to what registries know of it.
+PROTOBUF_RANKS = (
+    ("descriptor",),
+    ("messages",),
+    ("language",),
+    ("changes", "json", "schema"),
+    ("exported", "types"),
+    ("conversions", "plans", "tagged"),
+    ("_kernel_py", "rows"),
+    ("block", "kernel", "objects"),
+    ("_encode", "codec"),
+    ("_kernel", "payloads"),
+    ("schema_format",),
+)
 #: The rooms and files of columns, from types and what columns are made of to what is taken and given.
 COLUMN_RANKS = (
     ("faults", "shown", "stream", "types"),
@@ -97,6 +111,7 @@ RANKS_WITHIN = {
     "kcodec.columns": COLUMN_RANKS,
     "kcodec.formats": FORMAT_RANKS,
     "kcodec.formats.avro": AVRO_RANKS,
+    "kcodec.formats.protobuf": PROTOBUF_RANKS,
     "kcodec.kafka": KAFKA_RANKS,
     "kcodec_spark": SPARK_RANKS,
 }

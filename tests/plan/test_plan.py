@@ -94,7 +94,7 @@ def test_the_nodes_of_a_plan_are_of_its_format():
     assert homes == {
         "kcodec.formats.avro.plans.node": {"AVRO"},
         "kcodec.formats.json.node": {"CONNECT_JSON", "JSON", "JSON_SR", "KSQL_DELIMITED", "KSQL_JSON"},
-        "kcodec.formats.protobuf.node": {"PROTOBUF"},
+        "kcodec.formats.protobuf.plans.node": {"PROTOBUF"},
         "kcodec.protocol.message.node": {"KAFKA_MESSAGE"},
     }
 

@@ -29,7 +29,7 @@ _UNSIGNED = {
 }
 
 #: Groups of well-known types that have a column of their own instead of a struct of their fields, each with what its
-#: types are read as (see `kcodec.formats.protobuf.plan`).
+#: types are read as (see `kcodec.formats.protobuf.plans.plan`).
 WELL_KNOWN = {
     "times": {
         "google.protobuf.Timestamp": "timestamp",

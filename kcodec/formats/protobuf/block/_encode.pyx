@@ -13,14 +13,14 @@ from libc.string cimport memcpy
 
 from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, ENTRIES, ITEMS, PUT_CASE, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
 )
-from kcodec.formats.protobuf._put cimport (
+from kcodec.formats.protobuf.rows._put cimport (
     Writing, follows_member, is_sorted, names_member, put_entries, put_items, put_length, put_message, sort,
 )
-from kcodec.formats.protobuf._row cimport check_fields
-from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
+from kcodec.formats.protobuf.rows._row cimport check_fields
 from kcodec.wire.cursor cimport copy32, likely, store_le64, unlikely, write_varint
 from kcodec.wire.status cimport OK
 

@@ -9,11 +9,11 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.written._inputs cimport Input, start_of
 from kcodec.columns.written._slots cimport LANES, Slots
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, FIXED32, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_FLOAT, PUT_TEXT, PUT_TIME,
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
-from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
+from kcodec.formats.protobuf.rows._put cimport put_time, read_number, split_time
 from kcodec.wire.cursor cimport (
     copy_wide, likely, has_pext, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
 )

@@ -9,13 +9,13 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport BITS, Column, offset_at, set_end
-from kcodec.formats.protobuf._names cimport find_name
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf.rows._names cimport find_name
+from kcodec.formats.protobuf.rows._program cimport (
     CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
     READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
-from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_any, read_low64, unlikely,

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.formats.protobuf._context cimport Context
+from kcodec.formats.protobuf.rows._context cimport Context
 from kcodec.wire.status cimport Status
 
 

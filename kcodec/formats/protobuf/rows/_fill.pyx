@@ -5,9 +5,9 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport BITS, BLOB, Column, offset_at, set_end, set_null
 from kcodec.columns.built._compact cimport has_duplicates, replace_duplicates
-from kcodec.formats.protobuf._context cimport Context, column_of, fail, set_valid
-from kcodec.formats.protobuf._names cimport put_name
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.rows._context cimport Context, column_of, fail, set_valid
+from kcodec.formats.protobuf.rows._names cimport put_name
+from kcodec.formats.protobuf.rows._program cimport (
     ENTRIES, ITEMS, PRESENT, READ_ENUM, READ_ENUM_NAME, READ_TEXT, ZERO_NULL, Message, Op, Text,
 )
 from kcodec.plan._budget cimport charge, fit_bytes

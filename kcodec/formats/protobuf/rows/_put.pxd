@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from kcodec.columns.written._inputs cimport Input
-from kcodec.formats.protobuf._program cimport DURATION, Message, Op
+from kcodec.formats.protobuf.rows._program cimport DURATION, Message, Op
 from kcodec.wire.cursor cimport likely, write_varint
 from kcodec.wire.status cimport Status
 

@@ -2,7 +2,7 @@
 
 It is made of the words of the text: names as written, entries of maps behind the nested messages, no groups, and
 members of oneofs before the other fields. It is not what protoc makes: see
-`kcodec.formats.protobuf.language.descriptor_bytes`.
+`kcodec.formats.protobuf.exported.descriptor_bytes`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.language.descriptor_bytes import (
+from kcodec.formats.protobuf.exported.descriptor_bytes import (
     field_type,
     made,
     reserved_names,
@@ -33,8 +33,8 @@ from kcodec.formats.protobuf.language.syntax import (
     members_of,
 )
 from kcodec.formats.protobuf.language.text import CONFLUENT
-from kcodec.formats.protobuf.message import Message as Encoded
-from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.messages.message import Message as Encoded
+from kcodec.formats.protobuf.messages.message import write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["serialized"]

@@ -1,7 +1,7 @@
 """Decode plans of Protobuf: a message type to its columns and the steps that fill them.
 
 A message is read by the reader's type alone: what Protobuf allows to change is read all the same, and which writers'
-types are allowed is decided before (`kcodec.formats.protobuf.compatibility`). So one plan reads all of them.
+types are allowed is decided before (`kcodec.formats.protobuf.changes.compatibility`). So one plan reads all of them.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec.columns.types.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
+from kcodec.formats.protobuf.plans.node import FieldNode, MessageNode, Op
 from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions, reading_of
 from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Plan

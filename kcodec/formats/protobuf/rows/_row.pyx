@@ -22,10 +22,10 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport Column, offset_at, set_end
-from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, column_of, fail, set_valid
-from kcodec.formats.protobuf._fill cimport begin, fill, finish
-from kcodec.formats.protobuf._names cimport find_name, put_name
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, TRAIL, Context, column_of, fail, set_valid
+from kcodec.formats.protobuf.rows._fill cimport begin, fill, finish
+from kcodec.formats.protobuf.rows._names cimport find_name, put_name
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, CLOSED, DURATION, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH,
     PACKABLE, PACKED, READ_BOOL, READ_BYTES, READ_DROPPED, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
     READ_FIXED32_WIDE, READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_RAW, READ_SINT32,

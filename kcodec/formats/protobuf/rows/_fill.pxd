@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from kcodec.columns.built._column cimport set_null
-from kcodec.formats.protobuf._context cimport Context
-from kcodec.formats.protobuf._program cimport Message
+from kcodec.formats.protobuf.rows._context cimport Context
+from kcodec.formats.protobuf.rows._program cimport Message
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil

@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 from kcodec.columns.built._column cimport Column
-from kcodec.formats.protobuf._context cimport Context
-from kcodec.formats.protobuf._program cimport Names, Op, Text
+from kcodec.formats.protobuf.rows._context cimport Context
+from kcodec.formats.protobuf.rows._program cimport Names, Op, Text
 from kcodec.wire.status cimport Status
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcodec.formats.protobuf.wire import (
+from kcodec.formats.protobuf.messages.wire import (
     BYTES,
     FIXED32,
     FIXED64,

@@ -12,13 +12,13 @@ from libc.string cimport memcmp, memcpy
 
 from kcodec.columns.built._column cimport offset_t
 from kcodec.columns.written._inputs cimport Input, is_valid, start_of
-from kcodec.formats.protobuf._names cimport number_at
-from kcodec.formats.protobuf._program cimport (
+from kcodec.formats.protobuf.rows._names cimport number_at
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_CASE, PUT_DOUBLE,
     PUT_ENUM, PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
-from kcodec.formats.protobuf._row cimport check_fields
+from kcodec.formats.protobuf.rows._row cimport check_fields
 from kcodec.wire.cursor cimport (
     copy32, copy_within, has_pext, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint,
     zigzag64,

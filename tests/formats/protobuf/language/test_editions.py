@@ -7,7 +7,7 @@ from google.protobuf import descriptor_pb2
 from protoc import protoc
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.parse import parse
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -329,7 +329,7 @@ def test_descriptors_are_not_checked_again():
 
 @pytest.mark.parametrize("name", ["edition-2024", "features"])
 def test_protoc_takes_printed_texts(name):
-    text = (Path(__file__).parent / "texts" / f"{name}.proto").read_text()
+    text = (Path(__file__).parents[1] / "texts" / f"{name}.proto").read_text()
     assert protoc(print_file(parse(text))) is not None
 
 

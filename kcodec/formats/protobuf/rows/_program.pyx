@@ -12,8 +12,8 @@ from kcodec.wire.cursor cimport load_le64, write_varint
 
 import pyarrow as pa
 
-from kcodec.formats.protobuf.node import Op as Step
-from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS
+from kcodec.formats.protobuf.plans.node import Op as Step
+from kcodec.formats.protobuf.plans.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.plan.node import Limits
 
 cdef enum:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kcodec.formats.language import Difference
+from kcodec.formats.protobuf.changes.evolution import Side, changes
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.evolution import Side, changes
 from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.syntax import (
     Enum,

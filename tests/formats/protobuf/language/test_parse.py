@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from proto_texts import proto_files
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.serialized import serialized
 from kcodec.formats.protobuf.language.literals import unquote, unquote_bytes
 from kcodec.formats.protobuf.language.parse import parse
-from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.language.tokens import MAX_DEPTH

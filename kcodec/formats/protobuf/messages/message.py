@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.wire import (
+from kcodec.formats.protobuf.messages.wire import (
     BYTES,
     FIXED32,
     GROUP_END,

@@ -4,7 +4,7 @@ import pytest
 from cases import cases
 from protobuf_vectors import ROWS, is_stricter, type_of, value_of
 
-from kcodec.formats.protobuf.message import Message, read_message, write_message
+from kcodec.formats.protobuf.messages.message import Message, read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.plan.failure import RowError
 

@@ -4,7 +4,7 @@ import pytest
 from vector_files import read_vectors
 
 from kcodec.formats.language import NamedText
-from kcodec.formats.protobuf.evolution import BREAKING, Side, changes
+from kcodec.formats.protobuf.changes.evolution import BREAKING, Side, changes
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 
 PROTOBUF = ProtobufFormat()

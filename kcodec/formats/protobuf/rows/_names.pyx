@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport Column, offset_at, set_end
-from kcodec.formats.protobuf._context cimport Context
-from kcodec.formats.protobuf._program cimport Names, Op, Text
+from kcodec.formats.protobuf.rows._context cimport Context
+from kcodec.formats.protobuf.rows._program cimport Names, Op, Text
 from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, Status

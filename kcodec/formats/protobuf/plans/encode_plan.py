@@ -9,8 +9,8 @@ from kcodec.columns.types.layout import Column, layout
 from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text, map_hint, zone_hint
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
-from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS
+from kcodec.formats.protobuf.plans.node import FieldNode, MessageNode, Op
+from kcodec.formats.protobuf.plans.plan import MAX_NESTING, UNKNOWN_FIELDS
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Plan
 

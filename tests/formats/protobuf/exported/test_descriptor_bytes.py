@@ -11,11 +11,11 @@ from protoc import protoc
 from vector_files import read_vectors
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
-from kcodec.formats.protobuf.language.serialized import serialized
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.serialized import serialized
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
-TEXTS = {file.stem: file.read_text() for file in sorted((Path(__file__).parent / "texts").iterdir())}
+TEXTS = {file.stem: file.read_text() for file in sorted((Path(__file__).parents[1] / "texts").iterdir())}
 
 
 def ours(text, imports=None):

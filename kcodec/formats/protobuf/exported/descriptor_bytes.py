@@ -26,8 +26,8 @@ from kcodec.formats.protobuf.language.syntax import (
     Reserved,
     Service,
 )
-from kcodec.formats.protobuf.message import Message as Encoded
-from kcodec.formats.protobuf.message import default_of, write_message
+from kcodec.formats.protobuf.messages.message import Message as Encoded
+from kcodec.formats.protobuf.messages.message import default_of, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = [
