@@ -6,8 +6,8 @@ from kcodec.columns.built._builder cimport Builder
 from kcodec.columns.rows._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._failures cimport Failures
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     MAX_ROWS = 512             # of a block, for any format

@@ -10,7 +10,7 @@ from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Int32Buffer
 from kcodec.columns.written._inputs cimport Inputs, is_valid
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 from kcodec.errors import ArrayError
 

@@ -12,7 +12,7 @@ from libc.string cimport memset
 from kcodec.columns.built._builder cimport Shape
 from kcodec.columns.built._column cimport Column
 from kcodec.columns.written._inputs cimport Input
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 from kcodec.columns.types.layout import layout
 from kcodec.errors import CODES, Fault

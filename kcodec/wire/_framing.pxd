@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.wire.frame cimport Layout
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.frame cimport Layout
+from kcodec.wire.binary.status cimport Status
 
 
 cdef enum:

@@ -106,6 +106,14 @@ SPARK_RANKS = (
     ("ksql",),
     ("demo",),
 )
+#: The rooms and files of bytes, from single values to what users call.
+WIRE_RANKS = (
+    ("_faults", "binary", "single", "slices"),
+    ("text",),
+    ("buffers",),
+    ("_framing", "_framing_py"),
+    ("checksum", "decimal", "endian", "framing", "utf8", "varint"),
+)
 #: The packages whose parts have ranks of their own.
 RANKS_WITHIN = {
     "kcodec.columns": COLUMN_RANKS,
@@ -113,6 +121,7 @@ RANKS_WITHIN = {
     "kcodec.formats.avro": AVRO_RANKS,
     "kcodec.formats.protobuf": PROTOBUF_RANKS,
     "kcodec.kafka": KAFKA_RANKS,
+    "kcodec.wire": WIRE_RANKS,
     "kcodec_spark": SPARK_RANKS,
 }
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
@@ -296,7 +305,7 @@ def test_the_scan_sees_private_modules():
         ("kcodec.formats.avro.block", "kcodec.formats.avro.block._decode"),
     } <= set(found)
     twin = ROOT / "kcodec" / "protocol" / "batch" / "_kernel_py.py"
-    assert ("kcodec.wire", "kcodec.wire._crc32c_py") in private_imports(twin)
+    assert ("kcodec.wire.buffers", "kcodec.wire.buffers._crc32c_py") in private_imports(twin)
 
 
 def test_no_modules_import_each_other():
@@ -347,4 +356,4 @@ def test_only_packages_stand_at_the_top():
 
 def test_the_scan_sees_cimports():
     found = imports(ROOT / "kcodec" / "formats" / "avro" / "_kernel.pyx")
-    assert {"kcodec.wire.cursor", "kcodec.formats.avro.rows._program", "kcodec.plan.node"} <= found
+    assert {"kcodec.wire.binary.cursor", "kcodec.formats.avro.rows._program", "kcodec.plan.node"} <= found

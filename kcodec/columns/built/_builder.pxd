@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns.built._column cimport Column
 from kcodec.columns.built._memory cimport Kept, Memory
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef class Shape:

@@ -16,9 +16,9 @@ from kcodec.columns.built._column cimport (
 )
 from kcodec.columns.built._copy cimport DEEP, copy_of, count_zeros, size_of
 from kcodec.columns.built._memory cimport Kept, Memory, keep_in, with_room
-from kcodec.wire.cursor cimport pack8, pack_bytes
-from kcodec.wire.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
-from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
+from kcodec.wire.binary.cursor cimport pack8, pack_bytes
+from kcodec.wire.binary.status cimport NO_MEMORY, OK, SIZE_LIMIT, Status
+from kcodec.wire.text.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 cimport cython
 

@@ -6,8 +6,8 @@ from libc.string cimport memcmp, memmove, memset
 
 from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.columns.built._order cimport Copies, reorder
-from kcodec.wire.cursor cimport load_le64
-from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
+from kcodec.wire.binary.cursor cimport load_le64
+from kcodec.wire.text.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 cdef enum:
     FEW = 8          # up to this many keys of a map are compared with each other

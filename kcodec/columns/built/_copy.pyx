@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 from kcodec.columns.built._c_data cimport ArrowArray
 from kcodec.columns.built._column cimport BITS, BLOB, FIXED, MAP, NOTHING, STRUCT, TEXT, Column, offset_at
 from kcodec.columns.built._memory cimport Memory, keep, with_room
-from kcodec.wire.cursor cimport load_le64, popcount64
+from kcodec.wire.binary.cursor cimport load_le64, popcount64
 
 import pyarrow as pa
 

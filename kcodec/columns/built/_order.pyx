@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy
 
 from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_t
-from kcodec.wire.cursor cimport likely, unlikely
+from kcodec.wire.binary.cursor cimport likely, unlikely
 
 cdef enum:
     STEP = 32          # bytes of text that are copied at once; as many may be read and written behind it

@@ -7,9 +7,9 @@ from libc.string cimport memcmp
 
 from kcodec.columns.rows._rows cimport OFFSETS32, Rows, Slice
 from kcodec.wire._framing cimport BAD_FRAME, FrameKeys, FrameValue, Key
-from kcodec.wire.cursor cimport load_be32
-from kcodec.wire.frame cimport GUID_SIZE, LEVELS, PACKED, write_guid, write_id, write_indexes
-from kcodec.wire.status cimport OK, Status
+from kcodec.wire.binary.cursor cimport load_be32
+from kcodec.wire.binary.frame cimport GUID_SIZE, LEVELS, PACKED, write_guid, write_id, write_indexes
+from kcodec.wire.binary.status cimport OK, Status
 
 from kcodec.columns.faults import Faults, schema_ids
 from kcodec.columns.framed._frames_py import REASONS, told_id
@@ -18,7 +18,7 @@ from kcodec.wire._faults import encode_error
 
 __all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
-#: How rows fail in their frame, and in the message indexes behind it: by number, as in ``wire/status.pxd``.
+#: How rows fail in their frame, and in the message indexes behind it: by number, as in ``wire/binary/status.pxd``.
 _WAYS = (("", "", ""), *(("", code, REASONS.get(code, reason)) for code, reason in CODES.items()))
 _INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items()))
 

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._memory cimport Memory, with_room
 from kcodec.columns.rows._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport prefetch
+from kcodec.wire.binary.cursor cimport prefetch
 
 import pyarrow as pa
 

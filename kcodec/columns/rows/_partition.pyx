@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 from kcodec.columns.built._column cimport offset_t
 from kcodec.columns.built._memory cimport Memory, with_room
 from kcodec.columns.rows._rows cimport Int32Buffer, ascend
-from kcodec.wire.cursor cimport load_le64, unpack8
+from kcodec.wire.binary.cursor cimport load_le64, unpack8
 
 import pyarrow as pa
 

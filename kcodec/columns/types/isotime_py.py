@@ -1,4 +1,4 @@
-"""Dates, times and timestamps of ISO 8601 in plain Python; compiled code has ``wire/isotime.h``, which has their forms.
+"""Dates, times and timestamps of ISO 8601 in plain Python; ``wire/text/isotime.h`` of compiled code has their forms.
 
 What is read and written is integers in the unit of a column's type.
 """

@@ -10,8 +10,8 @@ from libc.string cimport strchr, strrchr
 
 from kcodec.columns.arrays._integrity cimport Exported
 from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
-from kcodec.wire.ascii cimport is_ascii
-from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
+from kcodec.wire.text.ascii cimport is_ascii
+from kcodec.wire.text.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.written._inputs cimport Input
-from kcodec.wire.cursor cimport copy32
+from kcodec.wire.binary.cursor cimport copy32
 
 cdef enum:
     BLOCK_ROWS = 64

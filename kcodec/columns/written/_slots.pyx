@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.written._inputs cimport Input, is_valid, start_of
-from kcodec.wire.cursor cimport copy32
+from kcodec.wire.binary.cursor cimport copy32
 
 cdef enum:
     SLOP = 96   # bytes behind a value that moves of a fixed size may write

@@ -23,8 +23,8 @@ from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 

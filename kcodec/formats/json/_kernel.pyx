@@ -27,9 +27,9 @@ from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
 from kcodec.plan._budget cimport begin_block, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport ctz64, unlikely
-from kcodec.wire.json cimport JSON_MARGIN
-from kcodec.wire.status cimport NO_MEMORY, OK, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport ctz64, unlikely
+from kcodec.wire.binary.status cimport NO_MEMORY, OK, TRUNCATED, Status
+from kcodec.wire.text.json cimport JSON_MARGIN
 
 __all__ = ["Program", "decode", "encode"]
 

@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from kcodec.columns.built._column cimport offset_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
-from kcodec.wire.cursor cimport load_le64
+from kcodec.wire.binary.cursor cimport load_le64
 
 # What `run` goes through: objects have a loop of their own, which knows nothing of items.
 ctypedef char fields_t

@@ -20,13 +20,13 @@ from kcodec.formats.json._program cimport (
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
 from kcodec.plan._budget cimport begin_row, charge, fit_bytes, fit_item
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, unlikely
-from kcodec.wire.json cimport json_literal, json_plain, json_skip, json_space, json_string
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, unlikely
+from kcodec.wire.binary.status cimport (
     DEPTH_LIMIT, DUPLICATE_KEY, INVALID_UTF8, JSON_SYNTAX, JSON_TYPE, MISSING_KEY, NO_MEMORY, NULL_VALUE, OK,
     TRAILING_BYTES, TRUNCATED, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+from kcodec.wire.text.json cimport json_literal, json_plain, json_skip, json_space, json_string
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_prefix
 
 
 cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:

@@ -13,7 +13,7 @@ from kcodec.formats.protobuf.block._encode cimport put_fields
 from kcodec.formats.protobuf.rows._program cimport ProtobufProgram
 from kcodec.formats.protobuf.rows._put cimport Writing, put_message
 from kcodec.plan._slot_encoder cimport SlotEncoder
-from kcodec.wire.status cimport NO_MEMORY
+from kcodec.wire.binary.status cimport NO_MEMORY
 
 __all__ = ["encode"]
 

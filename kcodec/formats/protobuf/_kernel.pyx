@@ -24,8 +24,8 @@ from kcodec.plan._decoder cimport (
 )
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport has_pext, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport has_pext, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 

@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._c_data cimport ArrowArray
-from kcodec.wire.cursor cimport pack_bytes, read_varint32, unzigzag32
+from kcodec.wire.binary.cursor cimport pack_bytes, read_varint32, unzigzag32
 
 import pyarrow as pa
 

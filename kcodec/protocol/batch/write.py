@@ -150,7 +150,7 @@ class PlainBatch(NamedTuple):
             attributes, self.last_offset - self.base_offset, self.first_timestamp, self.latest_timestamp,
             fields.producer_id, fields.producer_epoch, self.sequence, self.rows,
         )  # fmt: skip
-        crc32c = kernel("wire._crc32c").of_buffer
+        crc32c = kernel("wire.buffers._crc32c").of_buffer
         struct.pack_into(">I", header, 17, crc32c(content, crc32c(memoryview(header)[21:], 0)))
         return header, content
 

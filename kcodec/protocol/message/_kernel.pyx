@@ -37,12 +37,12 @@ from kcodec.protocol.message._program cimport (
     GET_TAGGED_RECORD, GET_TAGS, SET_FIXED, SET_BOOLEAN, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, MAX_STRING,
     Context, MessageProgram, Op, fail, leave, java_text, read_uvarint,
 )
-from kcodec.wire.cursor cimport copy_within, likely, load_be32, load_be64, unlikely
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport copy_within, likely, load_be32, load_be64, unlikely
+from kcodec.wire.binary.status cimport (
     OK, TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, NULL_VALUE, STRING_LENGTH,
     INVALID_MARKER, TAG_ORDER, TAG_SIZE, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 

@@ -39,9 +39,11 @@ from kcodec.formats.avro.rows._leaf cimport read_leaf
 from kcodec.formats.avro.rows._program cimport *
 from kcodec.formats.avro.rows._row cimport run
 from kcodec.plan._budget cimport begin_row
-from kcodec.wire.cursor cimport has_pext, likely, read_branch, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
-from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_ints, read_nullable_longs
+from kcodec.wire.binary.cursor cimport has_pext, likely, read_branch, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
+from kcodec.wire.binary.varint_lanes cimport (
+    read_ints, read_ints_as_longs, read_longs, read_nullable_ints, read_nullable_longs,
+)
 
 
 cdef enum:

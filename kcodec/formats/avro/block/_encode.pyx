@@ -16,10 +16,10 @@ from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro.block._entries cimport is_plain, put_plain
 from kcodec.formats.avro.rows._program cimport *
 from kcodec.formats.avro.rows._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, has_pext, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )
-from kcodec.wire.status cimport OK, Status
+from kcodec.wire.binary.status cimport OK, Status
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted

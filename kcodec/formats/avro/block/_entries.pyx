@@ -12,7 +12,7 @@ from kcodec.formats.avro.rows._program cimport (
     PUT_BOOLEAN, PUT_DOUBLE, PUT_FLOAT, PUT_INT, PUT_LONG, PUT_MAP, PUT_TEXT, Op,
 )
 from kcodec.formats.avro.rows._put cimport Context, write_text
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     has_pext, load_le32, load_le64, put_varint, store_le32, store_le64, write_varint, zigzag64,
 )
 

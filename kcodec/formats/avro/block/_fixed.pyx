@@ -8,8 +8,8 @@ from kcodec.formats.avro.block._lanes cimport Block, reject
 from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._leaf cimport read_leaf, read_small_decimal
 from kcodec.formats.avro.rows._program cimport DO_FLOAT, Op
-from kcodec.wire.cursor cimport load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.decimal cimport decimal_limit
+from kcodec.wire.binary.cursor cimport load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.binary.decimal cimport decimal_limit
 
 
 cdef inline void reals(

@@ -6,8 +6,8 @@ from libc.string cimport memmove
 from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._program cimport Text
-from kcodec.wire.cursor cimport likely, read_length
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport likely, read_length
+from kcodec.wire.binary.status cimport OK
 
 cdef enum:
     LANES = 256      # rows of a block, at most

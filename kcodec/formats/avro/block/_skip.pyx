@@ -10,8 +10,8 @@ from kcodec.formats.avro.rows._program cimport (
     SKIP_STRING, Op,
 )
 from kcodec.formats.avro.rows._skip cimport skip
-from kcodec.wire.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
+from kcodec.wire.binary.status cimport OK
 
 
 cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil:

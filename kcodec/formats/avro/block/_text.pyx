@@ -10,8 +10,10 @@ from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.avro.block._lanes cimport Block, reject, take_length
 from kcodec.formats.avro.rows._program cimport DO_ENUM, Op, Text
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport copy32, copy_wide, likely, prefetch, prefetch_text, read_length, read_varint32, unlikely
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport (
+    copy32, copy_wide, likely, prefetch, prefetch_text, read_length, read_varint32, unlikely,
+)
+from kcodec.wire.binary.status cimport OK
 
 cdef Text NO_SYMBOL
 

@@ -17,8 +17,8 @@ from kcodec.formats.avro.rows._program cimport AvroProgram, Op as SkipOp
 from kcodec.formats.avro.rows._skip cimport skip
 from kcodec.plan._budget cimport charge_zero_items
 from kcodec.plan._program cimport inside
-from kcodec.wire.cursor cimport likely, read_branch, read_length, unlikely
-from kcodec.wire.status cimport BLOCK_COUNT, BLOCK_SIZE, NEGATIVE_LENGTH, OK, UNION_INDEX, Status
+from kcodec.wire.binary.cursor cimport likely, read_branch, read_length, unlikely
+from kcodec.wire.binary.status cimport BLOCK_COUNT, BLOCK_SIZE, NEGATIVE_LENGTH, OK, UNION_INDEX, Status
 
 import datetime
 import decimal

@@ -15,7 +15,7 @@ from kcodec.formats.avro.objects._write_leaf cimport make_leaf
 from kcodec.formats.avro.objects._write_node cimport Node
 from kcodec.objects._buffer cimport Buffer, Frame, begin_buffer, put_bytes, put_number
 from kcodec.plan._program cimport inside
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 import sys
 from functools import partial

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kcodec.columns.built._column cimport Column
 from kcodec.formats.avro.rows._program cimport Op
 from kcodec.plan._budget cimport Budget
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     TRAIL = 512               # steps of an error's path that are kept

@@ -9,13 +9,13 @@ from kcodec.formats.avro.rows._leaf cimport read_small_decimal
 from kcodec.formats.avro.rows._program cimport (
     DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DOUBLE, DO_FLOAT, DO_INT, DO_INT_TO_LONG, DO_LONG, DO_STRING, Op,
 )
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, has_pext, likely, load_le32, load_le64, multiply_overflows, read_length,
     read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
-from kcodec.wire.decimal cimport decimal_limit
-from kcodec.wire.status cimport OK
-from kcodec.wire.varint_run cimport read_int_as_long_run, read_int_run, read_long_run
+from kcodec.wire.binary.decimal cimport decimal_limit
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.binary.varint_run cimport read_int_as_long_run, read_int_run, read_long_run
 
 cdef enum:
     AHEAD = 64      # bytes that may be read behind where an item begins

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from kcodec.columns.built._column cimport Column
 from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._program cimport Op
-from kcodec.wire.cursor cimport load_be64, unlikely
+from kcodec.wire.binary.cursor cimport load_be64, unlikely
 
 
 cdef const uint8_t *read_leaf(

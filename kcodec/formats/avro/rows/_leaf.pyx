@@ -14,16 +14,16 @@ from kcodec.formats.avro.rows._program cimport (
     DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
 from kcodec.plan._budget cimport charge, fit_bytes
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     likely, load_le32, multiply_overflows, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
-from kcodec.wire.decimal cimport (
+from kcodec.wire.binary.decimal cimport (
     decimal_from_bytes, decimal_from_text, decimal_rescale, decimal_text_room, decimal_to_text,
 )
-from kcodec.wire.isotime cimport iso_read
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     DECIMAL_PRECISION, EMPTY_DECIMAL, INEXACT, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status,
 )
+from kcodec.wire.text.isotime cimport iso_read
 
 cdef enum:
     MAX_DIGITS = 76      # of an Arrow decimal

@@ -8,7 +8,7 @@ once per item. What an op needs beside its numbers (symbols, branch tables, cons
 from libc.stdint cimport int32_t, int64_t
 
 from kcodec.plan._program cimport Program, inside, status_of
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED
 
 from itertools import groupby
 

@@ -5,8 +5,8 @@ from libc.string cimport memcpy
 
 from kcodec.columns.written._inputs cimport Input
 from kcodec.formats.avro.rows._program cimport Op
-from kcodec.wire.cursor cimport copy32, likely, write_varint
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport copy32, likely, write_varint
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     TRAIL = 512      # steps of an error's path that are kept

@@ -10,17 +10,17 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.avro.rows._program cimport *
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, has_pext, likely, load_le64, multiply_overflows, put_varint, store_be64, store_le32, store_le64, top64,
     unlikely, write_varint, zigzag64,
 )
-from kcodec.wire.decimal cimport (
+from kcodec.wire.binary.decimal cimport (
     decimal_limit, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize,
     decimal_to_bytes, decimal_to_fixed,
 )
-from kcodec.wire.isotime cimport iso_write
-from kcodec.wire.status cimport *
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.binary.status cimport *
+from kcodec.wire.text.isotime cimport iso_write
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 cdef enum:
     VARINT = 10      # bytes of the longest

@@ -32,15 +32,15 @@ from kcodec.formats.avro.rows._program cimport (
 )
 from kcodec.formats.avro.rows._skip cimport skip
 from kcodec.plan._budget cimport charge, charge_zero_items, fit_bytes, fit_item
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, copy_within, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_branch, read_length,
     read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY, OK,
     OUT_OF_RANGE, TRUNCATED, UNION_INDEX, UNRESOLVABLE, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef const uint8_t *run(

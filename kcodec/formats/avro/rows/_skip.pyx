@@ -11,10 +11,10 @@ from kcodec.formats.avro.rows._program cimport (
     DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
     SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     ctz64, likely, load_le64, read_branch, read_length, read_varint32, read_varint64, unlikely,
 )
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, DEPTH_LIMIT, NEGATIVE_LENGTH, OK, SIZE_LIMIT, TRUNCATED, UNION_INDEX, Status,
 )
 

@@ -12,8 +12,8 @@ from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
 from kcodec.formats.json.block._text cimport read_texts
 from kcodec.formats.json.block._value cimport read_values
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport json_space
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.text.json cimport json_space
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:

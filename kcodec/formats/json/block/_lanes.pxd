@@ -7,9 +7,9 @@ from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._places cimport Places
-from kcodec.wire.cursor cimport ctz64, likely
-from kcodec.wire.json cimport JSON_MARGIN
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport ctz64, likely
+from kcodec.wire.binary.status cimport Status
+from kcodec.wire.text.json cimport JSON_MARGIN
 
 cdef enum:
     LANES = 64       # rows of a block, at most

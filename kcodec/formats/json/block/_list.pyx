@@ -10,8 +10,8 @@ from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block, set_valid
 from kcodec.formats.json.block._text cimport check_texts, is_inner
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire._floats cimport json_doubles, powers_of_five
-from kcodec.wire.cursor cimport likely, unlikely
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.text._floats cimport json_doubles, powers_of_five
 
 
 cdef inline const uint8_t *read_items(

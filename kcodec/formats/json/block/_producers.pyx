@@ -18,8 +18,8 @@ from kcodec.columns.built._order cimport Copies, reorder
 from kcodec.formats.json._program cimport Op, key_hash
 from kcodec.formats.json.block._decode cimport read_block
 from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport json_past, json_past_brackets, json_plain_size, json_space
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.text.json cimport json_past, json_past_brackets, json_plain_size, json_space
 
 cdef enum:
     ORDERS = 4         # of a block, at most

@@ -16,8 +16,8 @@ from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped
 from kcodec.formats.json.block._places cimport PLACED, Place, Places, begin_places, locate
 from kcodec.formats.json.block._text cimport check_texts, is_inner
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire.cursor cimport ctz64, likely, unlikely
-from kcodec.wire.json cimport json_plain32, json_tight
+from kcodec.wire.binary.cursor cimport ctz64, likely, unlikely
+from kcodec.wire.text.json cimport json_plain32, json_tight
 
 
 cdef void locate_rows(Block *block, const Op *container) noexcept nogil:

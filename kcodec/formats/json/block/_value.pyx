@@ -10,8 +10,8 @@ from kcodec.formats.json._row cimport items_t, run
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid, note
 from kcodec.formats.json.block._lanes cimport Block, is_dropped
 from kcodec.formats.json.block._places cimport PLACED
-from kcodec.wire.cursor cimport load_le32
-from kcodec.wire.status cimport INVALID_UTF8
+from kcodec.wire.binary.cursor cimport load_le32
+from kcodec.wire.binary.status cimport INVALID_UTF8
 
 
 cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:

@@ -32,7 +32,7 @@ from kcodec.formats.protobuf.rows._program cimport (
 )
 from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
-from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
+from kcodec.wire.binary.cursor cimport ctz64, gather7, likely, load_le64, unlikely
 
 cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
     """Make some values of a column null or empty, with all below it; `close_gaps` completes it."""

@@ -21,8 +21,8 @@ from kcodec.formats.protobuf.rows._put cimport (
     Writing, follows_member, is_sorted, names_member, put_entries, put_items, put_length, put_message, sort,
 )
 from kcodec.formats.protobuf.rows._row cimport check_fields
-from kcodec.wire.cursor cimport copy32, likely, store_le64, unlikely, write_varint
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport copy32, likely, store_le64, unlikely, write_varint
+from kcodec.wire.binary.status cimport OK
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted

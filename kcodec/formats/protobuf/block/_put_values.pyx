@@ -14,11 +14,11 @@ from kcodec.formats.protobuf.rows._program cimport (
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
 from kcodec.formats.protobuf.rows._put cimport put_time, read_number, split_time
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy_wide, likely, has_pext, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
 )
-from kcodec.wire.status cimport OK
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef enum Form:

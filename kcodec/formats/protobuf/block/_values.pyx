@@ -17,12 +17,12 @@ from kcodec.formats.protobuf.rows._program cimport (
     READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_any, read_low64, unlikely,
     unzigzag32, unzigzag64,
 )
-from kcodec.wire.status cimport OK
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
 
 cdef inline int64_t found(const Lane *lane, uint64_t tag, uint64_t mask, bint steady) noexcept nogil:
     """Return 1 if a field stands where a lane is, else 0; by branches if they will be guessed right."""

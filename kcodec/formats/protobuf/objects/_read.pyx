@@ -17,8 +17,8 @@ from libc.string cimport memcpy
 from kcodec.formats.protobuf.rows._program cimport FIXED32, FIXED64, LENGTH, VARINT
 from kcodec.objects._make cimport make_datetime, make_text
 from kcodec.objects._quick cimport QuickReader, called, odd
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
+from kcodec.wire.binary.status cimport OK
 
 import datetime
 import decimal

@@ -25,7 +25,7 @@ from kcodec.objects._exact cimport (
 )
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
-from kcodec.wire.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.binary.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
 
 import datetime
 import decimal

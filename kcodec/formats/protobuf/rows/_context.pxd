@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.rows._program cimport Message, Op
 from kcodec.plan._budget cimport Budget
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     MAX_DEPTH = 100           # messages, groups and entries inside the outermost message

@@ -11,8 +11,8 @@ from kcodec.formats.protobuf.rows._program cimport (
     ENTRIES, ITEMS, PRESENT, READ_ENUM, READ_ENUM_NAME, READ_TEXT, ZERO_NULL, Message, Op, Text,
 )
 from kcodec.plan._budget cimport charge, fit_bytes
-from kcodec.wire.cursor cimport ctz64
-from kcodec.wire.status cimport NO_MEMORY, OK, REREAD, Status
+from kcodec.wire.binary.cursor cimport ctz64
+from kcodec.wire.binary.status cimport NO_MEMORY, OK, REREAD, Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:

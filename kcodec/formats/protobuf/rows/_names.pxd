@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.rows._context cimport Context
 from kcodec.formats.protobuf.rows._program cimport Names, Op, Text
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef int32_t number_at(const Names *names, int32_t number) noexcept nogil

@@ -7,8 +7,8 @@ from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf.rows._context cimport Context
 from kcodec.formats.protobuf.rows._program cimport Names, Op, Text
 from kcodec.plan._budget cimport charge, fit_bytes
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport OK, Status
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport OK, Status
 
 
 cdef int32_t number_at(const Names *names, int32_t number) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.plan._program cimport Program, inside, status_of
-from kcodec.wire.cursor cimport load_le64, write_varint
+from kcodec.wire.binary.cursor cimport load_le64, write_varint
 
 import pyarrow as pa
 

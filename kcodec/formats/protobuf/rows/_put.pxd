@@ -5,8 +5,8 @@ from libc.string cimport memcpy, memmove
 
 from kcodec.columns.written._inputs cimport Input
 from kcodec.formats.protobuf.rows._program cimport DURATION, Message, Op
-from kcodec.wire.cursor cimport likely, write_varint
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport likely, write_varint
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     TRAIL = 512               # steps of an error's path that are kept

@@ -19,14 +19,14 @@ from kcodec.formats.protobuf.rows._program cimport (
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
 from kcodec.formats.protobuf.rows._row cimport check_fields
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, copy_within, has_pext, likely, load_be64, store_le32, store_le64, unlikely, write_any, write_varint,
     zigzag64,
 )
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef enum:

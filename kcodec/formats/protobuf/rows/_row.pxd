@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.formats.protobuf.rows._context cimport Context
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef const uint8_t *read_root(

@@ -32,14 +32,14 @@ from kcodec.formats.protobuf.rows._program cimport (
     READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, VARINT, ZERO_NULL, Message, Op,
 )
 from kcodec.plan._budget cimport charge, fit_bytes, fit_item
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, NEGATIVE_LENGTH, OK, REREAD, TRUNCATED,
     VARINT_OVERFLOW, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef enum Found:

@@ -8,7 +8,7 @@ INEXACT (digits would be lost), TYPE_MISMATCH (text that is not a number).
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef extern from "decimal.h" nogil:

@@ -1,7 +1,7 @@
 """The plain-Python twin of ``_crc32c``: the same functions, short and slow."""
 
 from kcodec.arguments import Buffer
-from kcodec.wire._column_py import elements
+from kcodec.wire.buffers._column_py import elements
 
 _POLYNOMIAL = 0x82F63B78
 

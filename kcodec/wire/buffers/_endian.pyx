@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint8_t
 
-from kcodec.wire.column cimport no_buffers, read_buffer, release_buffers, write_buffer
-from kcodec.wire.endian cimport move16, move32, move64
+from kcodec.wire.binary.endian cimport move16, move32, move64
+from kcodec.wire.buffers.column cimport no_buffers, read_buffer, release_buffers, write_buffer
 
 
 cdef void move_all(

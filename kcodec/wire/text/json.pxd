@@ -6,7 +6,7 @@ read, or NULL with a `JsonFault` filled in.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef extern from "json.h" nogil:

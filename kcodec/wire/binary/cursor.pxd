@@ -7,7 +7,7 @@ untouched. Zigzag maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ...
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef extern from "bits.h" nogil:

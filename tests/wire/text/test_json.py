@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-HEADERS = Path(__file__).parents[2] / "kcodec" / "wire"
+WIRE = Path(__file__).parents[3] / "kcodec" / "wire"
 SOURCE = r"""
 #include "json.h"
 #include "real.h"
@@ -68,7 +68,7 @@ MARGIN = 64  # readable bytes behind a document, and before it
 @pytest.fixture(scope="module", params=[[], ["-U__SSE2__"]], ids=["vectors", "words"])
 def variants(tmp_path_factory, request):
     compiler = sysconfig.get_config_var("CC")
-    if not HEADERS.is_dir():
+    if not WIRE.is_dir():
         pytest.skip("the sources are not here")
     if not compiler or not shutil.which(compiler.split()[0]):
         pytest.skip("there is no C compiler")
@@ -81,7 +81,7 @@ def variants(tmp_path_factory, request):
         "-O2",
         "-shared",
         "-fPIC",
-        f"-I{HEADERS}",
+        *(f"-I{WIRE / room}" for room in ("binary", "text")),
         "-o",
         str(library),
     ]

@@ -12,8 +12,8 @@ has a varint, the number of its message (Glue), or a message in the form of a va
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
-from kcodec.wire.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
+from kcodec.wire.binary.status cimport (
     COMPRESSION, FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED,
     Status,
 )

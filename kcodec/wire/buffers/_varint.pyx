@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.wire.column cimport no_buffers, read_buffer, release_buffers, write_buffer
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     gather7_by, has_pext, read_varint32, read_varint64, unzigzag32, unzigzag64, write_varint, zigzag64,
 )
-from kcodec.wire.status cimport OK, OUT_OF_RANGE, TRUNCATED, Status
+from kcodec.wire.binary.status cimport OK, OUT_OF_RANGE, TRUNCATED, Status
+from kcodec.wire.buffers.column cimport no_buffers, read_buffer, release_buffers, write_buffer
 
 from kcodec.wire._faults import decode_error, encode_error
 

@@ -1,8 +1,8 @@
 """The plain-Python twin of ``_utf8``: the same functions, short and slow."""
 
 from kcodec.arguments import Buffer
-from kcodec.wire._column_py import elements
 from kcodec.wire._faults import decode_error
+from kcodec.wire.buffers._column_py import elements
 
 
 def validate(data: Buffer, offsets: Buffer, width: int, stride: int, rows: int) -> None:

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from kcodec.wire.column cimport (
+from kcodec.wire.binary.crc32c cimport crc32c, crc32c_bytes
+from kcodec.wire.buffers.column cimport (
     Column, make_column, no_buffers, read_buffer, release_buffers, slice_at, write_buffer,
 )
-from kcodec.wire.crc32c cimport crc32c, crc32c_bytes
 
 from kcodec.wire._faults import bad_slice
 

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from kcodec.arguments import Buffer
-from kcodec.wire._column_py import element, elements
 from kcodec.wire._faults import decode_error, encode_error
+from kcodec.wire.buffers._column_py import element, elements
 
 # str() of an int refuses long ones, Decimal does not; with its widest context everything is exact.
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.wire.column cimport (
+from kcodec.wire.buffers.column cimport (
     Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 from kcodec.wire._faults import bad_slice, decode_error
 

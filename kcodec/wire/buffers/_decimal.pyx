@@ -3,15 +3,15 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from kcodec.wire.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
-    write_buffer,
-)
-from kcodec.wire.decimal cimport (
+from kcodec.wire.binary.decimal cimport (
     decimal_bytes_room, decimal_from_bytes, decimal_number, decimal_number_to_bytes, decimal_parse,
     decimal_rescale, decimal_resize, decimal_text_room, decimal_to_bytes, decimal_to_fixed, decimal_to_text,
 )
-from kcodec.wire.status cimport NEED_ROOM, OK
+from kcodec.wire.binary.status cimport NEED_ROOM, OK
+from kcodec.wire.buffers.column cimport (
+    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    write_buffer,
+)
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 
