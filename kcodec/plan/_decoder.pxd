@@ -48,7 +48,8 @@ cdef class Decoder:
     cdef int64_t expansion     # of all programs: bytes that a row may yield beyond its payload
     cdef int64_t block_rows    # a block is full with as many rows
     cdef int64_t block_bytes   # or when its rows hold as much
-    cdef bint in_blocks        # the format has `read_together`
+    cdef bint in_blocks        # the format has `read_together`,
+    cdef bint unsliced         # which can do without slices where rows are adjacent
     cdef bint growing          # columns of the block in hand get their room value by value
     cdef bint always_growing   # and so for all blocks
     cdef int64_t most_rows     # of a block for which there is room
@@ -64,6 +65,7 @@ cdef class Decoder:
     cdef int64_t payload       # bytes that they hold
     cdef int64_t extra         # room beyond these that blocks get
     cdef bint checked          # its texts are checked as they are read, to find the guilty one
+    cdef bint sliced           # where they are stands in
     cdef Slice slices[MAX_ROWS]
 
     # What formats do.
@@ -76,7 +78,10 @@ cdef class Decoder:
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil
     cdef int64_t max_items_bytes(self, int64_t row, const Slice *slice) noexcept nogil
+    cdef bint reads_alike(self) noexcept nogil
     cdef bint step_over_prefix(self) noexcept nogil
+    cdef bint take_rows(self, int64_t row) noexcept nogil
+    cdef void slice_rows(self) noexcept nogil
     cdef int64_t room(self) noexcept nogil
     cdef const int64_t *divisors(self) noexcept nogil
     cdef int fit_block(self) except -1

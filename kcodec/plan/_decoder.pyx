@@ -134,6 +134,12 @@ cdef class Decoder:
         cdef const uint8_t *start = payload_of(self, row, slice, &end)
         return self.max_expansion + (SPARE * (end - start) if start != NULL else 0)
 
+    cdef bint reads_alike(self) noexcept nogil:
+        """Return whether one program reads all rows, from their beginning or behind a short prefix."""
+        return (
+            self.selector.data == NULL and not self.bounded and self.prefix_size <= 8 and self.tables[0] != NULL
+        )
+
     cdef bint step_over_prefix(self) noexcept nogil:
         """Move the start of the block's rows behind the prefix; return whether all of them have it."""
         cdef int64_t size = self.prefix_size
@@ -154,6 +160,28 @@ cdef class Decoder:
                 return False
             slice.start += size
         return True
+
+    cdef bint take_rows(self, int64_t row) noexcept nogil:
+        """Take the rows of the block, which starts at `row`; return whether all of them have the prefix."""
+        cdef int64_t most = self.block_rows if self.growing else self.most_rows
+        self.count = 0
+        if self.unsliced and not self.growing:
+            self.count = self.rows.adjacent(row, most, self.block_bytes, &self.payload)
+        self.sliced = self.count == 0
+        if self.sliced:
+            self.count = self.rows.fill(row, self.slices, most, self.block_bytes, &self.payload)
+            return self.prefix_size == 0 or self.step_over_prefix()
+        return self.prefix_size == 0 or self.rows.have_prefix(
+            row, self.count, self.prefix_size, self.prefix_word, self.prefix_mask
+        )
+
+    cdef void slice_rows(self) noexcept nogil:
+        """Find the slices of a block whose rows are adjacent."""
+        cdef int64_t bytes
+        self.rows.fill(self.row, self.slices, self.count, self.payload, &bytes)
+        if self.prefix_size:
+            self.step_over_prefix()
+        self.sliced = True
 
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion
@@ -201,11 +229,7 @@ cdef class Decoder:
                         return DONE
                     self.growing = self.always_growing
                     self.checked = self.always_checked or self.growing
-                    self.count = self.rows.fill(
-                        row, self.slices, self.block_rows if self.growing else self.most_rows, self.block_bytes,
-                        &self.payload
-                    )
-                    if self.prefix_size and not self.step_over_prefix():
+                    if not self.take_rows(row):
                         return OTHER_PREFIX
                 self.next = 0
             if self.next == 0:
@@ -219,6 +243,8 @@ cdef class Decoder:
                     continue
                 if unlikely(together < 0):
                     return OUT_OF_MEMORY
+                if not self.sliced:
+                    self.slice_rows()
                 row = self.row + self.next
                 slice = &self.slices[self.next]
                 program = program_of(self, self.next)

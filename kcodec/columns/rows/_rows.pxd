@@ -1,6 +1,6 @@
 """An input column as rows of bytes, whatever its layout."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 
 cdef enum:
@@ -36,13 +36,19 @@ cdef class Rows:
     cdef const uint8_t **pieces
     cdef const uint8_t **limits      # where these end
     cdef uint8_t *moved
-    cdef bint even                   # the rows of the last `fill` all have a value, and SLACK bytes behind it
     cdef const int32_t *picked       # the rows of the array that these are, in order; NULL: all
     cdef Int32Buffer held            # what that points into
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef void move_last(self, Slice *out, int64_t count) noexcept nogil
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil
+    cdef int64_t adjacent(self, int64_t row, int64_t max_rows, int64_t max_bytes, int64_t *total) noexcept nogil
+    cdef void place(
+        self, int64_t row, int64_t count, int64_t skip, const uint8_t **at, const uint8_t **end
+    ) noexcept nogil
+    cdef bint have_prefix(
+        self, int64_t row, int64_t count, int64_t size, uint64_t word, uint64_t mask
+    ) noexcept nogil
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total
     ) noexcept nogil

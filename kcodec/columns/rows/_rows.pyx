@@ -13,9 +13,11 @@ A slice of a column shares its buffers and starts at a row of its own.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
+
+from kcodec.wire.binary.cursor cimport load_le64
 
 import pyarrow as pa
 
@@ -137,6 +139,47 @@ cdef class Rows:
             row += 1
         return total
 
+    cdef int64_t adjacent(self, int64_t row, int64_t max_rows, int64_t max_bytes, int64_t *total) noexcept nogil:
+        """Return how many rows `fill` would take, if offsets alone say where they are; otherwise 0.
+
+        Each then has a value that begins at its offset in `data`, and SLACK bytes behind that of the last one.
+        """
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first + row
+        cdef int64_t count = min(max_rows, self.length - row)
+        if self.layout != OFFSETS32 or self.validity != NULL or self.data == NULL or self.picked != NULL:
+            return 0
+        if offsets[count] - offsets[0] > max_bytes:
+            count = fitting(offsets, count, max_bytes)
+        if self.limit - (self.data + offsets[count]) < SLACK:
+            return 0
+        total[0] = offsets[count] - offsets[0]
+        return count
+
+    cdef void place(
+        self, int64_t row, int64_t count, int64_t skip, const uint8_t **at, const uint8_t **end
+    ) noexcept nogil:
+        """Tell where adjacent rows are, but for so many bytes that each begins with."""
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first + row
+        cdef const uint8_t *data = self.data
+        cdef int64_t lane
+        for lane in range(count):
+            at[lane] = data + skip + offsets[lane]
+            end[lane] = data + offsets[lane + 1]
+
+    cdef bint have_prefix(
+        self, int64_t row, int64_t count, int64_t size, uint64_t word, uint64_t mask
+    ) noexcept nogil:
+        """Return whether adjacent rows all start with some bytes, eight at most: those of `word` that `mask` has."""
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first + row
+        cdef const uint8_t *data = self.data
+        cdef uint64_t others = 0
+        cdef int64_t short = 0
+        cdef int64_t at
+        for at in range(count):
+            others |= load_le64(data + offsets[at]) ^ word
+            short |= offsets[at + 1] - offsets[at] - size
+        return others & mask == 0 and short >= 0
+
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total
     ) noexcept nogil:
@@ -153,7 +196,6 @@ cdef class Rows:
         cdef const uint8_t *data = self.data
         cdef const uint8_t *limit = self.limit
         max_rows = min(max_rows, self.length - row)
-        self.even = False
         if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL and picked != NULL:
             offsets -= row
             picked += row
@@ -174,7 +216,6 @@ cdef class Rows:
                 out[at].start = data + offsets[at]
                 out[at].end = data + offsets[at + 1]
                 out[at].limit = limit
-            self.even = True
         else:
             while count < max_rows:
                 self.slice(row + count, &out[count])
@@ -197,14 +238,12 @@ cdef class Rows:
             size += out[first].end - out[first].start
             if size > MOVED:
                 first += 1
-                self.even = False
                 break
         if first == count:
             return
         if self.moved == NULL:
             self.moved = <uint8_t *>calloc(LEAD + MOVED + SLACK, 1)
             if self.moved == NULL:
-                self.even = False
                 return
         to = self.moved + LEAD
         for first in range(first, count):

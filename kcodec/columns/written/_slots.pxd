@@ -18,10 +18,12 @@ cdef struct Slots:
     int64_t count
     uint8_t *memory            # room for all values
     int64_t room
-    int32_t bounds[LANES + 1]  # where the slot of each value starts
+    int32_t bounds[LANES + 1]  # where the slot of each value starts;
+    int64_t step               # they are all as large as this, also those of further values; 0: they differ
     uint8_t *out[LANES]        # where the next byte of each value goes
-    int64_t lanes[LANES]       # the values that are written
+    int64_t lanes[LANES]       # the values that are written,
     int64_t written            # how many they are
+    bint whole                 # and whether they, and all further ones, are 0, 1, 2, ...
 
 
 cdef bint begin_rows(

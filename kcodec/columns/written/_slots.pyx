@@ -49,13 +49,33 @@ cdef void add_item_lengths(
         bounds[at] += here
 
 
+cdef bint make_room(Slots *slots, int64_t total) noexcept nogil:
+    cdef uint8_t *memory
+    if total > slots.room:
+        memory = <uint8_t *>realloc(slots.memory, 2 * total)
+        if memory == NULL:
+            return False
+        slots.memory = memory
+        slots.room = 2 * total
+    return True
+
+
+cdef void write_all(Slots *slots) noexcept nogil:
+    """Choose all values as those that are written."""
+    cdef int64_t lane
+    if not slots.whole:
+        for lane in range(LANES):
+            slots.lanes[lane] = lane
+    slots.whole = True
+    slots.written = slots.count
+
+
 cdef bint make_slots(
     Slots *slots, const Input *columns, const int64_t *costs, int32_t scope, int64_t extra
 ) noexcept nogil:
     """Reserve room for all that each value of a block can take."""
     cdef const Input *column
     cdef const Input *owner
-    cdef uint8_t *memory
     cdef int32_t *bounds = slots.bounds
     cdef int64_t row = slots.first
     cdef int64_t count = slots.count
@@ -70,9 +90,18 @@ cdef bint make_slots(
     cdef int32_t end = columns[begin].end
     cdef int64_t lane
     cdef bint text
+    cdef bint alike = True
     for at in range(begin, end):
         if columns[at].scope == scope:
             fixed += costs[at]
+        alike = alike and (at == scope or columns[at].scope == scope and columns[at].offsets == NULL)
+    if alike:
+        if slots.step != fixed:
+            slots.step = fixed
+            for lane in range(LANES):
+                bounds[lane] = <int32_t>(lane * fixed)
+        return make_room(slots, count * fixed)
+    slots.step = 0
     for lane in range(count):
         bounds[lane] = <int32_t>fixed
     for at in range(begin, end):
@@ -112,13 +141,7 @@ cdef bint make_slots(
         here = bounds[lane]
         bounds[lane] = total
         total += here
-    if total > slots.room:
-        memory = <uint8_t *>realloc(slots.memory, 2 * total)
-        if memory == NULL:
-            return False
-        slots.memory = memory
-        slots.room = 2 * total
-    return True
+    return make_room(slots, total)
 
 
 cdef bint begin_rows(
@@ -144,11 +167,10 @@ cdef bint begin_rows(
             memcpy(memory + bounds[lane], prefix, prefix_size)
     if root.validity == NULL and not root.all_null:
         for lane in range(count):
-            slots.lanes[lane] = lane
-        for lane in range(count):
             outs[lane] = memory + prefix_size + bounds[lane]
-        slots.written = count
+        write_all(slots)
         return True
+    slots.whole = False
     for lane in range(count):
         # A null row has no bytes, and no frame.
         outs[lane] = memory + bounds[lane]
@@ -167,8 +189,7 @@ cdef bint begin_items(Slots *slots, const Input *columns, const int64_t *costs, 
         return False
     for lane in range(slots.count):
         slots.out[lane] = slots.memory + slots.bounds[lane]
-        slots.lanes[lane] = lane
-    slots.written = slots.count
+    write_all(slots)
     return True
 
 
@@ -178,9 +199,12 @@ cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
     cdef int32_t most = 0
     cdef int32_t size
     cdef int64_t lane
-    for lane in range(slots.count):
-        size = <int32_t>(slots.out[lane] - memory) - slots.bounds[lane]
-        most = max(most, size)
+    if 0 < slots.step <= SLOP + 32:
+        most = <int32_t>(slots.step - SLOP)
+    else:
+        for lane in range(slots.count):
+            size = <int32_t>(slots.out[lane] - memory) - slots.bounds[lane]
+            most = max(most, size)
     if most <= 16:
         append_all(builder, slots, 16)
     elif most <= 32:

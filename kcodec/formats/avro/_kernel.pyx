@@ -46,6 +46,7 @@ cdef class AvroDecoder(Decoder):
     def __init__(self, values, programs, selector, starts, trailing):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
         self.block_rows = LANES
+        self.unsliced = self.reads_alike()
         self.block_bytes = BLOCK_BYTES
         self.context.columns = self.builder.columns
         if self.rows.length < FEW_ROWS:
@@ -89,12 +90,17 @@ cdef class AvroDecoder(Decoder):
         # Not the last rows of a column, behind which nothing may be read, and no row again.
         block.row = self.row
         block.count = min(self.count, self.rows.length - 1 - self.row)
-        while block.count and self.slices[block.count - 1].limit - self.slices[block.count - 1].end < SLACK:
+        while (
+            self.sliced and block.count
+            and self.slices[block.count - 1].limit - self.slices[block.count - 1].end < SLACK
+        ):
             block.count -= 1
         if block.count == 0:
             return
         block.blocks += 1
-        block.even = self.rows.even
+        block.placed = not self.sliced
+        if block.placed:
+            self.rows.place(self.row, block.count, self.prefix_size, block.at, block.end)
         if not read_block(
             block, self.builder, self.slices, <const Op **>self.tables, self.stops, self.programs, self.selector.data,
             self.starts.data, self.trailing

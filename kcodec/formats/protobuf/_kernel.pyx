@@ -71,6 +71,7 @@ cdef class ProtobufDecoder(Decoder):
         # Blocks check theirs themselves.
         self.always_checked = True
         self.block_rows = LANES
+        self.unsliced = self.reads_alike()
         self.block.context = &self.context
         self.block.pext = has_pext()
         self.most = LANES
@@ -123,7 +124,10 @@ cdef class ProtobufDecoder(Decoder):
         if self.left:
             return 0
         # Behind the last rows of a column nothing may be read.
-        while count and self.slices[self.next + count - 1].limit - self.slices[self.next + count - 1].end < SLACK:
+        while (
+            self.sliced and count
+            and self.slices[self.next + count - 1].limit - self.slices[self.next + count - 1].end < SLACK
+        ):
             count -= 1
         while True:
             count = min(count, self.most)
@@ -168,6 +172,8 @@ cdef class ProtobufDecoder(Decoder):
         cdef int64_t room = self.context.budget.room
         cdef int64_t row
         cdef bint known = True
+        if not self.sliced:
+            self.slice_rows()
         for row in range(self.next, self.next + count):
             if self.block.odd[row] and not self.fails(row):
                 known = False

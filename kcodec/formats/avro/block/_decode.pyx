@@ -131,6 +131,7 @@ cdef bint read_all(
     cdef int64_t row = block.row
     begin_row(&context.budget)
     block.depth = 0
+    block.whole = block.whole and block.rejected == 0
     block.rejected = 0
     memset(block.odd, 0, block.count)
     memset(block.noted, UNTOUCHED, builder.count)
@@ -142,26 +143,27 @@ cdef bint read_all(
     if selector == NULL and starts == NULL and program_count and programs[0] != NULL:
         used[0] = 0
         count = block.count
-        for lane in range(count):
+        for lane in range(0 if block.whole else LANES):
             block.lanes[lane] = lane
-        for lane in range(count):
-            slice = &slices[lane]
-            block.at[lane] = slice.start
-            block.end[lane] = slice.end
-        if not block.even:
+        block.whole = block.placed
+        if not block.placed:
             count = 0
             for lane in range(block.count):
+                slice = &slices[lane]
+                block.at[lane] = slice.start
+                block.end[lane] = slice.end
                 block.lanes[count] = lane
-                if slices[lane].start == NULL:
+                if slice.start == NULL:
                     leave_out(block, lane)
                     absent[absent_count] = lane
                     absent_count += 1
-                elif slices[lane].limit - slices[lane].end < SLACK:
+                elif slice.limit - slice.end < SLACK:
                     return False
                 else:
                     count += 1
         used_count = count > 0
     else:
+        block.whole = False
         for lane in range(block.count):
             program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
             if selector != NULL and 0 <= program < program_count:

@@ -22,11 +22,12 @@ cdef struct Block:
     Context *context
     int64_t row                    # the first
     int64_t count
-    bint even                      # all rows have a value, and SLACK bytes behind it
+    bint placed                    # `at` and `end` say where all rows are: each has a value, and SLACK bytes behind it
     const uint8_t *at[LANES]       # where each row is
     const uint8_t *end[LANES]
     int64_t rows[LANES]            # index of each
-    int64_t lanes[LANES]           # those that are read
+    int64_t lanes[LANES]           # those that are read,
+    bint whole                     # which are 0, 1, 2, ... so far
     uint8_t odd[LANES]             # those that are not as expected
     int64_t rejected               # how many they are
     int64_t order[LANES + 1]       # and which, as they were found

@@ -535,6 +535,24 @@ cdef int64_t find_rows(
     cdef int64_t found = 0
     cdef int32_t chosen
     cdef int32_t start
+    cdef const uint8_t *data
+    cdef const int32_t *offsets
+    cdef int64_t skip = decoder.start + decoder.prefix_size
+    if not decoder.sliced:
+        program[0] = 0
+        data = decoder.rows.data
+        offsets = <const int32_t *>decoder.rows.offsets + decoder.rows.first + decoder.row
+        for row in range(first, first + count):
+            lane.row = row
+            lane.index = decoder.row + row
+            lane.at = data + offsets[row] + skip
+            lane.end = data + offsets[row + 1]
+            if unlikely(lane.at > lane.end):
+                reject(block, lane)
+                continue
+            lane += 1
+            found += 1
+        return found
     # Where one program reads whole rows, nothing is asked for each of them, which takes half the instructions.
     if decoder.selector.data == NULL and not decoder.bounded and decoder.programs and decoder.tables[0] != NULL:
         program[0] = 0
