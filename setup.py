@@ -28,7 +28,7 @@ extensions = [
         ".".join(path.with_suffix("").parts),
         [str(path)],
         depends=[str(path), *shared],
-        include_dirs=["kcodec/wire"],
+        include_dirs=["kcodec/wire/binary", "kcodec/wire/text"],
         extra_compile_args=flags,
         # What reads floats needs a newer C++ library than old clusters have.
         extra_link_args=["-static-libstdc++"] if sys.platform == "linux" else [],

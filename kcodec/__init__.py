@@ -23,9 +23,9 @@ from kcodec.formats.table import codec_names
 
 if TYPE_CHECKING:
     from kcodec import confluent, frames, kafka, ksql, plan, protocol, registry, wire
-    from kcodec.columns.memory import release_unused
+    from kcodec.columns.built.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
-    from kcodec.formats.avro.types import AvroOptions
+    from kcodec.formats.avro.schema.types import AvroOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
     from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.debezium.unwrap import unwrap
@@ -96,10 +96,10 @@ __getattr__, __dir__ = lazy_names(
         "MessageCodec": ".protocol.message.codec",
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
-        "AvroOptions": ".formats.avro.types",
+        "AvroOptions": ".formats.avro.schema.types",
         "JsonSchemaOptions": ".formats.json_schema.types",
         "column": ".objects.rows",
-        "release_unused": ".columns.memory",
+        "release_unused": ".columns.built.memory",
         "rows": ".objects.rows",
         "schema_of": ".formats.derived",
         "unwrap": ".formats.debezium.unwrap",

@@ -12,12 +12,12 @@ import pyarrow as pa
 from kcodec._impl import chosen, kernel
 from kcodec._threads import map_in_threads
 from kcodec.arguments import Columns, Payloads
-from kcodec.columns.casts import FINER
+from kcodec.columns.arrays.casts import FINER
+from kcodec.columns.arrays.given import arrays, payloads, sound, valid
 from kcodec.columns.faults import Faults
-from kcodec.columns.fields import field_names
-from kcodec.columns.frame_hints import name_frames
-from kcodec.columns.given import arrays, payloads, sound, valid
-from kcodec.columns.types import is_bytes, type_at
+from kcodec.columns.framed.frame_hints import name_frames
+from kcodec.columns.types.fields import field_names
+from kcodec.columns.types.plain import is_bytes, type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
@@ -235,7 +235,7 @@ def _listed(arrays: Iterable[pa.Array]) -> list[Any]:
     values: list[Any] = []
     for array in arrays:
         binary = is_bytes(array.type)
-        values += kernel("columns._binary").bytes_list(array) if binary else array.to_pylist()
+        values += kernel("columns.rows._binary").bytes_list(array) if binary else array.to_pylist()
     return values
 
 

@@ -36,7 +36,7 @@ __all__ = [
 _FILE_NAME = re.compile(r"""[^\s{}"']{1,500}\.(avsc|avro|json|proto|desc|txt)""", re.IGNORECASE)
 
 #: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
-#: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/status.pxd``.
+#: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/binary/status.pxd``.
 CODES: dict[str, str] = {
     "truncated": "the input ends inside this value",
     "varint_overlong": "the varint has more bytes than its type allows",

@@ -4,7 +4,7 @@ import struct
 
 from hypothesis import strategies as st
 
-from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.schema.defaults import varint
 
 LOGICAL = [
     {"type": "int", "logicalType": "date"},

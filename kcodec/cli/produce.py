@@ -133,7 +133,7 @@ def _check_payloads(name: str, kind: Any) -> None:
     """Raise `ConfigError` if keys or values that no format is given for are neither bytes nor text."""
     import pyarrow as pa
 
-    from kcodec.columns.given import payloads
+    from kcodec.columns.arrays.given import payloads
 
     try:
         payloads(pa.nulls(0, kind))

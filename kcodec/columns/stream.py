@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Tables
-from kcodec.columns.given import check_objects
+from kcodec.columns.arrays.given import check_objects
 from kcodec.errors import KcodecError
 
 __all__ = ["Lasting", "reader_of", "stream"]

@@ -9,11 +9,11 @@ import pyarrow as pa
 from confluent_kafka.schema_registry import avro as theirs
 from confluent_kafka.serialization import SerializationError
 
-from kcodec.columns.layout import Column, layout
+from kcodec.columns.types.layout import Column, layout
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 from kcodec.errors import DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
 
 __all__ = ["AvroDeserializer", "AvroSerializer"]

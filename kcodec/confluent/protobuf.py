@@ -9,7 +9,7 @@ from confluent_kafka.schema_registry import protobuf as theirs
 from confluent_kafka.serialization import SerializationError
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from kcodec.columns.frames import indexes_end
+from kcodec.columns.framed.frames import indexes_end
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 
 __all__ = ["ProtobufDeserializer", "ProtobufSerializer"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.nested import members, rebuild
+from kcodec.columns.arrays.nested import members, rebuild
 from kcodec.formats.tagged import ITEMS, VALUES
 from kcodec.plan.failure import step
 
@@ -58,7 +58,7 @@ def changed(
     Parameters
     ----------
     array : pyarrow.Array
-        Rows, in a layout that `kcodec.columns.nested.unpack` leaves as it is.
+        Rows, in a layout that `kcodec.columns.arrays.nested.unpack` leaves as it is.
     changes : iterable of (steps, change)
         The way to values, as in `kcodec.formats.tagged.TaggedField`, and what changes them.
     chosen : numpy.ndarray of bool, optional

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.nested import can_take, replace_rows
 from kcodec.columns.faults import nulled, refused
-from kcodec.columns.nested import can_take, replace_rows
-from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
 from kcodec.contracts.columns import ValuePlace, changed
 from kcodec.contracts.keyring import Keyring, Session
@@ -122,7 +122,7 @@ def decrypt_groups(
 
 
 def encrypt_fields(array: pa.Array, ruled: Ruled, ring: Keyring) -> tuple[pa.Array, list[Fault]]:
-    """Encrypt the fields of a column, in a layout that `kcodec.columns.nested.unpack` leaves as it is."""
+    """Encrypt the fields of a column, in a layout that `kcodec.columns.arrays.nested.unpack` leaves as it is."""
     session = Session(ring)
     return _fields(array, ruled, lambda rule, field: _Encryption(rule, ruled.contract, field, session), None)
 
@@ -261,7 +261,7 @@ class _Change:
         wanted = values
         if rows is not None:
             wanted = nulled(values, pa.array(~rows))
-        made, failed = self.values(kernel("columns._binary").bytes_list(wanted.cast(binary)))
+        made, failed = self.values(kernel("columns.rows._binary").bytes_list(wanted.cast(binary)))
         self._fail(place, failed)
         found = self._column(made, values.type, place)
         kept = found.is_null() if rows is None else pc.or_(found.is_null(), pa.array(~rows))
@@ -278,7 +278,7 @@ class _Change:
     def _column(self, made: list[bytes | None], kind: pa.DataType, place: ValuePlace) -> pa.Array:
         """Return values as a column; bytes that are not text fail."""
         binary = pa.large_binary() if kind in _LARGE else pa.binary()
-        array = kernel("columns._binary").binary_array(made)
+        array = kernel("columns.rows._binary").binary_array(made)
         array = pa.array(made, binary) if array is None else array.cast(binary)
         try:
             return array.cast(kind)

@@ -20,7 +20,7 @@ from google.protobuf import (  # type: ignore[import-untyped]
 
 from kcodec.contracts.row_rules import RowRules, ValueShape
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.objects.form import ObjectForm
 from kcodec.plan import Limits

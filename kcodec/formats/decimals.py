@@ -20,11 +20,11 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Run
-from kcodec.columns.casts import cast_bytes
+from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.given import arrays
+from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.faults import refused
-from kcodec.columns.given import arrays
-from kcodec.columns.nested import unpack
-from kcodec.columns.types import is_text, stored_type
+from kcodec.columns.types.plain import is_text, stored_type
 from kcodec.errors import (
     CODES,
     ConfigError,

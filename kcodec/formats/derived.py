@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.ddl import ddl_text, ddl_type
 from kcodec.columns.stream import reader_of
+from kcodec.columns.types.ddl import ddl_text, ddl_type
 from kcodec.errors import ConfigError, check_names
 from kcodec.formats.schema_format import serde_format
 

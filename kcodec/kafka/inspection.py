@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
-from kcodec.columns.ddl import ddl_text
 from kcodec.columns.shown import html_table, shortened, text_table
-from kcodec.columns.types import is_list, plain_type
+from kcodec.columns.types.ddl import ddl_text
+from kcodec.columns.types.plain import is_list, plain_type
 from kcodec.errors import ConfigError, KcodecError, RegistryError, SchemaError, check_names, is_whole
 from kcodec.formats.connect.codec import ConnectJsonCodec
 from kcodec.formats.derived import schema_of

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec import registry as registries
-from kcodec.columns.given import payloads
+from kcodec.columns.arrays.given import payloads
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, Format, load

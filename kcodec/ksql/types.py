@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list, stored_type
+from kcodec.columns.types.plain import is_list, stored_type
 from kcodec.errors import SchemaError, one_line
 from kcodec.java.blanks import trim
 from kcodec.java.utf8 import SURROGATE

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
-from kcodec.wire.cursor cimport unlikely, write_varint, zigzag64
+from kcodec.wire.binary.cursor cimport unlikely, write_varint, zigzag64
 
 
 cdef enum:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.wire.cursor cimport load_le64
+from kcodec.wire.binary.cursor cimport load_le64
 
 
 cdef extern from "Python.h":

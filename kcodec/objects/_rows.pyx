@@ -11,11 +11,11 @@ from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from kcodec.columns._c_data cimport ArrowArray, ArrowSchema
-from kcodec.columns._integrity cimport Exported
+from kcodec.columns.arrays._integrity cimport Exported
+from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema
 from kcodec.objects._make cimport make_date, make_datetime, make_decimal, make_text, make_time
-from kcodec.wire.cursor cimport multiply_overflows, unlikely
-from kcodec.wire.decimal cimport decimal_slot_text
+from kcodec.wire.binary.cursor cimport multiply_overflows, unlikely
+from kcodec.wire.binary.decimal cimport decimal_slot_text
 
 import datetime
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.given import arrays, column_of, sound
+from kcodec.columns.arrays.given import arrays, column_of, sound
 from kcodec.errors import check_kind
 from kcodec.objects.collector import uncollected
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.columns.types import is_list
+from kcodec.columns.types.layout import layout
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import Fault
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target, target
@@ -27,7 +27,7 @@ def shape(kind: pa.DataType, form: ObjectForm, unions: frozenset[int] = frozense
     form : ObjectForm
         The form that is wanted; `rows` of a column gives the default one.
     unions : frozenset of int
-        Which of the columns of `kcodec.columns.layout.layout` are unions, as structs of their members.
+        Which of the columns of `kcodec.columns.types.layout.layout` are unions, as structs of their members.
 
     Raises
     ------

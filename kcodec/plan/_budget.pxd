@@ -6,10 +6,10 @@ of its columns, and what is read asks for its room: text and bytes by `fit_bytes
 
 from libc.stdint cimport INT64_MAX, int64_t
 
-from kcodec.columns._builder cimport Builder, more_bytes, more_items
-from kcodec.columns._column cimport SLOP, Column
-from kcodec.wire.cursor cimport likely, unlikely
-from kcodec.wire.status cimport NEED_ROOM, OK, SIZE_LIMIT, Status
+from kcodec.columns.built._builder cimport Builder, more_bytes, more_items
+from kcodec.columns.built._column cimport SLOP, Column
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, OK, SIZE_LIMIT, Status
 
 
 cdef struct Budget:

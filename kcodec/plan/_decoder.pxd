@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.rows._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._failures cimport Failures
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     MAX_ROWS = 512             # of a block, for any format

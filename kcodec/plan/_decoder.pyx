@@ -12,12 +12,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 
-from kcodec.columns._builder cimport builder_of
-from kcodec.columns._column cimport hide, set_null
-from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.columns.built._builder cimport builder_of
+from kcodec.columns.built._column cimport hide, set_null
+from kcodec.columns.rows._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport likely, load_le64, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT, Status
+from kcodec.wire.binary.cursor cimport likely, load_le64, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT, Status
 
 from kcodec.columns.faults import joined
 from kcodec.plan.failure import OtherPrefix

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._inputs cimport Inputs, is_valid
-from kcodec.columns._rows cimport Int32Buffer
+from kcodec.columns.rows._binary cimport BinaryBuilder
+from kcodec.columns.rows._rows cimport Int32Buffer
+from kcodec.columns.written._inputs cimport Inputs, is_valid
 
 
 cdef enum Answer:

@@ -6,11 +6,11 @@ A block of rows is given room for all that its values can take before it is writ
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
-from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._inputs cimport Inputs, is_valid
-from kcodec.columns._rows cimport Int32Buffer
+from kcodec.columns.rows._binary cimport BinaryBuilder
+from kcodec.columns.rows._rows cimport Int32Buffer
+from kcodec.columns.written._inputs cimport Inputs, is_valid
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 from kcodec.errors import ArrayError
 

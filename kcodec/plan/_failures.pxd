@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     RECENT = 64

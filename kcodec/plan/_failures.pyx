@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport likely, unlikely
+from kcodec.wire.binary.cursor cimport likely, unlikely
 
 import pyarrow as pa
 

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._builder cimport Shape
-from kcodec.wire.status cimport Status
+from kcodec.columns.built._builder cimport Shape
+from kcodec.wire.binary.status cimport Status
 
 
 cdef struct Head:

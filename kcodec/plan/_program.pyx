@@ -9,12 +9,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from kcodec.columns._builder cimport Shape
-from kcodec.columns._column cimport Column
-from kcodec.columns._inputs cimport Input
-from kcodec.wire.status cimport Status
+from kcodec.columns.built._builder cimport Shape
+from kcodec.columns.built._column cimport Column
+from kcodec.columns.written._inputs cimport Input
+from kcodec.wire.binary.status cimport Status
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import CODES, Fault
 from kcodec.plan.failure import bounded
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t
 
-from kcodec.columns._slots cimport LEVELS, Slots
+from kcodec.columns.written._slots cimport LEVELS, Slots
 from kcodec.plan._encoder cimport Encoder
 
 

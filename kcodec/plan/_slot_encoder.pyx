@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from kcodec.columns._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_rows, begin_rows
+from kcodec.columns.written._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_rows, begin_rows
 from kcodec.plan._encoder cimport Encoder
 
 cdef enum:

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.lists import from_lists
+from kcodec.columns.built.lists import from_lists
+from kcodec.columns.types.layout import Column, layout
 from kcodec.errors import Fault
 from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
@@ -187,7 +187,7 @@ class ItemBytes:
     Parameters
     ----------
     sizes : dict of int to int
-        What an item of each column takes; see `kcodec.columns.layout.item_bytes`.
+        What an item of each column takes; see `kcodec.columns.types.layout.item_bytes`.
     limits : Limits
         What a row may cost.
     data : bytes

@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_bytes
+from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.given import arrays, payloads, without_view
 from kcodec.columns.faults import joined, nulled, refused
-from kcodec.columns.frames import Indexes, common_frame, decode_frames
-from kcodec.columns.given import arrays, payloads, without_view
-from kcodec.columns.packed import unpacked
-from kcodec.columns.types import is_list
+from kcodec.columns.framed.frames import Indexes, common_frame, decode_frames
+from kcodec.columns.framed.packed import unpacked
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import ConfigError, Fault
 from kcodec.frames import Frame
 from kcodec.serde.topic import GIVEN, TopicSchemas

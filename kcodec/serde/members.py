@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run, Step
+from kcodec.columns.arrays.given import arrays
 from kcodec.columns.faults import nulled, refused
-from kcodec.columns.given import arrays
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Writer

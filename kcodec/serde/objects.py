@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._impl import chosen
 from kcodec.codec import Run, short_reason
-from kcodec.columns.frames import Indexes, decode_frames, indexes_end
+from kcodec.columns.framed.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.objects.by_columns import objects_of, with_records
 from kcodec.objects.form import ObjectForm

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.casts import cast_bytes
+from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.contracts.encryption import Ruled, decrypt_payloads, encrypt_payloads
 from kcodec.contracts.keyring import Keyring
 from kcodec.contracts.row_rules import Refusal
@@ -32,7 +32,7 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
     # Most serdes need no NumPy.
     import numpy as np
 
-    values = kernel("columns._binary").bytes_list(cast_bytes(framed.values, pa.large_binary()))
+    values = kernel("columns.rows._binary").bytes_list(cast_bytes(framed.values, pa.large_binary()))
     selector = np.array(np.frombuffer(framed.selector, np.int32))
     starts = np.zeros(len(values), np.int32)
     if framed.starts is not None:
@@ -49,7 +49,7 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
             else:
                 values[row], starts[row] = payload, 0
     faults.sort(key=lambda fault: fault.row)
-    plain = kernel("columns._binary").binary_array(values)
+    plain = kernel("columns.rows._binary").binary_array(values)
     plain = pa.array(values, pa.large_binary()) if plain is None else plain
     return Framed(plain, framed.keys, selector, starts, framed.faults, framed.headers, framed.used), faults
 
@@ -66,7 +66,7 @@ def _opened(
 
 def closed(encoded: pa.Array, ruled: Ruled, ring: Keyring, prefix: bytes) -> tuple[pa.Array, list[Fault]]:
     """Return payloads as the rules have them, encrypted and framed; and the rows that the rules refuse."""
-    values = kernel("columns._binary").bytes_list(encoded)
+    values = kernel("columns.rows._binary").bytes_list(encoded)
     if ruled.rows is not None:
         values, failed = run_rows(ruled.rows, values, ring)
     else:
@@ -76,5 +76,5 @@ def closed(encoded: pa.Array, ruled: Ruled, ring: Keyring, prefix: bytes) -> tup
         values = [None] * len(values) if reason else values
     faults = [Fault(row, None, *refusal) for row, refusal in failed.items()]
     framed = [None if value is None else prefix + value for value in values]
-    array = kernel("columns._binary").binary_array(framed)
+    array = kernel("columns.rows._binary").binary_array(framed)
     return (pa.array(framed, encoded.type) if array is None else array.cast(encoded.type)), faults

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
+from kcodec.columns.arrays.given import payloads
 from kcodec.columns.faults import Faults, integers, joined, schema_ids
-from kcodec.columns.fields import field_names
-from kcodec.columns.frame_hints import name_other_frames
-from kcodec.columns.frames import Indexes
-from kcodec.columns.given import payloads
+from kcodec.columns.framed.frame_hints import name_other_frames
+from kcodec.columns.framed.frames import Indexes
+from kcodec.columns.types.fields import field_names
 from kcodec.contracts.encryption import Ruled, decrypt_fields, decrypt_groups, without_rows
 from kcodec.contracts.row_rules import RowRules
 from kcodec.contracts.rules import Contract, Phase

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
-from kcodec.columns.frames import Indexes
+from kcodec.columns.framed.frames import Indexes
 from kcodec.contracts.keyring import Keyring
 from kcodec.contracts.rules import Contract, contract_of
 from kcodec.errors import ConfigError, RegistryError, SchemaError

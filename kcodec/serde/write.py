@@ -8,11 +8,11 @@ import pyarrow as pa
 from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
-from kcodec.columns.frames import frame_prefix
-from kcodec.columns.given import arrays, sound, valid
-from kcodec.columns.nested import cast_unpacked, unpack
-from kcodec.columns.packed import packed
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.given import arrays, sound, valid
+from kcodec.columns.arrays.nested import cast_unpacked, unpack
+from kcodec.columns.framed.frames import frame_prefix
+from kcodec.columns.framed.packed import packed
+from kcodec.columns.types.plain import plain_type
 from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.payloads import SchemaEncoder

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.wire.frame cimport Layout
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.frame cimport Layout
+from kcodec.wire.binary.status cimport Status
 
 
 cdef enum:
@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct FrameValue:
     # One value. `start` is NULL for a null row; memory is readable up to `limit`, at least to `end`. These are the
-    # members of `Slice` in columns/_rows.pxd, which stands above this: a pointer to the one is cast to the other.
+    # members of `Slice` in columns/rows/_rows.pxd, which stands above this: a pointer to the one is cast to the other.
     const uint8_t *start
     const uint8_t *end
     const uint8_t *limit

@@ -4,16 +4,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.wire.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
-    write_buffer,
-)
-from kcodec.wire.cursor cimport copy32, load_be32, load_be64, load_le64, prefetch
-from kcodec.wire.frame cimport (
+from kcodec.wire.binary.cursor cimport copy32, load_be32, load_be64, load_le64, prefetch
+from kcodec.wire.binary.frame cimport (
     BYTES, GUID_SIZE, ID_SIZE, LEVELS, NUMBER, PREFIX, ZIGZAG, Layout, read_frame, read_head, read_indexes, read_named,
     write_guid, write_id, write_indexes,
 )
-from kcodec.wire.status cimport NEED_ROOM, OK, Status
+from kcodec.wire.binary.status cimport NEED_ROOM, OK, Status
+from kcodec.wire.buffers.column cimport (
+    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    write_buffer,
+)
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 

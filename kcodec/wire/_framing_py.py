@@ -5,8 +5,8 @@ from typing import Any
 
 from kcodec.arguments import Buffer
 from kcodec.frames import Layout
-from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
+from kcodec.wire.buffers._column_py import elements
 from kcodec.wire.single import read, write
 
 #: Levels of nested messages that indexes may name, as in ``frame.pxd``.

@@ -44,7 +44,7 @@ def crc32c(data: Buffer, before: int = 0) -> int:
     """
     if not 0 <= before <= 0xFFFFFFFF:
         raise OverflowError("before is not an unsigned 32-bit integer")
-    return int(kernel("wire._crc32c").of_buffer(data, before))
+    return int(kernel("wire.buffers._crc32c").of_buffer(data, before))
 
 
 def crc32c_slices(
@@ -80,5 +80,5 @@ def crc32c_slices(
 
     source = column(data, offsets, size)
     out = empty(source.rows, np.uint32)
-    kernel("wire._crc32c").of_slices(*source, out)
+    kernel("wire.buffers._crc32c").of_slices(*source, out)
     return out

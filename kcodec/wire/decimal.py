@@ -82,7 +82,7 @@ def decimals_to_text(
     """
     scale, precision = _scale(scale), _number("precision", precision, 1, _INT32_MAX)
     source = column(data, offsets, size)
-    call = kernel("wire._decimal").to_text
+    call = kernel("wire.buffers._decimal").to_text
 
     def run(first: int, out: Buffer, ends: Buffer) -> int:
         return int(call(*source, first, scale, plain, precision, out, ends))
@@ -139,7 +139,7 @@ def decimals_from_text(
     """
     scale, precision = _scale(scale), _number("precision", precision, 1, _INT32_MAX)
     source = column(data, offsets)
-    call = kernel("wire._decimal").from_text
+    call = kernel("wire.buffers._decimal").from_text
     wanted = _size(size)
 
     def run(first: int, out: Buffer, ends: Buffer) -> int:
@@ -203,7 +203,7 @@ def decimals_to_arrow(
     rescale = _rescale(rescale)
     source = column(data, offsets, size)
     out = empty(8 * words * source.rows, np.uint8)
-    kernel("wire._decimal").to_slots(*source, precision, words, rescale, out)
+    kernel("wire.buffers._decimal").to_slots(*source, precision, words, rescale, out)
     return out
 
 
@@ -257,7 +257,7 @@ def decimals_from_arrow(
     rows = length // (8 * words)
     out = Growing(max(wanted, 32) * rows)
     ends = empty(rows + 1, np.int64)
-    kernel("wire._decimal").from_slots(values, words, rows, rescale, wanted, out.buffer, ends)
+    kernel("wire.buffers._decimal").from_slots(values, words, rows, rescale, wanted, out.buffer, ends)
     return narrow(out.finish(int(ends[-1])), ends, large)
 
 

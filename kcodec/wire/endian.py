@@ -83,7 +83,7 @@ def read_fixed(
     if (cut and len(view) > offset) if count is None else count > whole:
         raise decode_error("truncated", whole, offset + whole * step)
     values = empty(whole if count is None else count, type)
-    kernel("wire._endian").move(view, offset, step, values, 0, size, len(values), size, swap)
+    kernel("wire.buffers._endian").move(view, offset, step, values, 0, size, len(values), size, swap)
     return values
 
 
@@ -152,7 +152,7 @@ def write_fixed(
     target = into
     if target is None:
         target = np.zeros(offset + (len(numbers) - 1) * step + size if len(numbers) else offset, np.uint8)
-    kernel("wire._endian").move(numbers, 0, size, target, offset, step, len(numbers), size, swap)
+    kernel("wire.buffers._endian").move(numbers, 0, size, target, offset, step, len(numbers), size, swap)
     return target
 
 

@@ -67,7 +67,7 @@ def decode_varints(
     view = memoryview(data).cast("B")
     if not 0 <= start <= len(view):
         raise ValueError("start is not within data")
-    call = kernel("wire._varint")
+    call = kernel("wire.buffers._varint")
     if count is None:
         # A varint that is cut off at the end counts, so that it is found.
         count = call.count_ends(view[start:]) + bool(len(view) > start and view[-1] >= 0x80)
@@ -119,7 +119,9 @@ def encode_varints(values: Any, *, bits: int = 64, zigzag: bool = False) -> NDAr
     signed = numbers.dtype.kind == "i"
     wide = np.ascontiguousarray(numbers, np.int64 if signed else np.uint64)
     out = Growing((5 if bits == 32 else 10) * len(wide))
-    return out.finish(kernel("wire._varint").encode(wide, len(wide), signed, zigzag, bits, out.buffer))
+    return out.finish(
+        kernel("wire.buffers._varint").encode(wide, len(wide), signed, zigzag, bits, out.buffer)
+    )
 
 
 def _check_bits(bits: int) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec import AvroCodec, MessageCodec
 from kcodec.errors import ConfigError
-from kcodec.formats.avro.model import Schema
+from kcodec.formats.avro.schema.model import Schema
 from kcodec_spark.types.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.workers.udf import Reader, Writer
 

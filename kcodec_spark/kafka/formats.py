@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec import AvroCodec, JsonCodec, ProtobufCodec
-from kcodec.columns.ddl import ddl_type
+from kcodec.columns.types.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format, has_messages
 from kcodec.formats.table import FORMATS, load

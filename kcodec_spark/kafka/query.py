@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import field_path
+from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.conditions.condition import Condition, paths
 from kcodec.kafka.conditions.where import empty, matching, parse

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec.columns.fields import field_path
+from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.conditions.condition import Condition, paths
 from kcodec.kafka.conditions.narrow import narrowed

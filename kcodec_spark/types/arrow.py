@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kcodec.columns.ddl import ddl_type
-from kcodec.columns.types import is_list, list_of
+from kcodec.columns.types.ddl import ddl_type
+from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.plan.failure import step
 from kcodec_spark.session import abilities

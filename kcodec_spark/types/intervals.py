@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list, list_of
+from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.schema.model import Schema
+from kcodec.formats.avro.schema.parse import parse
 from kcodec_spark.types.avro_schemas import CATALYST_TYPE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import is_list
+from kcodec.columns.types.plain import is_list
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
 from kcodec.formats.protobuf.types import ProtobufOptions

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.codec import report
-from kcodec.columns.casts import cast_rows
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec.plan.failure import step
 from kcodec_spark.types.arrow import is_variant

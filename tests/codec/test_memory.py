@@ -119,7 +119,7 @@ def test_memory_for_long_lists_is_not_kept():
     rows = [b"x" * 1000] * 200_000
     kcodec.release_unused()
     before = pa.total_allocated_bytes()
-    binary_array = kernel("columns._binary", "native").binary_array
+    binary_array = kernel("columns.rows._binary", "native").binary_array
     assert binary_array(rows).nbytes > 200_000_000
     assert pa.total_allocated_bytes() - before < 2 << 20
 

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from strategies import avro_payloads, avro_schemas, damaged
 
 from kcodec import confluent
-from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.schema.parse import parse
 
 #: A registry of their own for each test, in memory.
 NUMBERS = itertools.count()

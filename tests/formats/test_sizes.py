@@ -22,7 +22,7 @@ from kcodec import (
     ProtobufCodec,
     Serde,
 )
-from kcodec.columns import given
+from kcodec.columns.arrays import given
 from kcodec.protocol import load
 
 SIZE = 20_000_000

@@ -48,6 +48,39 @@ FORMAT_RANKS = (
     ("connect", "decimals"),
     ("debezium",),
 )
+#: The rooms and files of Avro, from schemas to what registries know of it.
+AVRO_RANKS = (
+    ("schema",),
+    ("changes", "json", "tagged"),
+    ("plans",),
+    ("_kernel_py", "rows"),
+    ("block", "kernel", "objects"),
+    ("_encode", "codec"),
+    ("_kernel", "payloads"),
+    ("schema_format",),
+)
+#: The rooms and files of Protobuf, from message types to what registries know of it.
+PROTOBUF_RANKS = (
+    ("descriptor",),
+    ("messages",),
+    ("language",),
+    ("changes", "json", "schema"),
+    ("exported", "types"),
+    ("conversions", "plans", "tagged"),
+    ("_kernel_py", "rows"),
+    ("block", "kernel", "objects"),
+    ("_encode", "codec"),
+    ("_kernel", "payloads"),
+    ("schema_format",),
+)
+#: The rooms and files of columns, from types and what columns are made of to what is taken and given.
+COLUMN_RANKS = (
+    ("faults", "shown", "stream", "types"),
+    ("built",),
+    ("rows",),
+    ("arrays", "framed"),
+    ("written",),
+)
 #: The rooms and files of Kafka's topics, from connections to what is asked of whole topics.
 KAFKA_RANKS = (
     ("messages", "views"),
@@ -73,8 +106,24 @@ SPARK_RANKS = (
     ("ksql",),
     ("demo",),
 )
+#: The rooms and files of bytes, from single values to what users call.
+WIRE_RANKS = (
+    ("_faults", "binary", "single", "slices"),
+    ("text",),
+    ("buffers",),
+    ("_framing", "_framing_py"),
+    ("checksum", "decimal", "endian", "framing", "utf8", "varint"),
+)
 #: The packages whose parts have ranks of their own.
-RANKS_WITHIN = {"kcodec.formats": FORMAT_RANKS, "kcodec.kafka": KAFKA_RANKS, "kcodec_spark": SPARK_RANKS}
+RANKS_WITHIN = {
+    "kcodec.columns": COLUMN_RANKS,
+    "kcodec.formats": FORMAT_RANKS,
+    "kcodec.formats.avro": AVRO_RANKS,
+    "kcodec.formats.protobuf": PROTOBUF_RANKS,
+    "kcodec.kafka": KAFKA_RANKS,
+    "kcodec.wire": WIRE_RANKS,
+    "kcodec_spark": SPARK_RANKS,
+}
 #: What row loops are built of: the compiled modules and twins of these layers are made for those of the layers above,
 #: and are private to other Python alone.
 BUILT_OF = ("wire", "columns", "plan", "objects")
@@ -204,7 +253,7 @@ def test_ops_stand_with_their_format():
         ("formats", "node"),
         ("protocol", "node"),
     }
-    assert "UNION" in homes["kcodec.formats.avro.node"]
+    assert "UNION" in homes["kcodec.formats.avro.plans.node"]
 
 
 def test_what_all_plans_share_names_no_op():
@@ -212,7 +261,7 @@ def test_what_all_plans_share_names_no_op():
     shared = [path for path in SOURCES if layer_of(module_of(path)) == "plan"]
     found = [(path.name, name) for path in shared for name in named.findall(path.read_text(encoding="utf-8"))]
     assert found == []
-    avro = ROOT / "kcodec" / "formats" / "avro" / "_program.pyx"
+    avro = ROOT / "kcodec" / "formats" / "avro" / "rows" / "_program.pyx"
     assert {"FAIL", "UNION"} <= set(named.findall(avro.read_text(encoding="utf-8")))
 
 
@@ -256,7 +305,7 @@ def test_the_scan_sees_private_modules():
         ("kcodec.formats.avro.block", "kcodec.formats.avro.block._decode"),
     } <= set(found)
     twin = ROOT / "kcodec" / "protocol" / "batch" / "_kernel_py.py"
-    assert ("kcodec.wire", "kcodec.wire._crc32c_py") in private_imports(twin)
+    assert ("kcodec.wire.buffers", "kcodec.wire.buffers._crc32c_py") in private_imports(twin)
 
 
 def test_no_modules_import_each_other():
@@ -307,4 +356,4 @@ def test_only_packages_stand_at_the_top():
 
 def test_the_scan_sees_cimports():
     found = imports(ROOT / "kcodec" / "formats" / "avro" / "_kernel.pyx")
-    assert {"kcodec.wire.cursor", "kcodec.formats.avro._program", "kcodec.plan.node"} <= found
+    assert {"kcodec.wire.binary.cursor", "kcodec.formats.avro.rows._program", "kcodec.plan.node"} <= found

@@ -55,7 +55,11 @@ def test_twins_offer_the_same(name):
 
 
 def test_the_kernels_have_twins():
-    assert {"kcodec.formats.avro._kernel", "kcodec.columns._frames", "kcodec.wire._varint"} <= set(TWINS)
+    assert {
+        "kcodec.formats.avro._kernel",
+        "kcodec.columns.framed._frames",
+        "kcodec.wire.buffers._varint",
+    } <= set(TWINS)
 
 
 @cases("name", COMPILED)
@@ -66,18 +70,18 @@ def test_compiled_modules_are_compiled(name):
 
 def test_every_twin_is_the_twin_of_something():
     # What twins have in common; for compiled code that is a header.
-    shared = {"kcodec.wire._column_py"}
+    shared = {"kcodec.wire.buffers._column_py"}
     for path in (ROOT / "kcodec").rglob("_*_py.py"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         assert name in shared or name.removesuffix("_py") in COMPILED, name
 
 
 def test_status_has_the_order_of_the_codes():
-    text = (ROOT / "kcodec" / "wire" / "status.pxd").read_text()
+    text = (ROOT / "kcodec" / "wire" / "binary" / "status.pxd").read_text()
     names = [name.lower() for name in re.findall(r"^    ([A-Z][A-Z0-9_]*)\b", text, re.MULTILINE)]
     assert names[0] == "ok"
     assert names[1 : 1 + len(CODES)] == list(CODES)
-    header = (ROOT / "kcodec" / "wire" / "bits.h").read_text()
+    header = (ROOT / "kcodec" / "wire" / "binary" / "bits.h").read_text()
     numbers = {
         name.lower(): int(number) for name, number in re.findall(r"^    KC_(\w+) = (\d+)", header, re.M)
     }

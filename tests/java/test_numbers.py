@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kcodec
-from kcodec.formats.avro.model import canonical
-from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.schema.model import canonical
+from kcodec.formats.avro.schema.parse import parse
 from kcodec.java.numbers import (
     format_java_decimal,
     format_java_double,

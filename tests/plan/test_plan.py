@@ -12,8 +12,8 @@ import kcodec
 from kcodec._impl import kernel
 from kcodec.columns.shown import MOST_ROWS
 from kcodec.formats.avro.codec import AvroReader
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.formats.avro.plans.node import AvroNode, Op
+from kcodec.formats.avro.schema.defaults import varint
 from kcodec.plan import Limits, Node, Plan
 
 ORDER = {
@@ -92,9 +92,9 @@ def test_the_nodes_of_a_plan_are_of_its_format():
             for each in (node, node.op):
                 homes.setdefault(type(each).__module__, set()).add(plan.format)
     assert homes == {
-        "kcodec.formats.avro.node": {"AVRO"},
+        "kcodec.formats.avro.plans.node": {"AVRO"},
         "kcodec.formats.json.node": {"CONNECT_JSON", "JSON", "JSON_SR", "KSQL_DELIMITED", "KSQL_JSON"},
-        "kcodec.formats.protobuf.node": {"PROTOBUF"},
+        "kcodec.formats.protobuf.plans.node": {"PROTOBUF"},
         "kcodec.protocol.message.node": {"KAFKA_MESSAGE"},
     }
 

@@ -10,9 +10,9 @@ from serde_lines import check_line, deserialized, is_named, lines_of, schema_of,
 from side_by_side import comparable
 
 from kcodec.formats.avro.codec import AvroCodec
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import AvroOptions
+from kcodec.formats.avro.schema.defaults import varint
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import AvroOptions
 
 LINES = lines_of("avro")
 

@@ -12,18 +12,25 @@ import pytest
 import kcodec
 import kcodec.wire
 
-KERNELS = ["_varint", "_endian", "_decimal", "_framing", "_utf8", "_crc32c"]
+KERNELS = [
+    "_framing",
+    "buffers/_crc32c",
+    "buffers/_decimal",
+    "buffers/_endian",
+    "buffers/_utf8",
+    "buffers/_varint",
+]
 #: Functions for compiled code alone.
-INTERNAL = ["_floats"]
+INTERNAL = ["text/_floats"]
 MODULES = ["varint", "endian", "decimal", "framing", "utf8", "checksum", "slices"]
 WIRE = Path(kcodec.wire.__file__).parent
 
 
 def test_every_compiled_module_has_a_twin_and_a_stub():
     compiled = {
-        path.name.removesuffix(suffix)
+        path.relative_to(WIRE).as_posix().removesuffix(suffix)
         for suffix in importlib.machinery.EXTENSION_SUFFIXES
-        for path in WIRE.glob(f"*{suffix}")
+        for path in WIRE.rglob(f"*{suffix}")
     }
     assert {name for name in compiled if "." not in name} == {*KERNELS, *INTERNAL}
     for name in KERNELS:

@@ -7,10 +7,10 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.avro._program cimport AvroProgram, Op
-from kcodec.formats.avro._put cimport Context, put
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.avro.block._encode cimport put_rows
+from kcodec.formats.avro.rows._program cimport AvroProgram, Op
+from kcodec.formats.avro.rows._put cimport Context, put
 from kcodec.plan._slot_encoder cimport SlotEncoder
 
 __all__ = ["encode"]

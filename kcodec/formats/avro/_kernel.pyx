@@ -10,26 +10,26 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport malloc
 from libc.string cimport memchr
 
-from kcodec.columns._compact cimport empty_rows
-from kcodec.columns._rows cimport SLACK, Slice
-from kcodec.formats.avro._context cimport Context, fail
-from kcodec.formats.avro._paths cimport failed_path
-from kcodec.formats.avro._program cimport AvroProgram, Op
-from kcodec.formats.avro._programs cimport find_alike
-from kcodec.formats.avro._row cimport run
+from kcodec.columns.built._compact cimport empty_rows
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
 from kcodec.formats.avro.block._lanes cimport LANES, Block, reject
+from kcodec.formats.avro.block._programs cimport find_alike
+from kcodec.formats.avro.rows._context cimport Context, fail
+from kcodec.formats.avro.rows._paths cimport failed_path
+from kcodec.formats.avro.rows._program cimport AvroProgram, Op
+from kcodec.formats.avro.rows._row cimport run
 from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 
 from kcodec.formats.avro._encode import encode
-from kcodec.formats.avro._program import AvroProgram as Program
+from kcodec.formats.avro.rows._program import AvroProgram as Program
 from kcodec.plan.node import MAX_DEPTH
 
 cdef enum:

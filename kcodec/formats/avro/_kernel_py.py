@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.inputs import Inputs
-from kcodec.columns.isotime_py import bounds, read_iso, write_iso
-from kcodec.columns.layout import Column, item_bytes, layout
-from kcodec.columns.types import is_text
+from kcodec.columns.types.isotime_py import bounds, read_iso, write_iso
+from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.plain import is_text
+from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.formats.avro.plans.node import AvroNode, Op
+from kcodec.formats.avro.schema.defaults import varint
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import MAX_DEPTH
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows

@@ -8,16 +8,16 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
-from kcodec.formats.avro.encode_plan import encode_plan, object_plan
 from kcodec.formats.avro.kernel import kernel
-from kcodec.formats.avro.model import Schema, canonical
 from kcodec.formats.avro.objects.kernel import object_reader, object_writer
-from kcodec.formats.avro.plan import decode_plan
-from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import AvroOptions, arrow_type
+from kcodec.formats.avro.plans.encode_plan import encode_plan, object_plan
+from kcodec.formats.avro.plans.plan import decode_plan
+from kcodec.formats.avro.schema.model import Schema, canonical
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import AvroOptions, arrow_type
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan

@@ -6,14 +6,14 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_bytes
-from kcodec.columns.given import payloads
-from kcodec.columns.types import is_text
+from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.given import payloads
+from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.kernel import kernel
-from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.types import AvroOptions
+from kcodec.formats.avro.schema.model import Schema
+from kcodec.formats.avro.schema.types import AvroOptions
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.avro.compatibility import differences
-from kcodec.formats.avro.fingerprint import fingerprint
-from kcodec.formats.avro.losses import losses
-from kcodec.formats.avro.model import PRIMITIVES, Schema, canonical, same
-from kcodec.formats.avro.normalization import normalized
-from kcodec.formats.avro.schema import load, parse_ordered
+from kcodec.formats.avro.changes.compatibility import differences
+from kcodec.formats.avro.changes.losses import losses
+from kcodec.formats.avro.schema.fingerprint import fingerprint
+from kcodec.formats.avro.schema.model import PRIMITIVES, Schema, canonical, same
+from kcodec.formats.avro.schema.normalization import normalized
+from kcodec.formats.avro.schema.parse import load, parse_ordered
 from kcodec.formats.language import Difference, NamedText
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
 from kcodec.formats.schema_format import SchemaFormat
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-    from kcodec.formats.avro.types import AvroOptions
+    from kcodec.formats.avro.schema.types import AvroOptions
     from kcodec.plan import Limits
 
 __all__ = ["AvroFormat", "ParsedSchema"]
@@ -101,7 +101,7 @@ class AvroFormat(SchemaFormat):
 
     def options_type(self) -> Any:
         """Return `AvroOptions`."""
-        from kcodec.formats.avro.types import AvroOptions
+        from kcodec.formats.avro.schema.types import AvroOptions
 
         return AvroOptions
 
@@ -185,7 +185,7 @@ class AvroFormat(SchemaFormat):
 
     def derived_text(self, kind: pa.DataType) -> str:
         """Return the schema of a column, with the root record named ``topLevelRecord``."""
-        from kcodec.formats.avro.types import derive_schema
+        from kcodec.formats.avro.schema.types import derive_schema
 
         return json.dumps(derive_schema(kind))
 
@@ -193,7 +193,7 @@ class AvroFormat(SchemaFormat):
         """Return the schema of a column, with the root record of this name; only a record has one."""
         import pyarrow as pa
 
-        from kcodec.formats.avro.types import ROOT, derive_schema
+        from kcodec.formats.avro.schema.types import ROOT, derive_schema
 
         if not pa.types.is_struct(kind):
             raise SchemaError(f"a name is one of a record, which {kind} is not")
@@ -201,14 +201,14 @@ class AvroFormat(SchemaFormat):
 
     def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
         """Return what prints values in Avro's JSON encoding."""
-        from kcodec.formats.avro.json_encoding import json_lines
+        from kcodec.formats.avro.json.writer import json_lines
 
         return lambda array: json_lines(array, schema.root, decimals=self.decimals_as_numbers)
 
     def line_reader(self, schema: ParsedSchema) -> Callable[[list[bytes]], pa.Array] | None:
         """Return what reads lines of Avro's JSON encoding in which a union's value names its type."""
         from kcodec.formats.avro.codec import AvroCodec
-        from kcodec.formats.avro.json_reader import tagged_lines
+        from kcodec.formats.avro.json.reader import tagged_lines
 
         payloads = tagged_lines(schema.root)
         if payloads is None:
@@ -249,9 +249,9 @@ class AvroFormat(SchemaFormat):
         return losses(reader.root, writer.root)
 
     def conversions(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
-        """Return what the logical types of both mean for values: see `kcodec.formats.avro.logical_types`."""
+        """Return what the logical types of both mean for values: see `kcodec.formats.avro.changes.logical_types`."""
         # With Arrow, which a registry does not need.
-        from kcodec.formats.avro.logical_types import conversions
+        from kcodec.formats.avro.changes.logical_types import conversions
 
         return conversions(reader.root, writer.root)
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
-from kcodec.formats.avro.model import Field, Schema
-from kcodec.formats.avro.types import AvroOptions, member_name, widest
+from kcodec.columns.types.plain import is_list
+from kcodec.formats.avro.schema.model import Field, Schema
+from kcodec.formats.avro.schema.types import AvroOptions, member_name, widest
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField, tags_of
 
 __all__ = ["tagged_fields"]
@@ -30,8 +30,8 @@ def tagged_fields(
 
     Examples
     --------
-    >>> from kcodec.formats.avro.schema import parse
-    >>> from kcodec.formats.avro.types import arrow_type
+    >>> from kcodec.formats.avro.schema.parse import parse
+    >>> from kcodec.formats.avro.schema.types import arrow_type
     >>> field = {"name": "email", "type": ["null", "string"], "confluent:tags": ["PII"]}
     >>> schema = parse({"type": "record", "name": "Order", "namespace": "shop", "fields": [field]})
     >>> [(found.steps, found.name, found.kind) for found in tagged_fields(

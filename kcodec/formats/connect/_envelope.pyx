@@ -13,8 +13,10 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
-from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.status cimport DUPLICATE_KEY, JSON_SYNTAX, JSON_TYPE, OK, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, Status
+from kcodec.columns.rows._rows cimport Rows, Slice
+from kcodec.wire.binary.status cimport (
+    DUPLICATE_KEY, JSON_SYNTAX, JSON_TYPE, OK, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, Status,
+)
 
 from kcodec.errors import CODES
 from kcodec.formats.connect._envelope_py import Envelope, faults, scan as scan_plainly

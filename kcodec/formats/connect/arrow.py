@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import FINER
-from kcodec.columns.types import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text, list_of
+from kcodec.columns.arrays.casts import FINER
+from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_SECOND, is_bytes, is_list, is_text, list_of
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.model import DATE, TIME, TIMESTAMP
 from kcodec.formats.connect.schema import ConnectSchema

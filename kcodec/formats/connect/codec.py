@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors, report
-from kcodec.columns.fields import field_names
-from kcodec.columns.given import payloads
-from kcodec.columns.nested import cast_leaves
+from kcodec.columns.arrays.given import payloads
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.exact import ExactRows

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.faults import joined
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import Fault
 from kcodec.formats.connect.arrow import column_value, row_value, unscaled
 from kcodec.formats.connect.converter import JsonConverter

@@ -16,9 +16,9 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_rows, code_of
+from kcodec.columns.arrays.casts import cast_rows, code_of
 from kcodec.columns.faults import Faults, Way, joined
-from kcodec.columns.fields import chosen
+from kcodec.columns.types.fields import chosen
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.connect.arrow import widen
 from kcodec.formats.connect.plan import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from kcodec.formats.avro.model import Schema
+from kcodec.formats.avro.schema.model import Schema
 from kcodec.formats.connect.model import (
     DATE,
     DECIMAL,

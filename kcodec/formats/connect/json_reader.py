@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import is_whole
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.model import DATE, DECIMAL, LOGICAL, TIME, TIMESTAMP, ConnectType

@@ -4,7 +4,7 @@ import base64
 from decimal import Decimal
 from typing import Any
 
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.formats.connect.model import DATE, DECIMAL, TIME, TIMESTAMP, ConnectType
 from kcodec.formats.connect.values import CLASSES, JAVA_NAMES, Float32, Map, Millis, Struct
 from kcodec.java.jackson import quote, write_scalar

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import (
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import (
     MILLIS_PER_DAY,
     PER_MILLI,
     PER_SECOND,

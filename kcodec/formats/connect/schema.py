@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.fields import check_field, field_names, field_tree
-from kcodec.columns.types import is_list, stored_type
+from kcodec.columns.types.fields import check_field, field_names, field_tree
+from kcodec.columns.types.plain import is_list, stored_type
 from kcodec.errors import ConfigError, SchemaError, check_choice, check_kind, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_value, to_connect
 from kcodec.formats.connect.json_writer import from_connect

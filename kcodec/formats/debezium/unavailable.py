@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.nested import unpack
-from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.columns.arrays.nested import unpack
+from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import ConfigError
 
 __all__ = ["MODES", "UNAVAILABLE", "Placeholder", "is_unavailable"]

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.given import arrays
+from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.faults import nulled
-from kcodec.columns.given import arrays
-from kcodec.columns.nested import unpack
-from kcodec.columns.types import is_text
+from kcodec.columns.types.plain import is_text
 from kcodec.errors import ConfigError, SchemaError, check_choice
 from kcodec.formats.debezium.unavailable import MODES, UNAVAILABLE, Placeholder, is_unavailable
 

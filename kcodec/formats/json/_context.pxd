@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._program cimport Op
 from kcodec.plan._budget cimport Budget
-from kcodec.wire.json cimport JsonFault
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
+from kcodec.wire.text.json cimport JsonFault
 
 cdef enum:
     LEVELS = 1001             # lists and maps inside each other, at most

@@ -9,20 +9,20 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc
 from libc.string cimport memcpy, memmove
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.json._program cimport *
 from kcodec.plan._encoder cimport Encoder
-from kcodec.wire._floats cimport put_double, put_single
-from kcodec.wire.base64 cimport base64_encode
-from kcodec.wire.cursor cimport copy32, likely, multiply_overflows, unlikely
-from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
-from kcodec.wire.isotime cimport iso_write
-from kcodec.wire.json cimport JsonFault, json_put_string, json_skip, json_space
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport copy32, likely, multiply_overflows, unlikely
+from kcodec.wire.binary.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
+from kcodec.wire.binary.status cimport (
     INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS,
     Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text._floats cimport put_double, put_single
+from kcodec.wire.text.base64 cimport base64_encode
+from kcodec.wire.text.isotime cimport iso_write
+from kcodec.wire.text.json cimport JsonFault, json_put_string, json_skip, json_space
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 from kcodec.plan.node import MAX_DEPTH
 

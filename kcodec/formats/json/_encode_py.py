@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.inputs import Inputs
-from kcodec.columns.isotime_py import write_iso
-from kcodec.columns.layout import layout
-from kcodec.columns.types import is_text
+from kcodec.columns.types.isotime_py import write_iso
+from kcodec.columns.types.layout import layout
+from kcodec.columns.types.plain import is_text
+from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
 from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.tokens import Tokens

@@ -4,7 +4,7 @@ Rows are read together while they are alike (kcodec/formats/json/block/_decode.p
 (kcodec/formats/json/_row.pyx), which also tells what is wrong with one.
 
 The ops of a program (kcodec/formats/json/_program.pyx) store into columns that have room for all a block of rows can
-hold (kcodec/columns/_builder.pyx), so storing is never checked; only defaults yield more than they take from the
+hold (kcodec/columns/built/_builder.pyx), so storing is never checked; only defaults yield more than they take from the
 document, which is counted against `Budget.room`.
 """
 
@@ -13,9 +13,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport hide, set_null
-from kcodec.columns._order cimport Copies
-from kcodec.columns._rows cimport LEAD, VIEWS, Slice
+from kcodec.columns.built._column cimport hide, set_null
+from kcodec.columns.built._order cimport Copies
+from kcodec.columns.rows._rows cimport LEAD, VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
@@ -27,9 +27,9 @@ from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
 from kcodec.plan._budget cimport begin_block, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport ctz64, unlikely
-from kcodec.wire.json cimport JSON_MARGIN
-from kcodec.wire.status cimport NO_MEMORY, OK, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport ctz64, unlikely
+from kcodec.wire.binary.status cimport NO_MEMORY, OK, TRUNCATED, Status
+from kcodec.wire.text.json cimport JSON_MARGIN
 
 __all__ = ["Program", "decode", "encode"]
 

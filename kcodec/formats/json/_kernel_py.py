@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.isotime_py import bounds, read_iso
-from kcodec.columns.layout import Column, item_bytes, layout
+from kcodec.columns.types.isotime_py import bounds, read_iso
+from kcodec.columns.types.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
 from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op

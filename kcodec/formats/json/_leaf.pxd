@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
 

@@ -4,20 +4,20 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcmp, memcpy
 
-from kcodec.columns._column cimport Column, offset_at, set_end
+from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport *
 from kcodec.plan._budget cimport fit_bytes
-from kcodec.wire._floats cimport read_double, read_single
-from kcodec.wire.base64 cimport base64_decode
-from kcodec.wire.cursor cimport load_le64
-from kcodec.wire.decimal cimport decimal_from_bytes, decimal_from_text, decimal_rescale
-from kcodec.wire.isotime cimport iso_read
-from kcodec.wire.json cimport json_literal, json_number, json_skip, json_skip_string, json_string
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport load_le64
+from kcodec.wire.binary.decimal cimport decimal_from_bytes, decimal_from_text, decimal_rescale
+from kcodec.wire.binary.status cimport (
     EMPTY_DECIMAL, FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE,
     NUMBER_LENGTH, OK, OUT_OF_RANGE, Status,
 )
+from kcodec.wire.text._floats cimport read_double, read_single
+from kcodec.wire.text.base64 cimport base64_decode
+from kcodec.wire.text.isotime cimport iso_read
+from kcodec.wire.text.json cimport json_literal, json_number, json_skip, json_skip_string, json_string
 
 cdef enum:
     LONGEST = 1000   # characters of a decimal in Base64

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.plan._program cimport Program, inside
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_LOCAL, ISO_UTC, ISO_ZONED
-from kcodec.wire.json cimport JSON_MARGIN
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_LOCAL, ISO_UTC, ISO_ZONED
+from kcodec.wire.text.json cimport JSON_MARGIN
 
 import collections
 import functools

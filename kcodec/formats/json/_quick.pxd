@@ -5,10 +5,10 @@ Anything else, right or wrong, is left to `kcodec.formats.json._leaf.read_leaf`.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, STRING, Op
-from kcodec.wire.cursor cimport likely, store_le64, unlikely
-from kcodec.wire.json cimport json_plain, json_quotient, json_quotient_single, json_short, json_truth, pow10
+from kcodec.wire.binary.cursor cimport likely, store_le64, unlikely
+from kcodec.wire.text.json cimport json_plain, json_quotient, json_quotient_single, json_short, json_truth, pow10
 
 cdef enum:
     SHORT = 32                # characters that none of these numbers has

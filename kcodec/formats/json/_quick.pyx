@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._program cimport DOUBLE, INTEGER, SINGLE, Op
-from kcodec.wire._floats cimport json_double, json_single, powers_of_five
-from kcodec.wire.json cimport json_long
+from kcodec.wire.text._floats cimport json_double, json_single, powers_of_five
+from kcodec.wire.text.json cimport json_long
 
 
 cdef const uint8_t *read_long_number(

@@ -3,10 +3,10 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
 
-from kcodec.columns._column cimport offset_t
+from kcodec.columns.built._column cimport offset_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
-from kcodec.wire.cursor cimport load_le64
+from kcodec.wire.binary.cursor cimport load_le64
 
 # What `run` goes through: objects have a loop of their own, which knows nothing of items.
 ctypedef char fields_t

@@ -10,8 +10,8 @@ A value that comes again, as its key does, is written over, and so is a row that
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._column cimport LIST, MAP, STRUCT, Column, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns.built._column cimport LIST, MAP, STRUCT, Column, set_null
+from kcodec.columns.built._compact cimport drop_earlier_duplicates
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._leaf cimport read_leaf, wrong
 from kcodec.formats.json._program cimport (
@@ -20,13 +20,13 @@ from kcodec.formats.json._program cimport (
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
 from kcodec.plan._budget cimport begin_row, charge, fit_bytes, fit_item
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, unlikely
-from kcodec.wire.json cimport json_literal, json_plain, json_skip, json_space, json_string
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, unlikely
+from kcodec.wire.binary.status cimport (
     DEPTH_LIMIT, DUPLICATE_KEY, INVALID_UTF8, JSON_SYNTAX, JSON_TYPE, MISSING_KEY, NO_MEMORY, NULL_VALUE, OK,
     TRAILING_BYTES, TRUNCATED, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+from kcodec.wire.text.json cimport json_literal, json_plain, json_skip, json_space, json_string
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_prefix
 
 
 cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:

@@ -12,11 +12,11 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec
-from kcodec.columns.casts import cast_rows
-from kcodec.columns.ddl import ddl_type
-from kcodec.columns.fields import chosen, field_names
-from kcodec.columns.given import payloads
-from kcodec.columns.nested import arrange, unpack
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.given import payloads
+from kcodec.columns.arrays.nested import arrange, unpack
+from kcodec.columns.types.ddl import ddl_type
+from kcodec.columns.types.fields import chosen, field_names
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer

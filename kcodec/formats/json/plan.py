@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import MILLIS_PER_DAY, is_bytes, is_list, is_text
+from kcodec.columns.types.plain import MILLIS_PER_DAY, is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, check_booleans, check_choice
 from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.plan.node import MAX_DEPTH, Plan
@@ -106,7 +106,7 @@ def _widened(kind: pa.DataType) -> pa.DataType:
 
 
 class _Planner:
-    """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does."""
+    """Numbers the columns in pre-order, as `kcodec.columns.types.layout.layout` does."""
 
     def __init__(self, direction: str, options: JsonOptions) -> None:
         self.options = options

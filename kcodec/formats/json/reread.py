@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.plan.failure import RowError
 

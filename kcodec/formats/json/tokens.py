@@ -1,4 +1,4 @@
-"""The tokens of JSON in plain Python, and what its reader and its writer share; compiled code has ``wire/json.h``.
+"""The tokens of JSON in plain Python, and what its reader and its writer share; compiled code has ``wire/text/json.h``.
 
 A token that the end of the bytes cuts off is ``truncated``, a byte that is not allowed is ``json_syntax``.
 """

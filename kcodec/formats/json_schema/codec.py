@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.fields import chosen
-from kcodec.columns.nested import cast_leaves
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.fields import chosen
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list, stored_type
+from kcodec.columns.types.plain import is_list, stored_type
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.plan import is_marked

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kcodec.columns.frames import payload_start
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 

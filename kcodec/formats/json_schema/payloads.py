@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.nested import members, unpack
-from kcodec.columns.selection import mapped_rows, select_rows
-from kcodec.columns.types import is_text
+from kcodec.columns.arrays.nested import members, unpack
+from kcodec.columns.rows.selection import mapped_rows, select_rows
+from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault
 from kcodec.formats.json.node import JsonNode
 from kcodec.formats.json.plan import union_columns

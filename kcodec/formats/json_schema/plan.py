@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import (
+from kcodec.columns.types.plain import (
     MILLIS_PER_DAY,
     PER_MILLI,
     is_bytes,
@@ -102,7 +102,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
 
 
 class _Planner(ABC):
-    """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does.
+    """Numbers the columns in pre-order, as `kcodec.columns.types.layout.layout` does.
 
     `shape` is None for columns that the schema does not mention.
     """

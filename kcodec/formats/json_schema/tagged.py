@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types.plain import is_list
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import MAX_LEVELS, Shape, shape_of

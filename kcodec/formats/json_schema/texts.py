@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from kcodec.columns.given import sound
-from kcodec.columns.layout import layout
-from kcodec.columns.lists import from_lists
-from kcodec.columns.nested import members, rebuild
+from kcodec.columns.arrays.given import sound
+from kcodec.columns.arrays.nested import members, rebuild
+from kcodec.columns.built.lists import from_lists
+from kcodec.columns.types.layout import layout
 from kcodec.errors import CapacityError
 from kcodec.formats.json.node import JsonNode, Op
 from kcodec.java.jackson import JacksonError, read_tree, write_tree

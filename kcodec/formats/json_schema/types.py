@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kcodec.columns.fields import field_names
+from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.model import BITS, DECIMAL, PRECISION
 from kcodec.formats.connect.schema import LOGICAL_TYPES, PRIMITIVES, decimal_type, digits

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.formats.json_schema.validation import Validator, validated
 

@@ -15,8 +15,8 @@ from urllib.parse import quote, urljoin
 
 import pyarrow as pa
 
-from kcodec.columns.frames import payload_start
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
 from kcodec.formats.json_schema.references import Documents, is_uri, reference_draft

@@ -8,12 +8,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.protobuf._program cimport ProtobufProgram
-from kcodec.formats.protobuf._put cimport Writing, put_message
+from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.protobuf.block._encode cimport put_fields
+from kcodec.formats.protobuf.rows._program cimport ProtobufProgram
+from kcodec.formats.protobuf.rows._put cimport Writing, put_message
 from kcodec.plan._slot_encoder cimport SlotEncoder
-from kcodec.wire.status cimport NO_MEMORY
+from kcodec.wire.binary.status cimport NO_MEMORY
 
 __all__ = ["encode"]
 

@@ -3,7 +3,7 @@
 A block of rows is read field by field. Of rows in which something is out of the ordinary, the first field that is so
 is read again, into columns of their own: mostly that tells what is wrong, and the row becomes null. If it is right
 after all, the rows around it are read together again, and it by itself. Rows that only the plain twin can answer for
-(`kcodec.formats.protobuf._row`) are read again by it.
+(`kcodec.formats.protobuf.rows._row`) are read again by it.
 """
 
 cimport cython
@@ -11,31 +11,31 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memset
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport SLACK, Slice
-from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
-from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
-from kcodec.formats.protobuf._row cimport read_root
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block
+from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, Context, fail
+from kcodec.formats.protobuf.rows._program cimport Message, Op, ProtobufProgram
+from kcodec.formats.protobuf.rows._row cimport read_root
 from kcodec.plan._budget cimport begin_block, begin_row, set_limits
 from kcodec.plan._decoder cimport (
     FAULT, GO_ON, MAX_ROOM, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of,
 )
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport has_pext, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
+from kcodec.wire.binary.cursor cimport has_pext, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 
 import pyarrow as pa
 
-from kcodec.columns.nested import replace_rows
+from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import CapacityError
 from kcodec.formats.protobuf import _kernel_py
 from kcodec.formats.protobuf._encode import encode
-from kcodec.formats.protobuf._program import ProtobufProgram as Program
+from kcodec.formats.protobuf.rows._program import ProtobufProgram as Program
 
 cdef enum:
     FEW_ROWS = 4              # fewer rows than these,

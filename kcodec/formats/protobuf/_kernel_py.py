@@ -13,13 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.inputs import Inputs
-from kcodec.columns.layout import Column, item_bytes, layout
-from kcodec.columns.types import is_text
+from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.plain import is_text
+from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
-from kcodec.formats.protobuf.node import FieldNode, MessageNode, Op
-from kcodec.formats.protobuf.plan import SECONDS, UNKNOWN_FIELDS
-from kcodec.formats.protobuf.wire import (
+from kcodec.formats.protobuf.messages.wire import (
     BYTES,
     FIXED64,
     GROUP_END,
@@ -36,6 +34,8 @@ from kcodec.formats.protobuf.wire import (
     write_tag,
     write_varint,
 )
+from kcodec.formats.protobuf.plans.node import FieldNode, MessageNode, Op
+from kcodec.formats.protobuf.plans.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
 from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows, payloads

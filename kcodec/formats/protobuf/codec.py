@@ -9,21 +9,21 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import DecodeError, Fault, SchemaError, check_booleans, check_choice
-from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.changes.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
-from kcodec.formats.protobuf.encode_plan import encode_plan
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.text import print_file
-from kcodec.formats.protobuf.message import read_message, write_message
+from kcodec.formats.protobuf.messages.message import read_message, write_message
 from kcodec.formats.protobuf.objects.kernel import object_reader, object_writer
-from kcodec.formats.protobuf.plan import beside_writer, decode_plan
+from kcodec.formats.protobuf.plans.encode_plan import encode_plan
+from kcodec.formats.protobuf.plans.plan import beside_writer, decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, Layout, ProtobufOptions
 from kcodec.objects.by_columns import ColumnWriter

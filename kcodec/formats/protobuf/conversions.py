@@ -1,7 +1,7 @@
 """Messages that are one value of a column, such as Struct as JSON text, between their bytes and that value.
 
 They are rare and small, so they are handled one by one. The kernels read and write their bytes; see ``"raw"`` of
-`kcodec.formats.protobuf.plan.FieldNode`.
+`kcodec.formats.protobuf.plans.plan.FieldNode`.
 """
 
 import datetime
@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.arrays.given import sound
+from kcodec.columns.arrays.nested import rebuild
 from kcodec.columns.faults import nulled
-from kcodec.columns.given import sound
-from kcodec.columns.nested import rebuild
-from kcodec.columns.types import PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
-from kcodec.formats.protobuf.message import Message, read_message, write_message
+from kcodec.formats.protobuf.messages.message import Message, read_message, write_message
+from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.formats.protobuf.types import reading_of
-from kcodec.formats.protobuf.wire import MAX_DEPTH
 from kcodec.plan.failure import RowError
 
 __all__ = ["Conversions"]

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import Faults, joined
-from kcodec.columns.partition import partition, scatter
-from kcodec.columns.selection import select_rows
+from kcodec.columns.rows.partition import partition, scatter
+from kcodec.columns.rows.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
+from kcodec.formats.protobuf.changes.compatibility import message_differences
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
-from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kcodec.errors import ConfigError, DecodeError, SchemaError
 from kcodec.formats.language import Difference, NamedText
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
-from kcodec.formats.protobuf.evolution import BREAKING, MAX_DIFFERENCES, Side, changes, describe
+from kcodec.formats.protobuf.changes.evolution import BREAKING, MAX_DIFFERENCES, Side, changes, describe
+from kcodec.formats.protobuf.changes.losses import losses
+from kcodec.formats.protobuf.changes.written_changes import all_changes
+from kcodec.formats.protobuf.exported.serialized import serialized
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.checks import check_descriptors
 from kcodec.formats.protobuf.language.known import KNOWN
 from kcodec.formats.protobuf.language.normalize import check_names, normalize
-from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.text import print_file
-from kcodec.formats.protobuf.losses import losses
-from kcodec.formats.protobuf.message import read_message
-from kcodec.formats.protobuf.ref import read_ref, write_ref
+from kcodec.formats.protobuf.messages.message import read_message
+from kcodec.formats.protobuf.messages.ref import read_ref, write_ref
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
-from kcodec.formats.protobuf.written_changes import all_changes
 from kcodec.formats.schema_format import SchemaFormat
 from kcodec.formats.tagged import TaggedField
 from kcodec.plan.failure import RowError

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_list
+from kcodec.columns.types.plain import is_list
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from kcodec.columns.fields import field_names
+from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known
@@ -29,7 +29,7 @@ _UNSIGNED = {
 }
 
 #: Groups of well-known types that have a column of their own instead of a struct of their fields, each with what its
-#: types are read as (see `kcodec.formats.protobuf.plan`).
+#: types are read as (see `kcodec.formats.protobuf.plans.plan`).
 WELL_KNOWN = {
     "times": {
         "google.protobuf.Timestamp": "timestamp",

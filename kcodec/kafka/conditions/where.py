@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.fields import field_path
+from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.conditions.condition import (
     AnyOf,

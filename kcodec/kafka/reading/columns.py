@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
-from kcodec.columns.fields import field_path
+from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.kafka.connection.cluster import TopicPartition
 from kcodec.kafka.connection.settings import Settings

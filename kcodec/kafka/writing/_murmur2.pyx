@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 
-from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport load_le32
+from kcodec.columns.rows._rows cimport Rows, Slice
+from kcodec.wire.binary.cursor cimport load_le32
 
 import numpy as np
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.given import payloads
+from kcodec.columns.arrays.given import payloads
 from kcodec.errors import ConfigError
 
 __all__ = ["Partitioner", "partition_of"]

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.arguments import FormatLike, Servers, Tables
-from kcodec.columns.casts import cast_rows
-from kcodec.columns.nested import unpack
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.stream import reader_of
 from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition

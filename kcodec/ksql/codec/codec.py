@@ -8,8 +8,8 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
-from kcodec.columns.given import payloads
-from kcodec.columns.nested import members
+from kcodec.columns.arrays.given import payloads
+from kcodec.columns.arrays.nested import members
 from kcodec.errors import (
     ConfigError,
     DecodeError,

@@ -108,7 +108,7 @@ def _bytes(numbers: pa.Array) -> pa.Array:
 def _turn(source: pa.Buffer, target: pa.Buffer, count: int) -> None:
     """Copy numbers from the machine's byte order to big-endian, or the reverse."""
     if count:
-        kernel("wire._endian").move(source, 0, 8, target, 0, 8, count, 8, sys.byteorder != "big")
+        kernel("wire.buffers._endian").move(source, 0, 8, target, 0, 8, count, 8, sys.byteorder != "big")
 
 
 def windows_of(kind: str | None, size: int | str | None) -> Windows | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import refused
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel

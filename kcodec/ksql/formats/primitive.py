@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_bytes, cast_rows
+from kcodec.columns.arrays.casts import cast_bytes, cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread
 from kcodec.java.utf8 import decode_utf8
@@ -152,4 +152,6 @@ def _of_size(array: pa.Array, size: int) -> pa.Array | None:
 def _turn(source: pa.Buffer, target: pa.Buffer, size: int, count: int) -> None:
     """Copy numbers from the machine's byte order to big-endian, or the reverse."""
     if count:
-        kernel("wire._endian").move(source, 0, size, target, 0, size, count, size, sys.byteorder != "big")
+        kernel("wire.buffers._endian").move(
+            source, 0, size, target, 0, size, count, size, sys.byteorder != "big"
+        )

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kcodec.columns.given import without_view
-from kcodec.columns.types import is_list
+from kcodec.columns.arrays.given import without_view
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.model import ConnectType
 from kcodec.formats.json.kernel import JsonKernel

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_rows
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.faults import refused
-from kcodec.columns.nested import rebuild, replace_rows
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaEncoder
 from kcodec.ksql.formats.faults import of_field, of_items, without_rows

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
-from kcodec.columns.nested import unpack
+from kcodec.columns.arrays.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, check_choice, near
 from kcodec.ksql.codec.codec import KsqlCodec
 from kcodec.ksql.codec.windows import COLUMNS as WINDOWS

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import report
-from kcodec.columns.nested import replace_rows
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, one_line
 from kcodec.ksql.records.datetime_parts import check_zone
 from kcodec.ksql.records.datetimes import DateTimePattern

@@ -9,8 +9,8 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._c_data cimport ArrowArray
-from kcodec.wire.cursor cimport pack_bytes, read_varint32, unzigzag32
+from kcodec.columns.built._c_data cimport ArrowArray
+from kcodec.wire.binary.cursor cimport pack_bytes, read_varint32, unzigzag32
 
 import pyarrow as pa
 

@@ -17,15 +17,15 @@ from kcodec.protocol.batch._scan cimport (
     CONTROL, HEADER, LOG_APPEND, LOG_OVERHEAD, MESSAGE_HEADER, SMALLEST, SMALLEST_RECORD, TRANSACTIONAL, Batch,
     Batches as Found, Message, message,
 )
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     likely, load_be32, load_be64, load_le32, load_le64, store_le32, store_le64, unlikely,
 )
-from kcodec.wire.record_varint cimport record_varint32, record_varint64
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.record_varint cimport record_varint32, record_varint64
+from kcodec.wire.binary.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, OK, TRAILING_BYTES, TRUNCATED,
     Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 from kcodec.errors import CODES
 from kcodec.protocol.batch._scan import Batches, scan

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.protocol.batch.schema import BATCH_HEADER, CONTROL_TYPES, HEADER, record_schema
-from kcodec.wire._crc32c_py import of_buffer as crc32c
+from kcodec.wire.buffers._crc32c_py import of_buffer as crc32c
 from kcodec.wire.single import read
 
 __all__ = ["Batches", "records", "scan"]

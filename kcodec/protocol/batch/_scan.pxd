@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 cdef enum:
     LOG_OVERHEAD = 12

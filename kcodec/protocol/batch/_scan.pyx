@@ -7,10 +7,10 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from kcodec.wire.crc32 cimport crc32, crc32_init
-from kcodec.wire.crc32c cimport crc32c
-from kcodec.wire.cursor cimport load_be32, load_be64, load_le64
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.crc32 cimport crc32, crc32_init
+from kcodec.wire.binary.crc32c cimport crc32c
+from kcodec.wire.binary.cursor cimport load_be32, load_be64, load_le64
+from kcodec.wire.binary.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, CRC_MISMATCH, INVALID_BATCH, NEGATIVE_LENGTH, NO_MEMORY, NULL_VALUE, OK,
     TRUNCATED, Status,
 )

@@ -3,9 +3,9 @@
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.record_varint cimport write_zigzag, zigzag_size
-from kcodec.wire.status cimport NULL_VALUE, OK, SIZE_LIMIT, Status
+from kcodec.columns.rows._rows cimport Rows, Slice
+from kcodec.wire.binary.record_varint cimport write_zigzag, zigzag_size
+from kcodec.wire.binary.status cimport NULL_VALUE, OK, SIZE_LIMIT, Status
 
 import pyarrow as pa
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import is_bytes, is_list
+from kcodec.columns.types.plain import is_bytes, is_list
 from kcodec.errors import ConfigError, DecodeError, check_kind
 from kcodec.protocol.batch.read import BatchOptions, read_batches
 from kcodec.protocol.batch.schema import record_schema

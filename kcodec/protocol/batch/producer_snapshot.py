@@ -54,7 +54,7 @@ def _fault(data: bytes) -> tuple[str, int]:
         return "unsupported_version", 0
     if len(data) < 10:
         return "truncated", 2
-    if kernel("wire._crc32c").of_buffer(data[6:], 0) != int.from_bytes(data[2:6], "big"):
+    if kernel("wire.buffers._crc32c").of_buffer(data[6:], 0) != int.from_bytes(data[2:6], "big"):
         return "crc_mismatch", 2
     if int.from_bytes(data[6:10], "big", signed=True) * _ENTRY.itemsize != len(data) - 10:
         return "block_count", 6

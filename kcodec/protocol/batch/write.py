@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_rows
-from kcodec.columns.given import payloads
-from kcodec.columns.nested import unpack
-from kcodec.columns.types import is_list
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.given import payloads
+from kcodec.columns.arrays.nested import unpack
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADER, HEADERS
@@ -150,7 +150,7 @@ class PlainBatch(NamedTuple):
             attributes, self.last_offset - self.base_offset, self.first_timestamp, self.latest_timestamp,
             fields.producer_id, fields.producer_epoch, self.sequence, self.rows,
         )  # fmt: skip
-        crc32c = kernel("wire._crc32c").of_buffer
+        crc32c = kernel("wire.buffers._crc32c").of_buffer
         struct.pack_into(">I", header, 17, crc32c(content, crc32c(memoryview(header)[21:], 0)))
         return header, content
 

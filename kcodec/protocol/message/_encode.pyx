@@ -8,7 +8,7 @@ cimport cython
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.plan._encoder cimport Encoder, Range
 from kcodec.protocol.message._program cimport (
     MessageProgram, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
@@ -16,11 +16,11 @@ from kcodec.protocol.message._program cimport (
     PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN,
     IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
 )
-from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely, write_varint
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport copy32, likely, store_be32, store_be64, unlikely, write_varint
+from kcodec.wire.binary.status cimport (
     INVALID_UTF8, OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 cdef enum:
     BLOCK_ROWS = 256

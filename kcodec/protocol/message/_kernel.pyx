@@ -14,8 +14,8 @@ Wire forms, numbers big-endian::
     tags                    uvarint count | (uvarint tag | uvarint bytes | value) ..., by tag
 
 The ops of a program (kcodec/protocol/message/_program.pyx) store into columns that have room for all that a block of
-rows can hold (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the
-wire is counted against `Budget.room` instead. A row that fails is written over with null.
+rows can hold (kcodec/columns/built/_builder.pyx), so storing is never checked; what can yield more than it takes from
+the wire is counted against `Budget.room` instead. A row that fails is written over with null.
 """
 
 cimport cython
@@ -24,8 +24,8 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport Column, offset_t, set_null
-from kcodec.columns._rows cimport Rows, Slice
+from kcodec.columns.built._column cimport Column, offset_t, set_null
+from kcodec.columns.rows._rows cimport Rows, Slice
 from kcodec.plan._budget cimport (
     begin_block, begin_row, charge, charge_zero_items, fit_bytes, fit_item, set_limits,
 )
@@ -37,12 +37,12 @@ from kcodec.protocol.message._program cimport (
     GET_TAGGED_RECORD, GET_TAGS, SET_FIXED, SET_BOOLEAN, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, MAX_STRING,
     Context, MessageProgram, Op, fail, leave, java_text, read_uvarint,
 )
-from kcodec.wire.cursor cimport copy_within, likely, load_be32, load_be64, unlikely
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport copy_within, likely, load_be32, load_be64, unlikely
+from kcodec.wire.binary.status cimport (
     OK, TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, NULL_VALUE, STRING_LENGTH,
     INVALID_MARKER, TAG_ORDER, TAG_SIZE, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 

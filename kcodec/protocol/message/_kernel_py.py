@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.casts import cast_bytes
-from kcodec.columns.layout import item_bytes, layout
-from kcodec.columns.types import is_text
+from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.types.layout import item_bytes, layout
+from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, near
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py

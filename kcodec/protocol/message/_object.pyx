@@ -8,19 +8,19 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from kcodec.plan._budget cimport charge_zero_items, set_limits
 from kcodec.protocol.message._program cimport (
     MessageProgram, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
     GET_TAGGED_RECORD, GET_TAGS, SET_BOOLEAN, SET_TEXT, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, NOT_A_NUMBER, SIGNED,
     FLOATING, MAX_STRING, TRAIL, Context, Op, java_text, read_uvarint,
 )
-from kcodec.plan._budget cimport charge_zero_items, set_limits
-from kcodec.wire.cursor cimport load_be32, load_be64
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport load_be32, load_be64
+from kcodec.wire.binary.status cimport (
     TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, SIZE_LIMIT, NULL_VALUE, STRING_LENGTH,
     INVALID_MARKER, TAG_ORDER, TAG_SIZE, Status,
 )
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 from kcodec.protocol.message.plan import UNKNOWN
 

@@ -15,8 +15,8 @@ from kcodec.protocol.message._program cimport (
     PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN, IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, SIGNED, UNSIGNED,
     FLOATING, MAX_STRING, TRAIL, Op,
 )
-from kcodec.wire.cursor cimport store_be64
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.cursor cimport store_be64
+from kcodec.wire.binary.status cimport (
     INVALID_UTF8, OUT_OF_RANGE, NULL_VALUE, TYPE_MISMATCH, FIXED_SIZE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
 

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.plan._budget cimport Budget
 from kcodec.plan._program cimport Program
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 
 cdef enum Code:

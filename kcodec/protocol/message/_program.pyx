@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.plan._program cimport Program, inside, status_of
-from kcodec.wire.status cimport TRUNCATED, VARINT_OVERFLOW, VARINT_OVERLONG
+from kcodec.wire.binary.status cimport TRUNCATED, VARINT_OVERFLOW, VARINT_OVERLONG
 
 import struct
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
-from kcodec.columns.given import arrays, payloads
-from kcodec.columns.nested import cast_leaves
-from kcodec.columns.types import plain_type
+from kcodec.columns.arrays.given import arrays, payloads
+from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import (
     ConfigError,
     DecodeError,

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_bytes, is_list, is_text
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import SchemaError, near
 from kcodec.plan.failure import step
 from kcodec.plan.node import Plan

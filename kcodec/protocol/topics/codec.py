@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.codec import check_errors, report
-from kcodec.columns.given import payloads
+from kcodec.columns.arrays.given import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, check_choice
 from kcodec.plan import Limits
 from kcodec.protocol.message.kernel import kernel

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from kcodec.formats.avro.model import Schema
-from kcodec.formats.avro.types import AvroOptions, member_name, widest
+from kcodec.formats.avro.schema.model import Schema
+from kcodec.formats.avro.schema.types import AvroOptions, member_name, widest
 
 _TIMES = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 

@@ -18,8 +18,8 @@ from strategies import avro_payloads, avro_schemas
 import kcodec
 from kcodec.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro.codec import AvroCodec, AvroReader, AvroWriter
-from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import arrow_type, derive_schema
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import arrow_type, derive_schema
 from kcodec.plan import Limits
 
 POINT = {

@@ -15,11 +15,11 @@ from tries import tries
 
 from kcodec._impl import kernel
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.encode_plan import encode_plan
-from kcodec.formats.avro.plan import decode_plan
-from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import AvroOptions
+from kcodec.formats.avro.plans.encode_plan import encode_plan
+from kcodec.formats.avro.plans.plan import decode_plan
+from kcodec.formats.avro.schema.defaults import varint
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import AvroOptions
 from kcodec.plan import Limits
 
 LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)

@@ -10,8 +10,8 @@ from vector_files import read_vectors
 
 from kcodec.errors import CODES, SchemaError
 from kcodec.formats.avro.codec import AvroCodec
-from kcodec.formats.avro.schema import parse
-from kcodec.formats.avro.types import AvroOptions
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import AvroOptions
 
 LINES = read_vectors("avro_vectors.jsonl.gz")
 OPTIONS = AvroOptions(wide_decimals="string")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kcodec import ConnectSchema, SchemaError
-from kcodec.formats.avro.schema import parse as parse_avro
+from kcodec.formats.avro.schema.parse import parse as parse_avro
 from kcodec.formats.connect.from_avro import AvroAsConnect
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.from_protobuf import MessageAsConnect

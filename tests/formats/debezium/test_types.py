@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kcodec
 from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, ConnectSchema
-from kcodec.columns.isotime_py import read_iso, write_iso
+from kcodec.columns.types.isotime_py import read_iso, write_iso
 from kcodec.formats.time_types import TIME_TYPES
 
 PREFIX = "io.debezium.time."

@@ -4,9 +4,8 @@ import base64
 
 from vector_files import read_vectors
 
-from kcodec.formats.protobuf.message import Message, default_of
-from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.wire import (
+from kcodec.formats.protobuf.messages.message import Message, default_of
+from kcodec.formats.protobuf.messages.wire import (
     BYTES,
     canonical_unknown,
     read_length,
@@ -16,6 +15,7 @@ from kcodec.formats.protobuf.wire import (
     write_tag,
     write_varint,
 )
+from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.java.utf8 import decode_utf8
 
 VECTORS = read_vectors("protobuf_vectors.jsonl.gz")

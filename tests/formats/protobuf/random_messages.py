@@ -4,7 +4,7 @@ import random
 import struct
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.wire import (
+from kcodec.formats.protobuf.messages.wire import (
     BYTES,
     FIXED32,
     FIXED64,

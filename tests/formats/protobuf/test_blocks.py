@@ -9,10 +9,10 @@ from side_by_side import on_both, same_decode
 
 from kcodec import ProtobufCodec
 from kcodec.formats.protobuf.codec import ProtobufReader
-from kcodec.formats.protobuf.plan import decode_plan
+from kcodec.formats.protobuf.messages.wire import write_varint
+from kcodec.formats.protobuf.plans.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
-from kcodec.formats.protobuf.wire import write_varint
 from kcodec.plan import Limits
 
 

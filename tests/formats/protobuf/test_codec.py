@@ -9,9 +9,9 @@ import pytest
 
 import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.messages.wire import BYTES, write_tag, write_varint
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.wire import BYTES, write_tag, write_varint
 from kcodec_spark import SparkLayout
 
 SHOP = """

@@ -9,7 +9,7 @@ from vector_files import read_vectors
 
 from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
-from kcodec.formats.protobuf.message import read_message, write_message
+from kcodec.formats.protobuf.messages.message import read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.plan.failure import RowError
 

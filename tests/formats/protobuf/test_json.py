@@ -16,9 +16,9 @@ from kcodec import ConfigError, DecodeError
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.json.reader import _TextReader, from_json
 from kcodec.formats.protobuf.json.writer import JsonWriting, to_json
-from kcodec.formats.protobuf.message import Message, read_message, write_message
+from kcodec.formats.protobuf.messages.message import Message, read_message, write_message
+from kcodec.formats.protobuf.messages.wire import BYTES, write_tag, write_varint
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.wire import BYTES, write_tag, write_varint
 from kcodec.plan.failure import RowError
 
 FORMS = {

@@ -15,8 +15,8 @@ from random_messages import damaged, payload, schema_text, spoiled
 from tries import tries
 
 from kcodec._impl import kernel
-from kcodec.formats.protobuf.encode_plan import encode_plan
-from kcodec.formats.protobuf.plan import decode_plan
+from kcodec.formats.protobuf.plans.encode_plan import encode_plan
+from kcodec.formats.protobuf.plans.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan import Limits

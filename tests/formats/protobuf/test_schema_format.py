@@ -11,10 +11,10 @@ from vector_files import read_vectors
 
 from kcodec import ConfigError, SchemaError
 from kcodec.formats.language import NamedText
+from kcodec.formats.protobuf.changes.compatibility import message_differences
 from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.exported.serialized import serialized
 from kcodec.formats.protobuf.language.parse import parse
-from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat

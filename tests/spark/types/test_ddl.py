@@ -5,7 +5,7 @@ from pyspark.errors import ParseException
 from pyspark.sql.types import DataType
 
 from kcodec import SchemaError
-from kcodec.columns.ddl import ddl_type
+from kcodec.columns.types.ddl import ddl_type
 from kcodec_spark.types.arrow import to_arrow_type
 
 TYPES = [

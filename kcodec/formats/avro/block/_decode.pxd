@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int32_t
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._program cimport Op, Text
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.rows._rows cimport Slice
 from kcodec.formats.avro.block._lanes cimport Block
+from kcodec.formats.avro.rows._program cimport Op, Text
 
 
 cdef class BlockMemory:

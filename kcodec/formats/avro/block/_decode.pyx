@@ -21,27 +21,29 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport Builder
-from kcodec.columns._column cimport BLOB, LIST, MAP, TEXT, Column, offset_at, offset_t
-from kcodec.columns._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
-from kcodec.columns._rows cimport SLACK, Slice
-from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._leaf cimport read_leaf
-from kcodec.formats.avro._program cimport *
-from kcodec.formats.avro._programs cimport has_list, same_ops
-from kcodec.formats.avro._row cimport run
+from kcodec.columns.built._builder cimport Builder
+from kcodec.columns.built._column cimport BLOB, LIST, MAP, TEXT, Column, offset_at, offset_t
+from kcodec.columns.built._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
+from kcodec.columns.rows._rows cimport SLACK, Slice
+from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullables, read_reals, set_nulls
 from kcodec.formats.avro.block._lanes cimport (
     DEPTH, ITEMS, LANES, PROGRAMS, Block, leave_out, reject, without_odd,
 )
-from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullables, read_reals, set_nulls
+from kcodec.formats.avro.block._programs cimport has_list, same_ops
 from kcodec.formats.avro.block._skip cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
 )
+from kcodec.formats.avro.rows._context cimport Context
+from kcodec.formats.avro.rows._leaf cimport read_leaf
+from kcodec.formats.avro.rows._program cimport *
+from kcodec.formats.avro.rows._row cimport run
 from kcodec.plan._budget cimport begin_row
-from kcodec.wire.cursor cimport has_pext, likely, read_branch, unlikely
-from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
-from kcodec.wire.varint_lanes cimport read_ints, read_ints_as_longs, read_longs, read_nullable_ints, read_nullable_longs
+from kcodec.wire.binary.cursor cimport has_pext, likely, read_branch, unlikely
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
+from kcodec.wire.binary.varint_lanes cimport (
+    read_ints, read_ints_as_longs, read_longs, read_nullable_ints, read_nullable_longs,
+)
 
 
 cdef enum:

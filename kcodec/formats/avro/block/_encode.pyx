@@ -2,8 +2,8 @@
 
 A row loop asks of every value which op it is, and guesses wrong after each list and null, because what came before
 is never the same. Here one op runs for a block of rows: it is asked once, nothing is guessed, and the next row does
-not wait for the length of the one before. Each row is written into a slot of its own (`kcodec.columns._slots`); the
-caller puts the rows together.
+not wait for the length of the one before. Each row is written into a slot of its own (`kcodec.columns.written._slots`);
+the caller puts the rows together.
 
 Lists are written row by row where they stand. What goes wrong is not looked into: the block is then written by rows.
 """
@@ -11,15 +11,15 @@ Lists are written row by row where they stand. What goes wrong is not looked int
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._inputs cimport Input, start_of
-from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
-from kcodec.formats.avro._program cimport *
-from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
+from kcodec.columns.written._inputs cimport Input, start_of
+from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro.block._entries cimport is_plain, put_plain
-from kcodec.wire.cursor cimport (
+from kcodec.formats.avro.rows._program cimport *
+from kcodec.formats.avro.rows._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
+from kcodec.wire.binary.cursor cimport (
     copy32, has_pext, likely, load_le64, put_varint, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )
-from kcodec.wire.status cimport OK, Status
+from kcodec.wire.binary.status cimport OK, Status
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted

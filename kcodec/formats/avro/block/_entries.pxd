@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int64_t
 
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.avro._program cimport Op
-from kcodec.formats.avro._put cimport Context
+from kcodec.columns.written._slots cimport Slots
+from kcodec.formats.avro.rows._program cimport Op
+from kcodec.formats.avro.rows._put cimport Context
 
 
 cdef bint is_plain(const Context *context, const Op *op) noexcept nogil

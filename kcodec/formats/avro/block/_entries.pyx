@@ -6,13 +6,13 @@ what they are once for all rows of a block.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._inputs cimport Input, start_of
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.avro._program cimport (
+from kcodec.columns.written._inputs cimport Input, start_of
+from kcodec.columns.written._slots cimport Slots
+from kcodec.formats.avro.rows._program cimport (
     PUT_BOOLEAN, PUT_DOUBLE, PUT_FLOAT, PUT_INT, PUT_LONG, PUT_MAP, PUT_TEXT, Op,
 )
-from kcodec.formats.avro._put cimport Context, write_text
-from kcodec.wire.cursor cimport (
+from kcodec.formats.avro.rows._put cimport Context, write_text
+from kcodec.wire.binary.cursor cimport (
     has_pext, load_le32, load_le64, put_varint, store_le32, store_le64, write_varint, zigzag64,
 )
 

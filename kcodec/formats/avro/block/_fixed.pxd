@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kcodec.columns._column cimport Column
-from kcodec.formats.avro._program cimport Op
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.avro.block._lanes cimport Block
+from kcodec.formats.avro.rows._program cimport Op
 
 
 cdef void read_reals(

@@ -2,14 +2,14 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._column cimport BITS, FIXED, Column, set_null, set_zero
-from kcodec.columns._rows cimport SLACK
-from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._leaf cimport read_leaf, read_small_decimal
-from kcodec.formats.avro._program cimport DO_FLOAT, Op
+from kcodec.columns.built._column cimport BITS, FIXED, Column, set_null, set_zero
+from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro.block._lanes cimport Block, reject
-from kcodec.wire.cursor cimport load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.decimal cimport decimal_limit
+from kcodec.formats.avro.rows._context cimport Context
+from kcodec.formats.avro.rows._leaf cimport read_leaf, read_small_decimal
+from kcodec.formats.avro.rows._program cimport DO_FLOAT, Op
+from kcodec.wire.binary.cursor cimport load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.binary.decimal cimport decimal_limit
 
 
 cdef inline void reals(

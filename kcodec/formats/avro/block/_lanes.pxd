@@ -3,11 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memmove
 
-from kcodec.columns._rows cimport SLACK
-from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._program cimport Text
-from kcodec.wire.cursor cimport likely, read_length
-from kcodec.wire.status cimport OK
+from kcodec.columns.rows._rows cimport SLACK
+from kcodec.formats.avro.rows._context cimport Context
+from kcodec.formats.avro.rows._program cimport Text
+from kcodec.wire.binary.cursor cimport likely, read_length
+from kcodec.wire.binary.status cimport OK
 
 cdef enum:
     LANES = 256      # rows of a block, at most

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from kcodec.formats.avro._program cimport Op
 from kcodec.formats.avro.block._lanes cimport Block
+from kcodec.formats.avro.rows._program cimport Op
 
 
 cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil

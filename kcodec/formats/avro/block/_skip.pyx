@@ -2,16 +2,16 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._rows cimport SLACK
-from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._program cimport (
+from kcodec.columns.rows._rows cimport SLACK
+from kcodec.formats.avro.block._lanes cimport DEPTH, LANES, LONG_LISTS, Block, reject, without_odd
+from kcodec.formats.avro.rows._context cimport Context
+from kcodec.formats.avro.rows._program cimport (
     SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING,
     SKIP_STRING, Op,
 )
-from kcodec.formats.avro._skip cimport skip
-from kcodec.formats.avro.block._lanes cimport DEPTH, LANES, LONG_LISTS, Block, reject, without_odd
-from kcodec.wire.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
-from kcodec.wire.status cimport OK
+from kcodec.formats.avro.rows._skip cimport skip
+from kcodec.wire.binary.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
+from kcodec.wire.binary.status cimport OK
 
 
 cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil:

@@ -3,9 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport Column, offset_t
-from kcodec.formats.avro._program cimport Op, Text
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.avro.block._lanes cimport Block
+from kcodec.formats.avro.rows._program cimport Op, Text
 
 
 cdef enum Noted:

@@ -6,12 +6,14 @@ order when all of them are known.
 
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t
 
-from kcodec.columns._column cimport Column, offset_t
-from kcodec.formats.avro._program cimport DO_ENUM, Op, Text
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.avro.block._lanes cimport Block, reject, take_length
+from kcodec.formats.avro.rows._program cimport DO_ENUM, Op, Text
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport copy32, copy_wide, likely, prefetch, prefetch_text, read_length, read_varint32, unlikely
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport (
+    copy32, copy_wide, likely, prefetch, prefetch_text, read_length, read_varint32, unlikely,
+)
+from kcodec.wire.binary.status cimport OK
 
 cdef Text NO_SYMBOL
 

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.formats.avro.objects._read_nested cimport make_root
 from kcodec.formats.avro.objects._read_node cimport Cursor, Node, begin
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 from kcodec.errors import DecodeError
 from kcodec.objects.form import ObjectForm

@@ -10,23 +10,23 @@ from kcodec.formats.avro.objects._read_node cimport Cursor, Node
 from kcodec.objects._make cimport (
     is_plain, make_date, make_datetime, make_decimal, make_plain, make_short_decimal, make_text, make_time,
 )
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, multiply_overflows, unlikely
-from kcodec.wire.decimal cimport (
+from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, multiply_overflows, unlikely
+from kcodec.wire.binary.decimal cimport (
     decimal_from_bytes, decimal_limit, decimal_slot_text, decimal_text_room, decimal_to_text,
 )
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED, iso_read
-from kcodec.wire.status cimport (
+from kcodec.wire.binary.status cimport (
     DECIMAL_PRECISION, EMPTY_DECIMAL, ENUM_INDEX, INEXACT, INVALID_BOOLEAN, INVALID_UTF8, OK, OUT_OF_RANGE,
     UNRESOLVABLE, Status,
 )
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED, iso_read
 
 import datetime
 import sys
 
 import pyarrow as pa
 
-from kcodec.formats.avro._program import is_iso
-from kcodec.formats.avro.node import Op as Step
+from kcodec.formats.avro.plans.node import Op as Step
+from kcodec.formats.avro.rows._program import is_iso
 
 cdef extern from "Python.h":
     object PyLong_FromLongLong(long long value)

@@ -9,16 +9,16 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._paths cimport failed_path
-from kcodec.formats.avro._program cimport AvroProgram, Op as SkipOp
-from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro.objects._read_leaf cimport make_leaf
 from kcodec.formats.avro.objects._read_node cimport Cursor, Frame, Node, begin, where
+from kcodec.formats.avro.rows._context cimport Context
+from kcodec.formats.avro.rows._paths cimport failed_path
+from kcodec.formats.avro.rows._program cimport AvroProgram, Op as SkipOp
+from kcodec.formats.avro.rows._skip cimport skip
 from kcodec.plan._budget cimport charge_zero_items
 from kcodec.plan._program cimport inside
-from kcodec.wire.cursor cimport likely, read_branch, read_length, unlikely
-from kcodec.wire.status cimport BLOCK_COUNT, BLOCK_SIZE, NEGATIVE_LENGTH, OK, UNION_INDEX, Status
+from kcodec.wire.binary.cursor cimport likely, read_branch, read_length, unlikely
+from kcodec.wire.binary.status cimport BLOCK_COUNT, BLOCK_SIZE, NEGATIVE_LENGTH, OK, UNION_INDEX, Status
 
 import datetime
 import decimal
@@ -27,12 +27,12 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import CODES
-from kcodec.formats.avro._program import is_dropped, least_bytes
+from kcodec.formats.avro.plans.node import AvroNode, Op as Step
+from kcodec.formats.avro.rows._program import is_dropped, least_bytes
 from kcodec.objects.into import target
 from kcodec.plan.failure import RowError
-from kcodec.formats.avro.node import AvroNode, Op as Step
 from kcodec.plan.node import MAX_DEPTH, Plan
 
 cdef extern from "Python.h":

@@ -4,10 +4,10 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.plan._budget cimport Budget, charge
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     likely, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
-from kcodec.wire.status cimport NEGATIVE_LENGTH, OK, TRUNCATED, Status
+from kcodec.wire.binary.status cimport NEGATIVE_LENGTH, OK, TRUNCATED, Status
 
 
 cdef struct Frame:

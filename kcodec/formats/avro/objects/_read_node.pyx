@@ -4,7 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, uint8_t
 
 from kcodec.plan._budget cimport set_limits
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.status cimport Status
 
 from kcodec.errors import CODES
 from kcodec.plan.failure import RowError

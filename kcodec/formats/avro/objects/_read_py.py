@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.isotime_py import bounds, read_iso
-from kcodec.columns.layout import layout
-from kcodec.columns.types import PER_SECOND, is_text
+from kcodec.columns.types.isotime_py import bounds, read_iso
+from kcodec.columns.types.layout import layout
+from kcodec.columns.types.plain import PER_SECOND, is_text
 from kcodec.errors import DecodeError, Fault
 from kcodec.formats.avro._kernel_py import Row, is_iso, plain_text, single
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target, target
 from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time

@@ -15,17 +15,17 @@ from kcodec.formats.avro.objects._write_leaf cimport make_leaf
 from kcodec.formats.avro.objects._write_node cimport Node
 from kcodec.objects._buffer cimport Buffer, Frame, begin_buffer, put_bytes, put_number
 from kcodec.plan._program cimport inside
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 import sys
 from functools import partial
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import EncodeError, near
+from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.plan.failure import RowError
-from kcodec.formats.avro.node import Op as Step
 from kcodec.plan.node import Limits
 
 __all__ = ["ObjectWriter"]

@@ -18,11 +18,11 @@ from kcodec.objects._exact cimport (
     PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_CheckExact, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, days_of,
     micros_of, seconds_of,
 )
-from kcodec.wire.cursor cimport multiply_overflows, store_le32, store_le64, unlikely
-from kcodec.wire.decimal cimport (
+from kcodec.wire.binary.cursor cimport multiply_overflows, store_le32, store_le64, unlikely
+from kcodec.wire.binary.decimal cimport (
     decimal_bytes_room, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_resize,
 )
-from kcodec.wire.status cimport DECIMAL_PRECISION, INEXACT, OK, Status
+from kcodec.wire.binary.status cimport DECIMAL_PRECISION, INEXACT, OK, Status
 
 import datetime
 import decimal
@@ -30,13 +30,13 @@ import math
 
 import pyarrow as pa
 
-from kcodec.columns.isotime_py import write_iso
-from kcodec.columns.types import PER_SECOND
-from kcodec.formats.avro._program import is_iso
-from kcodec.formats.avro.defaults import varint
+from kcodec.columns.types.isotime_py import write_iso
+from kcodec.columns.types.plain import PER_SECOND
+from kcodec.formats.avro.plans.node import Op as Step
+from kcodec.formats.avro.rows._program import is_iso
+from kcodec.formats.avro.schema.defaults import varint
 from kcodec.objects import taken
 from kcodec.objects.units import micros_each
-from kcodec.formats.avro.node import Op as Step
 
 import_datetime()
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport INT32_MAX, INT32_MIN, int64_t
 
 from kcodec.objects._buffer cimport Buffer, Frame, put_number
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport unlikely
 
 from kcodec.plan.failure import RowError
 

@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.isotime_py import write_iso
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import PER_SECOND
+from kcodec.columns.types.isotime_py import write_iso
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import PER_SECOND
 from kcodec.errors import EncodeError, Fault, near
 from kcodec.formats.avro._kernel_py import decimal_bytes, is_iso
-from kcodec.formats.avro.defaults import varint
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.formats.avro.plans.node import AvroNode, Op
+from kcodec.formats.avro.schema.defaults import varint
 from kcodec.objects import taken
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.units import micros_each

@@ -1,7 +1,7 @@
 """What reads and writes Avro's values as Python objects, compiled or in plain Python."""
 
 from kcodec import _impl
-from kcodec.formats.avro.node import AvroNode
+from kcodec.formats.avro.plans.node import AvroNode
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
@@ -25,6 +25,6 @@ def _converts(node: AvroNode) -> bool:
 
 
 def object_writer(plan: Plan, limits: Limits, form: ObjectForm) -> Writer:
-    """Return what writes Python objects by a plan of `kcodec.formats.avro.encode_plan.object_plan`."""
+    """Return what writes Python objects by a plan of `kcodec.formats.avro.plans.encode_plan.object_plan`."""
     made: Writer = _impl.kernel("formats.avro.objects._write").ObjectWriter(plan, limits, form)
     return made

@@ -28,9 +28,9 @@ from kcodec.formats.json.block._drop cimport drop, drop_failed, is_valid, try_ro
 from kcodec.formats.json.block._field cimport read_fields
 from kcodec.formats.json.block._lanes cimport BEFORE, Block, first_lane, is_dropped, set_valid
 from kcodec.formats.json.block._scattered cimport read_scattered
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport json_space
-from kcodec.wire.status cimport TRAILING_BYTES
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.status cimport TRAILING_BYTES
+from kcodec.wire.text.json cimport json_space
 
 
 cdef void read_block(Block *block, const Op *root) noexcept nogil:

@@ -10,9 +10,9 @@ from kcodec.formats.json._context cimport Context, fail
 from kcodec.formats.json._program cimport BOOLEAN, INTEGER, ITEMS, OBJECT, STRING, Op
 from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._lanes cimport BEFORE, FEW, FILLER, Block, Expected, Lapse
-from kcodec.wire.cursor cimport ctz64, store_le64
-from kcodec.wire.status cimport INVALID_UTF8, NEED_ROOM, NO_MEMORY
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+from kcodec.wire.binary.cursor cimport ctz64, store_le64
+from kcodec.wire.binary.status cimport INVALID_UTF8, NEED_ROOM, NO_MEMORY
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_prefix
 
 
 cdef void drop(Block *block, int64_t lane) noexcept nogil:

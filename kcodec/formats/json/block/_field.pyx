@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport LIST
+from kcodec.columns.built._column cimport LIST
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
 from kcodec.formats.json.block._drop cimport drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, find_values, next_field, seek
@@ -12,8 +12,8 @@ from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
 from kcodec.formats.json.block._text cimport read_texts
 from kcodec.formats.json.block._value cimport read_values
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport json_space
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.text.json cimport json_space
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:

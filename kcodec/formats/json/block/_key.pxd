@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json._row cimport is_key
 from kcodec.formats.json.block._lanes cimport Block, Expected, first_lane, is_read
-from kcodec.wire.cursor cimport load_le64, prefetch, unlikely
+from kcodec.wire.binary.cursor cimport load_le64, prefetch, unlikely
 
 
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil

@@ -7,8 +7,8 @@ from kcodec.formats.json._program cimport ABSENT, BEHIND, Op
 from kcodec.formats.json._row cimport find, is_key
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
 from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, is_dropped, is_read
-from kcodec.wire.json cimport json_skip, json_space
-from kcodec.wire.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
+from kcodec.wire.binary.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
+from kcodec.wire.text.json cimport json_skip, json_space
 
 cdef enum:
     DISORDER = 1 << 20        # fields that are sought, for one that came too late

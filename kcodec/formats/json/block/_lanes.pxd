@@ -3,13 +3,13 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport Column
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._places cimport Places
-from kcodec.wire.cursor cimport ctz64, likely
-from kcodec.wire.json cimport JSON_MARGIN
-from kcodec.wire.status cimport Status
+from kcodec.wire.binary.cursor cimport ctz64, likely
+from kcodec.wire.binary.status cimport Status
+from kcodec.wire.text.json cimport JSON_MARGIN
 
 cdef enum:
     LANES = 64       # rows of a block, at most

@@ -2,15 +2,15 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._column cimport Column, clear_value
+from kcodec.columns.built._column cimport Column, clear_value
 from kcodec.formats.json._program cimport DEFAULT, NULLABLE, Op
 from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block, set_valid
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire._floats cimport json_double, powers_of_five
-from kcodec.wire.cursor cimport likely, load_le32, unlikely
-from kcodec.wire.json cimport json_long, json_quotient, json_tight, json_whole
+from kcodec.wire.binary.cursor cimport likely, load_le32, unlikely
+from kcodec.wire.text._floats cimport json_double, powers_of_five
+from kcodec.wire.text.json cimport json_long, json_quotient, json_tight, json_whole
 
 
 cdef inline const uint8_t *quick_leaf(

@@ -3,15 +3,15 @@
 from libc.stdint cimport int8_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.json._program cimport DOUBLE, STRING, Op
 from kcodec.formats.json._quick cimport quick_text, read_quickly
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block, set_valid
 from kcodec.formats.json.block._text cimport check_texts, is_inner
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire._floats cimport json_doubles, powers_of_five
-from kcodec.wire.cursor cimport likely, unlikely
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.text._floats cimport json_doubles, powers_of_five
 
 
 cdef inline const uint8_t *read_items(

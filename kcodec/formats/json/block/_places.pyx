@@ -14,9 +14,9 @@ from libc.string cimport memset
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op, key_hash
 from kcodec.formats.json._row cimport find, is_key
-from kcodec.wire.cursor cimport likely, unlikely
-from kcodec.wire.json cimport json_past, json_past_brackets, json_plain_size, json_skip, json_space
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text.json cimport json_past, json_past_brackets, json_plain_size, json_skip, json_space
 
 
 cdef enum:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from kcodec.columns._order cimport Copies
+from kcodec.columns.built._order cimport Copies
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._lanes cimport Block
 

@@ -4,8 +4,8 @@
            first                  second                   first
 
 The rows of one order are read a field at a time, as if there were no others, and then those of the next. They are
-stored like this, and put into their own order when all are (kcodec/columns/_order.pyx). Null rows stand behind all
-orders until then.
+stored like this, and put into their own order when all are (kcodec/columns/built/_order.pyx). Null rows stand behind
+all orders until then.
 The first keys of a row tell its order. Where they tell too little, a row is not as expected, and where there are too
 many orders this is not worth its while: such blocks are read wherever their keys are (_scattered.pyx).
 """
@@ -13,13 +13,13 @@ many orders this is not worth its while: such blocks are read wherever their key
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport set_null
-from kcodec.columns._order cimport Copies, reorder
+from kcodec.columns.built._column cimport set_null
+from kcodec.columns.built._order cimport Copies, reorder
 from kcodec.formats.json._program cimport Op, key_hash
 from kcodec.formats.json.block._decode cimport read_block
 from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport json_past, json_past_brackets, json_plain_size, json_space
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.text.json cimport json_past, json_past_brackets, json_plain_size, json_space
 
 cdef enum:
     ORDERS = 4         # of a block, at most

@@ -6,7 +6,7 @@ First _places.pyx finds where the values of each row stand, then they are read f
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._column cimport BITS, FIXED, Column, offset_t
+from kcodec.columns.built._column cimport BITS, FIXED, Column, offset_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport ABSENT, BOOLEAN, FOLD, STRING, Op
 from kcodec.formats.json._quick cimport read_quickly, store_number
@@ -16,8 +16,8 @@ from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped
 from kcodec.formats.json.block._places cimport PLACED, Place, Places, begin_places, locate
 from kcodec.formats.json.block._text cimport check_texts, is_inner
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire.cursor cimport ctz64, likely, unlikely
-from kcodec.wire.json cimport json_plain32, json_tight
+from kcodec.wire.binary.cursor cimport ctz64, likely, unlikely
+from kcodec.wire.text.json cimport json_plain32, json_tight
 
 
 cdef void locate_rows(Block *block, const Op *container) noexcept nogil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t
 
-from kcodec.columns._column cimport Column, offset_t
+from kcodec.columns.built._column cimport Column, offset_t
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._lanes cimport Block
 

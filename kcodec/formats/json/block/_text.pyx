@@ -3,16 +3,16 @@
 from libc.stdint cimport int8_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport Column, offset_at, offset_t
+from kcodec.columns.built._column cimport Column, offset_at, offset_t
 from kcodec.formats.json._program cimport DEFAULT, NULLABLE, Op
 from kcodec.formats.json._quick cimport NULL_WORD
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block
 from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire.cursor cimport likely, load_le32, prefetch_text, unlikely
-from kcodec.wire.json cimport json_plain32, json_plain_long, json_text
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.binary.cursor cimport likely, load_le32, prefetch_text, unlikely
+from kcodec.wire.text.json cimport json_plain32, json_plain_long, json_text
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef inline int64_t text_start(Block *block, const Column *column, const Column *list, int64_t lane) noexcept nogil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._column cimport LIST, Column, set_null
+from kcodec.columns.built._column cimport LIST, Column, set_null
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport DEFAULT, ITEMS, NULLABLE, Op
 from kcodec.formats.json._quick cimport NULL_WORD
@@ -10,8 +10,8 @@ from kcodec.formats.json._row cimport items_t, run
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid, note
 from kcodec.formats.json.block._lanes cimport Block, is_dropped
 from kcodec.formats.json.block._places cimport PLACED
-from kcodec.wire.cursor cimport load_le32
-from kcodec.wire.status cimport INVALID_UTF8
+from kcodec.wire.binary.cursor cimport load_le32
+from kcodec.wire.binary.status cimport INVALID_UTF8
 
 
 cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:

@@ -17,19 +17,19 @@ from kcodec.formats.json.objects._read_node cimport (
     LONGEST, WIDTH, Cursor, Node, behind, plain_string, spend, value_of,
 )
 from kcodec.objects._quick cimport QuickReader, called, odd
-from kcodec.wire.cursor cimport likely, unlikely
-from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_skip, json_space
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.text.json cimport JSON_MARGIN, JsonFault, json_skip, json_space
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 import json
 import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
+from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.formats.json.objects._read_node import Unknown
 from kcodec.objects.into import target as into_target
-from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 
 __all__ = ["object_reader"]
 

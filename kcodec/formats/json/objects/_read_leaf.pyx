@@ -8,22 +8,22 @@ from libc.stdlib cimport free, malloc
 from kcodec.formats.json.objects._read_node cimport LONGEST, Cursor, Node, plain_string
 from kcodec.objects._make cimport make_date, make_datetime, make_short_decimal, make_text, make_time
 from kcodec.objects._quick cimport odd
-from kcodec.wire._floats cimport json_double, powers_of_five, read_double, read_single
-from kcodec.wire.base64 cimport base64_decode
-from kcodec.wire.cursor cimport likely, unlikely
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_LOCAL, ISO_UTC, ISO_ZONED, iso_read
-from kcodec.wire.json cimport (
+from kcodec.wire.binary.cursor cimport likely, unlikely
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text._floats cimport json_double, powers_of_five, read_double, read_single
+from kcodec.wire.text.base64 cimport base64_decode
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_LOCAL, ISO_UTC, ISO_ZONED, iso_read
+from kcodec.wire.text.json cimport (
     JSON_MARGIN, JsonFault, json_long, json_number, json_plain, json_short, json_skip, json_skip_string, json_string,
     json_truth, pow10,
 )
-from kcodec.wire.status cimport OK
 
 import datetime
 
 import pyarrow as pa
 
-from kcodec.formats.json.objects._read_node import Unknown
 from kcodec.formats.json.node import Form, Op as Step
+from kcodec.formats.json.objects._read_node import Unknown
 
 __all__ = []
 

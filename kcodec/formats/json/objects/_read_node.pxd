@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.objects._quick cimport odd
-from kcodec.wire.cursor cimport load_le32, unlikely
-from kcodec.wire.json cimport json_plain, json_space
+from kcodec.wire.binary.cursor cimport load_le32, unlikely
+from kcodec.wire.text.json cimport json_plain, json_space
 
 
 cdef enum:

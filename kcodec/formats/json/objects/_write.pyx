@@ -24,13 +24,13 @@ from kcodec.objects._exact cimport (
 )
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
-from kcodec.wire._floats cimport put_double, put_single
-from kcodec.wire.base64 cimport base64_encode
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.decimal cimport decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_UTC, ISO_ZONED, iso_write
-from kcodec.wire.json cimport json_put_string
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.decimal cimport decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text._floats cimport put_double, put_single
+from kcodec.wire.text.base64 cimport base64_encode
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_UTC, ISO_ZONED, iso_write
+from kcodec.wire.text.json cimport json_put_string
 
 import datetime
 import decimal
@@ -38,9 +38,9 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.java.jackson import quote
+from kcodec.columns.types.layout import layout
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
+from kcodec.java.jackson import quote
 
 __all__ = ["object_writer"]
 

@@ -1,8 +1,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._column cimport Column
-from kcodec.formats.protobuf._program cimport Message
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.block._lanes cimport Block
+from kcodec.formats.protobuf.rows._program cimport Message
 from kcodec.plan._decoder cimport Decoder
 
 

@@ -20,19 +20,19 @@ if all that is odd turns out to be wrong, those rows become null over what they 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from kcodec.columns._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
-from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
-from kcodec.columns._rows cimport SLACK, Slice
-from kcodec.formats.protobuf._program cimport (
-    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
-    READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
-)
+from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
+from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repeat
+from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
 from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
+from kcodec.formats.protobuf.rows._program cimport (
+    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
+    READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
+)
 from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
-from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
+from kcodec.wire.binary.cursor cimport ctz64, gather7, likely, load_le64, unlikely
 
 cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
     """Make some values of a column null or empty, with all below it; `close_gaps` completes it."""

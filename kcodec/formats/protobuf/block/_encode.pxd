@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.protobuf._program cimport Message
-from kcodec.formats.protobuf._put cimport Writing
+from kcodec.columns.written._slots cimport Slots
+from kcodec.formats.protobuf.rows._program cimport Message
+from kcodec.formats.protobuf.rows._put cimport Writing
 
 cdef enum:
     MAX_INNER = 6    # messages inside messages

@@ -11,18 +11,18 @@ What goes wrong is not looked into: the block is then written by rows.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._inputs cimport Input, is_valid, start_of
-from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
-from kcodec.formats.protobuf._program cimport (
+from kcodec.columns.written._inputs cimport Input, is_valid, start_of
+from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
+from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, ENTRIES, ITEMS, PUT_CASE, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
 )
-from kcodec.formats.protobuf._put cimport (
+from kcodec.formats.protobuf.rows._put cimport (
     Writing, follows_member, is_sorted, names_member, put_entries, put_items, put_length, put_message, sort,
 )
-from kcodec.formats.protobuf._row cimport check_fields
-from kcodec.formats.protobuf.block._put_values cimport find_valid, put_values
-from kcodec.wire.cursor cimport copy32, likely, store_le64, unlikely, write_varint
-from kcodec.wire.status cimport OK
+from kcodec.formats.protobuf.rows._row cimport check_fields
+from kcodec.wire.binary.cursor cimport copy32, likely, store_le64, unlikely, write_varint
+from kcodec.wire.binary.status cimport OK
 
 cdef enum:
     AHEAD = 4   # items of a list that are placed before they are counted

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.formats.protobuf._context cimport Context
+from kcodec.formats.protobuf.rows._context cimport Context
 
 cdef enum:
     LANES = 256          # rows of a block, at most

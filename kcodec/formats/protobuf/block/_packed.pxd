@@ -1,6 +1,6 @@
-from kcodec.columns._column cimport Column
-from kcodec.formats.protobuf._program cimport Op
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.block._lanes cimport Block, Lanes
+from kcodec.formats.protobuf.rows._program cimport Op
 
 
 cdef bint read_packed_values(

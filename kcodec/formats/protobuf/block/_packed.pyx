@@ -3,12 +3,12 @@
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport Column, offset_at, set_end
-from kcodec.formats.protobuf._program cimport FIXED32, READ_INT64, VARINT, Op
+from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf.block._lanes cimport MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._values cimport put_values, read_size, size_of
-from kcodec.wire.cursor cimport load_le64, unlikely
-from kcodec.wire.varint_run cimport read_packed
+from kcodec.formats.protobuf.rows._program cimport FIXED32, READ_INT64, VARINT, Op
+from kcodec.wire.binary.cursor cimport load_le64, unlikely
+from kcodec.wire.binary.varint_run cimport read_packed
 
 
 cdef inline const uint8_t *packed_run(

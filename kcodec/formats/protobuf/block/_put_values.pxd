@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._inputs cimport Input
-from kcodec.columns._slots cimport Slots
-from kcodec.formats.protobuf._program cimport Op
+from kcodec.columns.written._inputs cimport Input
+from kcodec.columns.written._slots cimport Slots
+from kcodec.formats.protobuf.rows._program cimport Op
 
 
 cdef int64_t find_valid(

@@ -7,18 +7,18 @@ each lane whether it has. A number is stored with its tag before it and as many 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._inputs cimport Input, start_of
-from kcodec.columns._slots cimport LANES, Slots
-from kcodec.formats.protobuf._program cimport (
+from kcodec.columns.written._inputs cimport Input, start_of
+from kcodec.columns.written._slots cimport LANES, Slots
+from kcodec.formats.protobuf.rows._program cimport (
     CHECKED, FIXED32, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_FLOAT, PUT_TEXT, PUT_TIME,
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
-from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
-from kcodec.wire.cursor cimport (
+from kcodec.formats.protobuf.rows._put cimport put_time, read_number, split_time
+from kcodec.wire.binary.cursor cimport (
     copy_wide, likely, has_pext, popcount64, store_le64, unlikely, unpack8, varint_word, write_any, write_varint,
 )
-from kcodec.wire.status cimport OK
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text.utf8 cimport utf8_valid
 
 
 cdef enum Form:

@@ -1,9 +1,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.columns._column cimport Column
-from kcodec.formats.protobuf._program cimport Op, Text
+from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.block._lanes cimport Block, Lanes
-from kcodec.wire.cursor cimport ctz64, likely, load_le64
+from kcodec.formats.protobuf.rows._program cimport Op, Text
+from kcodec.wire.binary.cursor cimport ctz64, likely, load_le64
 
 cdef enum:
     NO_VALUE = 0x10000000000    # more bytes than there ever are

@@ -8,21 +8,21 @@ says of each lane whether it was.
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._column cimport BITS, Column, offset_at, set_end
-from kcodec.formats.protobuf._names cimport find_name
-from kcodec.formats.protobuf._program cimport (
+from kcodec.columns.built._column cimport BITS, Column, offset_at, set_end
+from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf.rows._names cimport find_name
+from kcodec.formats.protobuf.rows._program cimport (
     CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
     READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
-from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport (
+from kcodec.wire.binary.cursor cimport (
     copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, prefetch_text, read_any, read_low64, unlikely,
     unzigzag32, unzigzag64,
 )
-from kcodec.wire.status cimport OK
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
+from kcodec.wire.binary.status cimport OK
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
 
 cdef inline int64_t found(const Lane *lane, uint64_t tag, uint64_t mask, bint steady) noexcept nogil:
     """Return 1 if a field stands where a lane is, else 0; by branches if they will be guessed right."""

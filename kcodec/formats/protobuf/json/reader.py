@@ -18,8 +18,8 @@ from kcodec.formats.protobuf.json.well_known import (
     parse_paths,
     parse_timestamp,
 )
-from kcodec.formats.protobuf.message import Message, missing_fields, write_message
-from kcodec.formats.protobuf.wire import MAX_DEPTH
+from kcodec.formats.protobuf.messages.message import Message, missing_fields, write_message
+from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits
 

@@ -15,8 +15,8 @@ from kcodec.formats.protobuf.json.well_known import (
     format_paths,
     format_timestamp,
 )
-from kcodec.formats.protobuf.message import Message, default_of, read_message
-from kcodec.formats.protobuf.wire import MAX_DEPTH
+from kcodec.formats.protobuf.messages.message import Message, default_of, read_message
+from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.java.numbers import format_java_double, format_java_float
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix

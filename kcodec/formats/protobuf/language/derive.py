@@ -6,7 +6,7 @@ import re
 
 import pyarrow as pa
 
-from kcodec.columns.types import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.types.plain import is_bytes, is_list, is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
 from kcodec.formats.protobuf.language.text import print_file

@@ -33,8 +33,8 @@ from kcodec.formats.protobuf.language.syntax import (
     Word,
 )
 from kcodec.formats.protobuf.language.text import escape
-from kcodec.formats.protobuf.message import Message as Decoded
-from kcodec.formats.protobuf.message import read_message
+from kcodec.formats.protobuf.messages.message import Message as Decoded
+from kcodec.formats.protobuf.messages.message import read_message
 from kcodec.plan.failure import RowError
 
 __all__ = ["descriptor_types", "escape_bytes", "float_text", "read_descriptors"]

@@ -14,11 +14,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from kcodec.formats.protobuf._program cimport FIXED32, FIXED64, LENGTH, VARINT
+from kcodec.formats.protobuf.rows._program cimport FIXED32, FIXED64, LENGTH, VARINT
 from kcodec.objects._make cimport make_datetime, make_text
 from kcodec.objects._quick cimport QuickReader, called, odd
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
-from kcodec.wire.status cimport OK
+from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
+from kcodec.wire.binary.status cimport OK
 
 import datetime
 import decimal
@@ -26,8 +26,8 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.formats.protobuf.plan import SECONDS
+from kcodec.columns.types.layout import layout
+from kcodec.formats.protobuf.plans.plan import SECONDS
 from kcodec.objects.into import target as into_target
 from kcodec.plan.node import MAX_DEPTH
 

@@ -17,7 +17,7 @@ from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.formats.protobuf._put cimport put_length
+from kcodec.formats.protobuf.rows._put cimport put_length
 from kcodec.objects._buffer cimport Buffer, reserve
 from kcodec.objects._exact cimport (
     PyBytes_CheckExact, PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
@@ -25,7 +25,7 @@ from kcodec.objects._exact cimport (
 )
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
-from kcodec.wire.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.binary.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
 
 import datetime
 import decimal
@@ -33,10 +33,10 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.formats.protobuf.node import Op as Step
-from kcodec.formats.protobuf.plan import SECONDS
-from kcodec.formats.protobuf.wire import BYTES, wire_type_of
+from kcodec.columns.types.layout import layout
+from kcodec.formats.protobuf.messages.wire import BYTES, wire_type_of
+from kcodec.formats.protobuf.plans.node import Op as Step
+from kcodec.formats.protobuf.plans.plan import SECONDS
 
 __all__ = ["object_writer"]
 

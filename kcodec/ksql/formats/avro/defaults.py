@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.formats.avro.model import Field, Schema
+from kcodec.formats.avro.schema.model import Field, Schema
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.java.jackson import write_tree

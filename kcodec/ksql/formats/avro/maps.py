@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_list, is_text, list_of
-from kcodec.formats.avro.node import AvroNode, Op
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import is_list, is_text, list_of
+from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.node import Plan
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.casts import cast_bytes
+from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
-from kcodec.formats.avro.model import Field, Schema, canonical
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
-from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.schema.model import Field, Schema, canonical
+from kcodec.formats.avro.schema.parse import parse
+from kcodec.formats.avro.schema.types import AvroOptions, widest
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
-from kcodec.formats.avro.types import AvroOptions, widest
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder

@@ -10,11 +10,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memmove
 
-from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport ctz64, equal8, load_le64
-from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+from kcodec.columns.rows._binary cimport BinaryBuilder
+from kcodec.columns.rows._rows cimport Rows, Slice
+from kcodec.wire.binary.cursor cimport ctz64, equal8, load_le64
+from kcodec.wire.text.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
+from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_prefix
 
 __all__ = ["from_json", "to_json"]
 

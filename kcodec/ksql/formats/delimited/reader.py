@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import CODES
 from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_java_integer
 from kcodec.java.utf8 import decode_utf8

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns import casts
-from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import MILLIS_PER_DAY, PER_MILLI, is_list, list_of, stored_type
+from kcodec.columns.arrays import casts
+from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_MILLI, is_list, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.java.numbers import integer_bounds, parse_java_decimal

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import CODES
 from kcodec.java.jackson import JacksonError, decode_base64, read_tree, write_tree
 from kcodec.java.numbers import (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kcodec.columns.frames import payload_start
-from kcodec.columns.layout import layout
+from kcodec.columns.framed.frames import payload_start
+from kcodec.columns.types.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.json.kernel import kernel

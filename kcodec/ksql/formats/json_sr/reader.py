@@ -9,7 +9,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from kcodec.columns.types import MILLIS_PER_DAY
+from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.json_reader import read_base64, read_unscaled
 from kcodec.formats.connect.model import BITS

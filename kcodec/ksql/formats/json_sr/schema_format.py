@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._kept import Kept
-from kcodec.columns.layout import layout
+from kcodec.columns.types.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.nested import rebuild
 from kcodec.columns.faults import refused
-from kcodec.columns.nested import rebuild
-from kcodec.columns.selection import select_rows
-from kcodec.columns.types import is_list
+from kcodec.columns.rows.selection import select_rows
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_protobuf import WRAPPED, FieldAsConnect, MessageAsConnect, oneofs_of
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder

@@ -1,0 +1,1 @@
+"""Whole arrays: as users hand them in, looked through, and given other types."""

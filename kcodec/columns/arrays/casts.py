@@ -1,0 +1,151 @@
+"""Columns cast to another type of the same kind, where a value that would be lost costs its own row."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+
+from kcodec.columns.arrays.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
+from kcodec.columns.types.plain import is_list, list_of, plain_type
+from kcodec.errors import CODES, CapacityError, Fault
+
+__all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
+
+#: What is said of a time that is finer than what is written.
+FINER = 'the time has more digits than the type that is written; round="truncate" cuts them off'
+
+
+def cast_rows(
+    array: pa.Array,
+    kind: pa.DataType,
+    code: Callable[[pa.Array, pa.DataType], str] | None = None,
+    *,
+    floor: bool = False,
+) -> tuple[pa.Array, list[Fault]]:
+    """Cast an array; rows that would lose something become null and have a fault.
+
+    Structs of the type may have more fields at their end, which are null. `code` returns the code of a fault, given an
+    array of the one value that is lost and the type that it is cast to. With `floor`, times finer than the type are cut
+    off.
+
+    >>> found, faults = cast_rows(pa.array([[1], [2, 300]]), pa.list_(pa.int8()))
+    >>> found.to_pylist(), faults[0].path, faults[0].code
+    ([[1], None], '[1]', 'out_of_range')
+    """
+    if array.type == kind:
+        return array, []
+    array = add_columns(unpack(array), kind)
+    if floor:
+        array = floor_times(array, kind)
+    try:
+        return cast_unpacked(array, kind), []
+    except pa.ArrowInvalid:
+        # Arrow casts what is behind nulls and outside of slices too.
+        array = cast_unpacked(array, _nullable(plain_type(array.type)))
+        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
+        return _named(found, kind), lost
+
+
+def cast_bytes(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast text or bytes to a binary type, as Arrow does, but for more than 2 GiB, of which it makes broken arrays.
+
+    Raises
+    ------
+    CapacityError
+        If 32-bit offsets do not address all of it.
+    """
+    if pa.types.is_binary_view(array.type) or pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_binary())
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise CapacityError(
+            "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
+        ) from error
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """Return the type with all fields nullable, since Arrow refuses to cast what stands behind nulls otherwise."""
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(_nullable(field.type)).with_nullable(True)
+
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
+    return list_of(item(kind.value_field), kind) if is_list(kind) else kind
+
+
+def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array with its own type again, after a cast that made all fields nullable."""
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        parts = [_named(array.field(number), field.type) for number, field in enumerate(kind)]
+        return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts)
+    parts = [_named(array.values, kind.field(0).type)]
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=parts)
+
+
+def code_of(value: pa.Array, kind: pa.DataType) -> str:
+    """Return the error code of a number or time that a type cannot hold: out of range, or too many digits."""
+    types = pa.types
+    if types.is_decimal(kind):
+        number = Decimal(value[0].as_py())
+        over = number and number.adjusted() >= kind.precision - kind.scale
+        return "decimal_precision" if over else "inexact"
+    if types.is_time(kind) or types.is_timestamp(kind) or types.is_duration(kind):
+        units = ("s", "ms", "us", "ns")
+        return "inexact" if units.index(kind.unit) < units.index(value.type.unit) else "out_of_range"
+    return "out_of_range" if types.is_integer(kind) else "inexact"
+
+
+def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
+    """Copy rows; unlike a slice, the copy has no values of other rows."""
+    return array.take(pa.array(range(start, stop), pa.int64()))
+
+
+def _cast_apart(
+    array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str]
+) -> tuple[pa.Array, list[Fault]]:
+    """Cast half by half, down to the rows that cannot be cast."""
+    try:
+        return cast_unpacked(array, kind), []
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            path, value, wanted = _lost(array, kind, "")
+            found = code(value, wanted)
+            finer = found == "inexact" and (pa.types.is_time(wanted) or pa.types.is_timestamp(wanted))
+            return pa.nulls(1, kind), [Fault(0, None, path, found, FINER if finer else CODES[found])]
+    half = len(array) // 2
+    before, lost = _cast_apart(_rows(array, 0, half), kind, code)
+    after, more = _cast_apart(_rows(array, half, len(array)), kind, code)
+    lost += [fault._replace(row=fault.row + half) for fault in more]
+    return pa.concat_arrays([before, after]), lost
+
+
+def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array, pa.DataType]:
+    """Find the value of a single row that cannot be cast: its path, itself, and the type."""
+    types = pa.types
+    if types.is_struct(kind):
+        parts = [
+            (f"{path}.{field.name}".lstrip("."), part, field.type)
+            for field, part in zip(kind, array.flatten(), strict=True)
+        ]
+    elif types.is_map(kind):
+        keys, items = array.keys, array.items
+        parts = [(f"{path}[{n}].key", _rows(keys, n, n + 1), kind.key_type) for n in range(len(keys))]
+        parts += [(f"{path}[{n}].value", _rows(items, n, n + 1), kind.item_type) for n in range(len(items))]
+    elif is_list(kind):
+        items = array.flatten()
+        parts = [(f"{path}[{n}]", _rows(items, n, n + 1), kind.value_type) for n in range(len(items))]
+    else:
+        return path, array, kind
+    for inner, part, wanted in parts:
+        try:
+            cast_unpacked(part, wanted)
+        except pa.ArrowInvalid:
+            return _lost(part, wanted, inner)
+    raise AssertionError("a value cannot be cast, yet each of its parts can")

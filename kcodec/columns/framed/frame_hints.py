@@ -1,0 +1,51 @@
+"""What is said of rows that fail because they are framed otherwise than they are read."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kcodec.columns.faults import Faults
+from kcodec.columns.framed.frames import framed_rows
+from kcodec.errors import Fault
+from kcodec.frames import Frame
+
+__all__ = ["name_frames", "name_other_frames"]
+
+#: What rows begin like that are framed otherwise, by the names of the frames.
+_LOOKS = {
+    "CONFLUENT": "Confluent's frame",
+    "GLUE": "Glue's header",
+    "APICURIO": "Apicurio's frame",
+    "SINGLE_OBJECT": "a single object of Avro's",
+}
+#: What is wrong with a row whose frame is another than is read.
+_OF_FRAMES = ("frame_magic", "frame_truncated", "unknown_schema_id", "compression")
+
+
+def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -> Sequence[Fault]:
+    """Return faults of a serde, with reasons that say so where a row begins like another frame than it reads."""
+    if not faults:
+        return faults
+    every = Faults.of(faults)
+    found: dict[int, str] = {}
+    for at, name, _ in framed_rows(values, every.rows):
+        fault = every[at]
+        if name != frame.name and fault.code in _OF_FRAMES:
+            found[at] = f"{fault.reason} (looks like {_LOOKS[name]}: frame={name})"
+    return every.with_reasons(found)
+
+
+def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
+    """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
+    if not faults:
+        return faults
+    every = Faults.of(faults)
+    found: dict[int, str] = {}
+    for at, name, key in framed_rows(values, every.rows):
+        hint = (
+            f"looks framed: schema id {key!r}; kcodec.Serde reads that"
+            if name == "CONFLUENT"
+            else f"looks like {_LOOKS[name]}: kcodec.Serde with frame={name} reads that"
+        )
+        found[at] = f"{every[at].reason} ({hint}, in Spark give subject and schemaRegistryAddress)"
+    return every.with_reasons(found)

@@ -1,0 +1,1 @@
+"""Values in Avro's JSON encoding, read and written."""

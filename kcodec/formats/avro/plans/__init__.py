@@ -1,0 +1,1 @@
+"""Plans of Avro: the steps that read or write rows."""

@@ -1,0 +1,1 @@
+"""Schemas of Avro: read, compared, printed, and what they are in Arrow."""

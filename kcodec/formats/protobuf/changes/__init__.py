@@ -1,0 +1,1 @@
+"""Two schemas: what differs, what of it a registry or a reader refuses, and what is lost."""

@@ -1,0 +1,1 @@
+"""Single messages by their types alone, read and written field by field."""

@@ -1,0 +1,1 @@
+"""Plans of Protobuf: the steps that read or write rows."""

@@ -1,2 +1,0 @@
-from kcodec.wire._crc32c_py import of_buffer as of_buffer
-from kcodec.wire._crc32c_py import of_slices as of_slices

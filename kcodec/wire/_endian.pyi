@@ -1,1 +1,0 @@
-from kcodec.wire._endian_py import move as move

@@ -1,1 +1,0 @@
-from kcodec.wire._utf8_py import validate as validate

@@ -1,0 +1,1 @@
+from kcodec.wire.buffers._endian_py import move as move

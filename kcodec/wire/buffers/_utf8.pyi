@@ -1,0 +1,1 @@
+from kcodec.wire.buffers._utf8_py import validate as validate

@@ -1,0 +1,205 @@
+"""Arrays that pass `validate` and would lead outside of their buffers."""
+
+import struct
+import uuid
+
+import pyarrow as pa
+import pytest
+from cases import cases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcodec import (
+    ArrayError,
+    AvroCodec,
+    ConnectJsonCodec,
+    JsonCodec,
+    JsonSchemaCodec,
+    KsqlCodec,
+    ProtobufCodec,
+    Serde,
+    rows,
+)
+from kcodec.columns.arrays import _integrity, _integrity_py
+from kcodec.columns.arrays.given import arrays
+from kcodec.columns.types.plain import plain_type
+from kcodec.formats.schema_format import schema_format
+
+if int(pa.__version__.partition(".")[0]) < 19:
+    pytest.skip("pyarrow before 19 makes no views of buffers", allow_module_level=True)
+
+
+def pack(code, *numbers):
+    return pa.py_buffer(struct.pack(f"<{len(numbers)}{code}", *numbers))
+
+
+DATA = pa.py_buffer(b"abcdefgh" * 4)
+
+
+def text(kind, *offsets, code="i"):
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pack(code, *offsets), DATA])
+
+
+def listed(kind, child, *offsets, code="i"):
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pack(code, *offsets)], children=[child])
+
+
+def views(*parts, pieces=(b"abcdefghijklmnop",), valid=None):
+    content = b"".join(struct.pack("<i4sii", *part) for part in parts)
+    buffers = [valid and pa.py_buffer(bytes([valid])), pa.py_buffer(content), *map(pa.py_buffer, pieces)]
+    return pa.Array.from_buffers(pa.binary_view(), len(parts), buffers)
+
+
+ITEMS = pa.array(["a", "b", "c", "d"])
+ENTRY = pa.StructArray.from_arrays(
+    [ITEMS, ITEMS], fields=[pa.field("key", pa.string(), False), pa.field("value", pa.string())]
+)
+#: Of a dictionary without values.
+NO_VALUES = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0], pa.int8()), ITEMS[:0], safe=False)
+INNER = pa.StructArray.from_arrays([NO_VALUES], ["a"], mask=pa.array([True, False, True]))
+BROKEN = {
+    "back and forth": text(pa.binary(), 0, 30, 5, 8),
+    "below": text(pa.string(), 0, -(2**31), 8),
+    "far": text(pa.string(), 0, 2**30, 8),
+    "large": text(pa.large_binary(), 0, 2**60, 3, 8, code="q"),
+    "large below": text(pa.large_string(), 0, -(2**60), 8, code="q"),
+    "slice": text(pa.binary(), 0, 3, 2**30, 5, 8).slice(1, 2),
+    "list": listed(pa.list_(pa.string()), ITEMS, 0, 2**30, 4),
+    "list of broken": listed(pa.list_(pa.string()), text(pa.string(), 0, 2**30, 8), 0, 2),
+    "list of lists": listed(
+        pa.list_(pa.list_(pa.string())),
+        listed(pa.list_(pa.string()), ITEMS, *[0] * 3000, 2**30, 4),
+        *range(3001),
+    ),
+    "large list": listed(pa.large_list(pa.string()), ITEMS, 0, 2**40, 4, code="q"),
+    "map": listed(pa.map_(pa.string(), pa.string()), ENTRY, 0, 2**30, 4),
+    "struct": pa.StructArray.from_arrays([text(pa.string(), 0, -8, 8)], ["f"]),
+    "fixed": pa.FixedSizeListArray.from_arrays(text(pa.string(), 0, 2**30, 8), 2),
+    "view of nothing": views((20, b"abcd", 7, 0)),
+    "view beyond": views((20, b"abcd", 0, 0)),
+    "view before": views((13, b"abcd", 0, -1)),
+    "view of less": views((-5, b"abcd", 0, 0)),
+    "view that no list shows": listed(pa.list_(pa.binary_view()), views((-5, b"abcd", 0, 0)), 0, 0),
+    "view in a struct that no list shows": listed(
+        pa.large_list(pa.struct([("v", pa.binary_view())])),
+        pa.StructArray.from_arrays([views((20, b"abcd", 7, 0))], ["v"]),
+        *(0, 0),
+        code="q",
+    ),
+    "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int32()), ITEMS, safe=False),
+    "dictionary that no list shows": listed(
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+        pa.DictionaryArray.from_arrays(pa.array([9], pa.int8()), ITEMS, safe=False),
+        *(0, 0),
+    ),
+    "dictionary without values": NO_VALUES,
+    "dictionary without values in a struct": pa.StructArray.from_arrays([INNER], ["s"]).slice(1),
+    "dictionary of broken": pa.DictionaryArray.from_arrays(pa.array([0, 0]), text(pa.string(), 0, 2**30, 8)),
+    "run ends": pa.Array.from_buffers(
+        pa.run_end_encoded(pa.int32(), pa.string()),
+        4,
+        [None],
+        children=[pa.array([3, 1, 4], pa.int32()), pa.array(["a", "b", "c"])],
+    ),
+}
+SOUND = {
+    "nulls": views((20, b"abcd", 7, 0), (16, b"abcd", 0, 0), valid=2),
+    "empty": text(pa.binary(), 0),
+    "sliced": pa.array(["a", "bb", None, "ccc"]).slice(1, 2),
+    "nested": pa.array([[{"a": [["x"], None]}], None, []]).slice(1),
+    "map": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int8())),
+    "behind the slice": text(pa.binary(), 0, 2**30, 3, 5, 8).slice(2, 2),
+    "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
+    "dictionary without values beneath nulls": pa.StructArray.from_arrays(
+        [INNER.slice(1)], ["s"], mask=pa.array([True, False])
+    ),
+    "dictionary without values beneath nulls of a slice": pa.StructArray.from_arrays([INNER], ["s"]).slice(2),
+    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([1, 4], pa.int16()), pa.array(["a", "b"])).slice(
+        2
+    ),
+    "other layouts": pa.array([1, None]),
+}
+
+
+@cases("name", BROKEN)
+def test_broken_arrays_are_refused(name, impl):
+    array = BROKEN[name]
+    array.validate()
+    with pytest.raises(ArrayError):
+        arrays(array)
+    with pytest.raises(ArrayError):
+        arrays(pa.chunked_array([array.slice(0, 0), array]))
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_arrays_are_not(name, impl):
+    assert arrays(SOUND[name])[0][0] is SOUND[name]
+
+
+def test_structs_that_are_all_null_are_written(impl):
+    """Arrow gives their dictionaries indices, and no values."""
+    nulls = pa.array([None, None], pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))]))
+    kind = pa.struct([("s", pa.struct([("a", pa.string())]))])
+    column = pa.StructArray.from_arrays([nulls], ["s"])
+    assert JsonCodec(kind).encode(column).to_pylist() == [b'{"s":null}'] * 2
+    assert rows(column) == [{"s": None}] * 2
+
+
+@cases("name", BROKEN)
+def test_what_reads_payloads_refuses_them(name, impl):
+    array = BROKEN[name]
+    for call in (
+        AvroCodec('"string"').decode,
+        JsonCodec(pa.string()).decode,
+        KsqlCodec("JSON", "A STRING").decode,
+        Serde("AVRO", "memory://integrity", topic="t").deserialize,
+    ):
+        with pytest.raises(ArrayError):
+            call(array)
+
+
+def writers(kind):
+    """What writes columns of a type."""
+    avro, protobuf, json_schema = map(schema_format, ("AVRO", "PROTOBUF", "JSON"))
+    yield JsonCodec(plain_type(kind)).encode
+    yield AvroCodec(avro.derived_text(kind)).encode
+    yield ConnectJsonCodec().encode
+    yield KsqlCodec("JSON", "A STRING").encode
+    yield Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t").serialize
+    yield JsonSchemaCodec(json_schema.derived_text(kind)).encode
+    if pa.types.is_struct(kind) and "list<item: list" not in str(kind):
+        yield ProtobufCodec(protobuf.derived_text(kind)).encode
+
+
+@cases("name", BROKEN)
+def test_what_writes_columns_refuses_them(name, impl):
+    array = BROKEN[name]
+    inside = pa.StructArray.from_arrays([array], ["f"])
+    for column in (array, inside, pa.chunked_array([inside.slice(0, 1), inside.slice(1)])):
+        for call in writers(column.type):
+            with pytest.raises(ArrayError):
+                call(column)
+
+
+def test_threads_look_where_their_parts_end(impl):
+    ends = [2**30 if row % 1000 == 999 else 8 for row in range(40_000)]
+    with pytest.raises(ArrayError):
+        JsonCodec(pa.string()).encode(text(pa.string(), 0, *ends, 8), use_threads=True)
+
+
+def defect(module, array):
+    try:
+        module.check_offsets(array)
+    except ArrayError as error:
+        return str(error)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(-3, 34), min_size=2, max_size=6), st.integers(0, 4), st.integers(0, 5))
+def test_both_implementations_agree(offsets, first, count):
+    for make in (text, lambda kind, *offsets: listed(pa.list_(kind), ITEMS, *offsets)):
+        try:
+            array = make(pa.string(), *offsets).slice(first, count)
+        except pa.ArrowInvalid:
+            continue
+        assert defect(_integrity, array) == defect(_integrity_py, array)
