@@ -98,10 +98,14 @@ def _changed_below(array: pa.Array, changes: Iterable[_Step], place: ValuePlace,
     ((first, rest),) = by_step.items()
     offsets = array.offsets.to_numpy(zero_copy_only=False)
     values = array.values
-    if chosen is not None:
+    if chosen is not None or array.null_count:
         # A serde that reads nothing encrypted needs no NumPy.
         import numpy as np
 
+        if array.null_count:
+            # A row that failed may hide items behind its null.
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
+            chosen = valid if chosen is None else chosen & valid
         below = np.zeros(len(values), bool)
         below[offsets[0] : offsets[-1]] = np.repeat(chosen, np.diff(offsets))
         chosen = below

@@ -9,7 +9,6 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
-from kcodec.columns.types.fields import chosen
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer
@@ -20,7 +19,7 @@ from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_ty
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
-from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type
+from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type, chosen_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.language import NamedText
@@ -51,7 +50,7 @@ class JsonSchemaReader:
     ) -> None:
         self.options = options or JsonSchemaOptions()
         kind = arrow_type(shape, self.options) if self.options.arrow_type is None else self.options.arrow_type
-        self.arrow_type = chosen(kind, self.options.fields)
+        self.arrow_type = chosen_type(kind, shape, self.options.fields)
         self.shape = shape
         self._limits = Limits.of(limits)
         self.program = self.program_of(shape)
@@ -148,7 +147,8 @@ class JsonSchemaCodec(Codec):
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
     fields : sequence of str, optional
-        The only fields to decode, one at least, dotted for those of objects below; the others are skipped.
+        The only fields to decode, one at least, dotted for those of objects below, but not for members of unions and
+        tuples; the others are skipped.
     recursive_depth : int
         How often a schema that contains itself is followed into itself; what is below is JSON text.
     formats : {"read", "ignore"}

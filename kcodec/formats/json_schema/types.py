@@ -1,11 +1,13 @@
 """Shapes of documents as Arrow types."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types.fields import field_names
+from kcodec.columns.types.fields import chosen, field_names, field_tree
+from kcodec.columns.types.plain import is_list
 from kcodec.errors import ConfigError, SchemaError, check_booleans, check_choice, is_whole
 from kcodec.formats.connect.model import BITS, DECIMAL, PRECISION
 from kcodec.formats.connect.schema import LOGICAL_TYPES, PRIMITIVES, decimal_type, digits
@@ -16,6 +18,7 @@ __all__ = [
     "UNKNOWN",
     "JsonSchemaOptions",
     "arrow_type",
+    "chosen_type",
     "decimal_scale",
     "entry_of",
     "has_no_columns",
@@ -131,6 +134,51 @@ def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
     struct<id: int64 not null, any: string>
     """
     return _Typing(options).type(shape)
+
+
+def chosen_type(kind: pa.DataType, shape: Shape, fields: Sequence[str] | None) -> pa.DataType:
+    """Return the type of documents of a shape with nothing but some fields.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such field, or it is a member of a union or a tuple: documents of other members would not fit.
+    """
+    found = chosen(kind, fields)
+    if fields is not None:
+        _check_chosen(kind, shape, field_tree(fields), "")
+    return found
+
+
+def _check_chosen(kind: pa.DataType, shape: Shape | None, wanted: Mapping[str, Any], path: str) -> None:
+    if not wanted or shape is None:
+        return
+    if pa.types.is_map(kind):
+        entry = entry_of(shape)
+        _check_chosen(kind.item_type, entry[1] if entry else shape.values, wanted, path)
+    elif is_list(kind):
+        _check_chosen(kind.value_type, item_of(shape), wanted, path)
+    elif pa.types.is_struct(kind):
+        what = whole_struct(kind, shape)
+        if what:
+            raise ConfigError(f"{path or 'the root'} is a {what}, so it has no field {next(iter(wanted))}")
+        for name, below in wanted.items():
+            where = f"{path}.{name}" if path else name
+            _check_chosen(kind.field(name).type, shape.fields.get(name), below, where)
+
+
+def whole_struct(kind: pa.DataType, shape: Shape) -> str:
+    """Return what a struct is that is not made of an object's properties; nothing if it is.
+
+    >>> shape = Shape(kinds=frozenset(("integer", "string")))
+    >>> whole_struct(pa.struct([("integer", pa.int64())]), shape)
+    'union of several types'
+    """
+    names = [field.name for field in kind]
+    kinds = kinds_of(shape)
+    if len(kinds) > 1 and set(names) <= set(kinds):
+        return "union of several types"
+    return "tuple" if kinds == ("array",) and shape.is_tuple and names == tuple_names(shape) else ""
 
 
 class _Typing:

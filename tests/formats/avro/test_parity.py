@@ -106,6 +106,38 @@ def test_rows_with_more_behind_them_before_one_of_no_program(unknown):
     same_decode(plans, rows, selector=array.array("i", [0, 1, 1, 0] * 10 + [unknown, 0]))
 
 
+TEXT_IN_RECORD = {"type": "record", "name": "I", "fields": [{"name": "text", "type": "string"}]}
+
+
+@pytest.mark.parametrize(
+    "kind", [TEXT_IN_RECORD, {**TEXT_IN_RECORD, "fields": [{"name": "text", "type": ["null", "string"]}]}]
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_that_get_a_record_by_default_among_rows_that_have_it(kind, first):
+    """Blocks behind the first begin at a row that is far from where texts of none are noted."""
+    value = {"name": "value", "type": kind, "default": {"text": "d" if kind is TEXT_IN_RECORD else None}}
+    known = {"name": "known", "type": "long"}
+    reader = parse({"type": "record", "name": "R", "fields": [value, known]})
+    without = parse({"type": "record", "name": "R", "fields": [known]})
+    payloads = [b"\6abc\2" if kind is TEXT_IN_RECORD else b"\2\6abc\2", b"\4"]
+    rows = [(first + row // 3) % 2 for row in range(3000)]
+    plans = [decode_plan(writer, reader) for writer in (reader, without)]
+    same_decode(plans, [payloads[row] for row in rows], limits=Limits(), selector=array.array("i", rows))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_branches_that_are_one_record_of_the_reader(first):
+    """A branch that lacks a record which has a default, beside one that has it."""
+    value = {"name": "value", "type": TEXT_IN_RECORD, "default": {"text": "d"}}
+    known = {"name": "known", "type": "long"}
+    new = {"type": "record", "name": "a.R", "fields": [known, value]}
+    old = {"type": "record", "name": "b.R", "fields": [known]}
+    reader = parse(new)
+    plan = decode_plan(parse([old, new]), reader)
+    rows = [b"\0\4" if (first + row // 3) % 2 else b"\2\2\6abc" for row in range(3000)]
+    same_decode([plan], rows, limits=Limits())
+
+
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "scale": 2}
 SYMBOLS = [f"S{number}" * (number % 9 + 1) for number in range(200)]
 NUMBERS = {

@@ -401,6 +401,40 @@ class TestReading:
         with pytest.raises(ConfigError, match="id has no fields"):
             codec(schema, fields=["id.x"])
 
+    @pytest.mark.parametrize("name", ["u", "lines.u", "by.u", "entries.u"])
+    def test_members_are_no_fields(self, impl, name):
+        """Documents that have another member would not fit."""
+        for member, what, values in (
+            ({"type": ["integer", "string"]}, "union of several types", ["1", '"x"']),
+            (
+                {"oneOf": [STRING, {"properties": {"integer": INTEGER}}]},
+                "union of several types",
+                ['"x"', "{}"],
+            ),
+            ({"items": [INTEGER, STRING], "additionalItems": False, "minItems": 2}, "tuple", ['[1,"x"]']),
+        ):
+            inner = {"properties": {"u": member, "n": INTEGER}}
+            entry = {"properties": {"key": INTEGER, "value": inner}}
+            schema = {
+                "properties": {
+                    "u": member,
+                    "lines": {"items": inner},
+                    "by": {"additionalProperties": inner},
+                    "entries": {"type": "array", "connect.type": "map", "items": entry},
+                }
+            }
+            whole = codec(schema, fields=[name])
+            kind = next(each.type for each in codec({"properties": {"u": member}}).arrow_type)
+            for below in kind:
+                with pytest.raises(ConfigError, match=f"{name} is a {what}, so it has no field {below.name}"):
+                    codec(schema, fields=["by.n", f"{name}.{below.name}"])
+            documents = [
+                f'{{"u":{value},"lines":[{{"u":{value}}}],"by":{{"k":{{"u":{value}}}}},'
+                f'"entries":[{{"key":1,"value":{{"u":{value}}}}}]}}'
+                for value in values
+            ]
+            assert whole.decode(documents).null_count == 0
+
     def test_columns_of_other_types(self, impl):
         schema = {
             "properties": {"price": NUMBER, "at": INTEGER, "o": {"properties": {"x": INTEGER}}, "n": INTEGER}

@@ -375,7 +375,8 @@ cdef int64_t run_lanes(
         if block.depth == 1 and takes_steps(op):
             memcpy(block.before, block.at, block.count * sizeof(uint8_t *))
         if op.code == DO_STRING or op.code == DO_BYTES:
-            read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
+            if not read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag):
+                return -1
         elif op.code == DO_LONG:
             block.rejected += read_longs(
                 ats, ends, some, count, index, <int64_t *>data + row, op.factor, ahead, block.pext, block.odd,
@@ -410,7 +411,8 @@ cdef int64_t run_lanes(
                 block.odd, block.order + block.rejected
             )
         elif op.code == DO_NULLABLE_TEXT:
-            read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
+            if not read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag):
+                return -1
         elif op.code == DO_NULLABLE and value_of(op) == DO_INT and valid != NULL:
             block.rejected += read_nullable_ints(
                 ats, ends, some, count, index, <int32_t *>data + row, valid + row, op.size, block.pext, block.odd,

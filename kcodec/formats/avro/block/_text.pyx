@@ -37,7 +37,7 @@ cdef void place(
         offsets[at + 1] = used
 
 
-cdef inline void read_values(
+cdef inline bint read_values(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
     bint of_rows, bint all_rows, bint nullable, offset_t *tag
 ) noexcept nogil:
@@ -94,9 +94,9 @@ cdef inline void read_values(
             used += <offset_t>length
             offsets[at + 1] = used
             ats[at] = p + length
-        return
-    if of_rows:
-        note(block, op.column)
+        return True
+    if of_rows and not note(block, op.column):
+        return False
     texts = block.texts[op.column]
     first = block.first[op.column]
     for at in range(count):
@@ -117,22 +117,23 @@ cdef inline void read_values(
         texts[index[lane] - first].data = p
         texts[index[lane] - first].size = length
         ats[lane] = p + length
+    return True
 
 
-cdef void read_texts(
+cdef bint read_texts(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
     bint of_rows, bint all_rows, offset_t *tag
 ) noexcept nogil:
-    """Read texts, or bytes."""
-    read_values(block, column, op, lanes, count, index, of_rows, all_rows, False, tag)
+    """Read texts, or bytes; return False if those of other rows are in place."""
+    return read_values(block, column, op, lanes, count, index, of_rows, all_rows, False, tag)
 
 
-cdef void read_nullable_texts(
+cdef bint read_nullable_texts(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
     bint of_rows, bint all_rows, offset_t *tag
 ) noexcept nogil:
-    """Read texts, or bytes, that may be null."""
-    read_values(block, column, op, lanes, count, index, of_rows, all_rows, True, tag)
+    """Read texts, or bytes, that may be null; return False as `read_texts` does."""
+    return read_values(block, column, op, lanes, count, index, of_rows, all_rows, True, tag)
 
 
 cdef bint read_symbols(
@@ -152,8 +153,8 @@ cdef bint read_symbols(
     cdef uint32_t word
     if in_place:
         block.noted[op.column] = IN_PLACE
-    elif of_rows:
-        note(block, op.column)
+    elif of_rows and not note(block, op.column):
+        return False
     first = block.first[op.column]
     for at in range(count):
         lane = lanes[at]
