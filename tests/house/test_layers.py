@@ -75,11 +75,11 @@ PROTOBUF_RANKS = (
 )
 #: The rooms and files of columns, from types and what columns are made of to what is taken and given.
 COLUMN_RANKS = (
-    ("faults", "shown", "stream", "types"),
+    ("faults", "shown", "types"),
     ("built",),
     ("rows",),
     ("arrays", "framed"),
-    ("written",),
+    ("stream", "written"),
 )
 #: The rooms and files of Kafka's topics, from connections to what is asked of whole topics.
 KAFKA_RANKS = (

@@ -43,7 +43,7 @@ class Earlier(NamedTuple):
 
 
 class Compatibility(NamedTuple):
-    """Whether a schema may become the next version. It is shown as a table of what differs.
+    """Whether a schema may become the next version: true if so. It is shown as a table of what differs.
 
     Attributes
     ----------
@@ -72,6 +72,10 @@ class Compatibility(NamedTuple):
     compatible: bool
     differences: tuple[Difference, ...] = ()
     messages: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        # A tuple of three would always be true.
+        return self.compatible
 
     def __repr__(self) -> str:
         return text_page(*self._page())

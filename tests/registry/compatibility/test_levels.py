@@ -30,7 +30,7 @@ def test_levels_of_the_real_registry():
         candidate = known.parse_known(line["candidate"]["schema"])
         for level, verdict in line["verdicts"].items():
             found = check(known, level, candidate, earlier(line))
-            assert found.compatible is verdict, (line["id"], level)
+            assert found.compatible is bool(found) is verdict, (line["id"], level)
             assert list(found.messages) == line["messages"].get(level, []), (line["id"], level)
             checked[level] += 1
     print(f"{len(lines)} histories, {sum(checked.values())} verdicts")
