@@ -66,7 +66,7 @@ cdef class Decoder:
     cdef int64_t extra         # room beyond these that blocks get
     cdef bint checked          # its texts are checked as they are read, to find the guilty one
     cdef bint sliced           # where they are stands in
-    cdef Slice slices[MAX_ROWS]
+    cdef Slice *slices
 
     # What formats do.
     cdef void begin(self, int64_t room) noexcept nogil

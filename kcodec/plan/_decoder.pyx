@@ -9,7 +9,7 @@ is written over with null.
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp
 
 from kcodec.columns.built._builder cimport builder_of
@@ -50,7 +50,9 @@ cdef class Decoder:
         cdef Program program
         cdef int32_t at
         self.rows = Rows(values, picked)
-        program = next(each for each in programs if each is not None)
+        for program in programs:
+            if program is not None:
+                break
         self.builder = builder_of(program.shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         if isinstance(starts, bytes):
@@ -71,7 +73,8 @@ cdef class Decoder:
         self.tables = <const void **>calloc(self.programs, sizeof(void *))
         self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
         self.divisor = <int64_t *>calloc(self.builder.count, sizeof(int64_t))
-        if self.tables == NULL or self.stops == NULL or self.divisor == NULL:
+        self.slices = <Slice *>malloc((min(self.rows.length, MAX_ROWS) + 1) * sizeof(Slice))
+        if self.tables == NULL or self.stops == NULL or self.divisor == NULL or self.slices == NULL:
             raise MemoryError
         for at in range(self.builder.count):
             # Until a program has items for this column, a payload (divided by this) makes room for none.
@@ -92,6 +95,7 @@ cdef class Decoder:
         free(self.tables)
         free(self.stops)
         free(self.divisor)
+        free(self.slices)
 
     cdef int prepare(self, Program program) except -1:
         """Take the bounds that the format needs from one of the programs."""

@@ -35,7 +35,10 @@ cdef class Encoder:
 
     def __init__(self, array, programs, selector, large):
         self.programs = len(programs)
-        self.inputs = Inputs(array, next(each for each in programs if each is not None).layout)
+        for program in programs:
+            if program is not None:
+                break
+        self.inputs = Inputs(array, program.layout)
         self.builder = BinaryBuilder(self.inputs.length, large)
         self.costs = <int64_t *>calloc(self.inputs.count, sizeof(int64_t))
         self.selector = Int32Buffer(selector, self.inputs.length, "selector")

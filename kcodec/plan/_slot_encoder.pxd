@@ -2,14 +2,14 @@
 
 from libc.stdint cimport uint8_t
 
-from kcodec.columns.written._slots cimport LEVELS, Slots
+from kcodec.columns.written._slots cimport Slots
 from kcodec.plan._encoder cimport Encoder
 
 
 cdef class SlotEncoder(Encoder):
     cdef bytes prefix
     cdef const uint8_t *before     # the prefix, which every row begins with
-    cdef Slots blocks[LEVELS]
+    cdef Slots *blocks             # of so many levels
 
     # What formats do.
     cdef bint put_block(self, Slots *block) noexcept nogil

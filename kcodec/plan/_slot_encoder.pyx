@@ -1,9 +1,9 @@
 """Encoders that write blocks of rows column by column where that goes well, and row by row where anything fails."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
-from kcodec.columns.written._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_rows, begin_rows
+from kcodec.columns.written._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_rows, begin_rows, empty_slots
 from kcodec.plan._encoder cimport Encoder
 
 cdef enum:
@@ -34,14 +34,21 @@ cdef class SlotEncoder(Encoder):
         self.around = len(prefix)
         self.slop = SLOP
         self.block_rows = BLOCK_ROWS
+        # To clear all of it would take longer than to write a few rows.
+        self.blocks = <Slots *>malloc(LEVELS * sizeof(Slots))
+        if self.blocks == NULL:
+            raise MemoryError
+        for at in range(LEVELS):
+            empty_slots(&self.blocks[at])
         for at in range(self.inputs.count):
             # At least one, so that what a block takes bounds its items as well.
             self.costs[at] = max(self.costs[at], 1)
 
     def __dealloc__(self):
         cdef int32_t at
-        for at in range(LEVELS):
+        for at in range(LEVELS if self.blocks != NULL else 0):
             free(self.blocks[at].memory)
+        free(self.blocks)
 
     cdef bint put_rows(self, int64_t end) noexcept nogil:
         """Write rows, fewer at a time where they are large, as long as nothing fails."""

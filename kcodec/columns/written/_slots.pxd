@@ -26,6 +26,14 @@ cdef struct Slots:
     bint whole                 # and whether they, and all further ones, are 0, 1, 2, ...
 
 
+cdef inline void empty_slots(Slots *slots) noexcept nogil:
+    """Set what the slots of a first block are told by."""
+    slots.memory = NULL
+    slots.room = 0
+    slots.step = 0
+    slots.whole = False
+
+
 cdef bint begin_rows(
     Slots *slots, const Input *columns, const int64_t *costs, const uint8_t *prefix, int64_t prefix_size
 ) noexcept nogil
