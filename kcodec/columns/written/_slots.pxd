@@ -27,7 +27,7 @@ cdef struct Slots:
 
 
 cdef inline void empty_slots(Slots *slots) noexcept nogil:
-    """Set what the slots of a first block are told by."""
+    """Give slots the state that their first block expects."""
     slots.memory = NULL
     slots.room = 0
     slots.step = 0
