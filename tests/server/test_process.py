@@ -259,14 +259,27 @@ def test_a_signal_lets_requests_end(tmp_path):
     assert [status for status, _ in found] in ([200], [])
 
 
+@contextlib.contextmanager
+def serving(loop, timeout):
+    registry = MemoryRegistry()
+    settings = ServerSettings(
+        registry.url, access_log=False, timeout=timeout, idle_timeout=0.5, max_connections=50
+    )
+    with running(RegistryApplication(registry, settings), settings, loop) as url:
+        yield url
+
+
 @pytest.fixture(params=["auto", "asyncio"])
 def served(request):
     """A server in this process, with uvloop and without, and its address."""
-    registry = MemoryRegistry()
-    settings = ServerSettings(
-        registry.url, access_log=False, timeout=0.5, idle_timeout=0.5, max_connections=50
-    )
-    with running(RegistryApplication(registry, settings), settings, request.param) as url:
+    with serving(request.param, 0.5) as url:
+        yield url
+
+
+@pytest.fixture(params=["auto", "asyncio"])
+def patient(request):
+    """One that waits longer for what clients do not send than a slow machine takes to connect many of them."""
+    with serving(request.param, 30) as url:
         yield url
 
 
@@ -407,14 +420,14 @@ class TestConnections:
         assert b"Traceback" not in answer
         assert asked(f"{served}/subjects") == (200, [])
 
-    def test_too_many(self, served):
-        busy = [connected(served) for _ in range(49)]
+    def test_too_many(self, patient):
+        busy = [connected(patient) for _ in range(49)]
         for each in busy:
             each.sendall(
                 b"POST /subjects/s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
             )
             assert each.recv(100).startswith(b"HTTP/1.1 100 ")
-        with connected(served) as late:
+        with connected(patient) as late:
             late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert received(late).startswith(b"HTTP/1.1 503 ")
         for each in busy:
@@ -422,7 +435,7 @@ class TestConnections:
         end = time.monotonic() + 5
         status = 503
         while status == 503 and time.monotonic() < end:
-            with connected(served) as late:
+            with connected(patient) as late:
                 late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 status = int(received(late).split()[1])
         assert status == 200
