@@ -29,7 +29,7 @@ from kcodec.formats.json_schema.types import (
     entry_of,
     item_of,
     kinds_of,
-    tuple_names,
+    struct_of,
 )
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.node import MAX_DEPTH, Plan
@@ -37,6 +37,8 @@ from kcodec.plan.node import MAX_DEPTH, Plan
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 
 _MARK = b"kcodec.json"
+#: What reads or writes a struct, by what it holds.
+_STRUCTS = {"object": Op.JSON_OBJECT, "union": Op.JSON_UNION, "tuple": Op.JSON_TUPLE}
 
 
 def decode_plan(kind: pa.DataType, shape: Shape, options: JsonSchemaOptions = JsonSchemaOptions()) -> Plan:  # noqa: B008
@@ -128,7 +130,7 @@ class _Planner(ABC):
         if is_raw(kind, given, shape):
             made = _with(made, Op.JSON_TEXT)
         elif types.is_struct(kind):
-            made = self.struct(kind, stored, shape, kinds, made)
+            made = self.struct(kind, stored, shape, made)
         elif types.is_map(kind):
             made = self.map(kind, stored, shape, made)
         elif is_list(kind):
@@ -141,22 +143,11 @@ class _Planner(ABC):
         self.depth -= 1
         return made
 
-    def struct(
-        self,
-        kind: pa.DataType,
-        given: pa.DataType,
-        shape: Shape | None,
-        kinds: tuple[str, ...],
-        made: JsonNode,
-    ) -> JsonNode:
+    def struct(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: JsonNode) -> JsonNode:
         names = [field.name for field in kind]
         if len(set(names)) < len(names):
             raise SchemaError(f"{kind}: two fields have the same name")
-        op = Op.JSON_OBJECT
-        if shape is not None and len(kinds) > 1 and set(names) <= set(kinds):
-            op = Op.JSON_UNION
-        elif shape is not None and kinds == ("array",) and shape.is_tuple and names == tuple_names(shape):
-            op = Op.JSON_TUPLE
+        op = Op.JSON_OBJECT if shape is None else _STRUCTS[struct_of(kind, shape)]
         children: list[JsonNode] = []
         rest: list[JsonNode] = []
         for number, field in enumerate(kind):

@@ -25,7 +25,7 @@ __all__ = [
     "is_map",
     "item_of",
     "kinds_of",
-    "tuple_names",
+    "struct_of",
 ]
 
 #: The column of the properties that the schema does not have.
@@ -159,7 +159,7 @@ def _check_chosen(kind: pa.DataType, shape: Shape | None, wanted: Mapping[str, A
     elif is_list(kind):
         _check_chosen(kind.value_type, item_of(shape), wanted, path)
     elif pa.types.is_struct(kind):
-        what = whole_struct(kind, shape)
+        what = {"union": "union of several types", "tuple": "tuple"}.get(struct_of(kind, shape))
         if what:
             raise ConfigError(f"{path or 'the root'} is a {what}, so it has no field {next(iter(wanted))}")
         for name, below in wanted.items():
@@ -167,18 +167,18 @@ def _check_chosen(kind: pa.DataType, shape: Shape | None, wanted: Mapping[str, A
             _check_chosen(kind.field(name).type, shape.fields.get(name), below, where)
 
 
-def whole_struct(kind: pa.DataType, shape: Shape) -> str:
-    """Return what a struct is that is not made of an object's properties; nothing if it is.
+def struct_of(kind: pa.DataType, shape: Shape) -> str:
+    """Return what a struct holds of documents of a shape: a ``"union"`` of types, a ``"tuple"``, or an ``"object"``.
 
     >>> shape = Shape(kinds=frozenset(("integer", "string")))
-    >>> whole_struct(pa.struct([("integer", pa.int64())]), shape)
-    'union of several types'
+    >>> struct_of(pa.struct([("integer", pa.int64())]), shape)
+    'union'
     """
     names = [field.name for field in kind]
     kinds = kinds_of(shape)
     if len(kinds) > 1 and set(names) <= set(kinds):
-        return "union of several types"
-    return "tuple" if kinds == ("array",) and shape.is_tuple and names == tuple_names(shape) else ""
+        return "union"
+    return "tuple" if kinds == ("array",) and shape.is_tuple and names == tuple_names(shape) else "object"
 
 
 class _Typing:
