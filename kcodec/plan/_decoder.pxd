@@ -82,6 +82,7 @@ cdef class Decoder:
     cdef bint step_over_prefix(self) noexcept nogil
     cdef bint take_rows(self, int64_t row) noexcept nogil
     cdef void slice_rows(self) noexcept nogil
+    cdef int64_t with_slack(self, int64_t first, int64_t count) noexcept nogil
     cdef int64_t room(self) noexcept nogil
     cdef const int64_t *divisors(self) noexcept nogil
     cdef int fit_block(self) except -1

@@ -14,7 +14,7 @@ from libc.string cimport memcmp
 
 from kcodec.columns.built._builder cimport builder_of
 from kcodec.columns.built._column cimport hide, set_null
-from kcodec.columns.rows._rows cimport Int32Buffer, Rows, Slice
+from kcodec.columns.rows._rows cimport SLACK, Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
 from kcodec.wire.binary.cursor cimport likely, load_le64, unlikely
 from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT, Status
@@ -139,10 +139,8 @@ cdef class Decoder:
         return self.max_expansion + (SPARE * (end - start) if start != NULL else 0)
 
     cdef bint reads_alike(self) noexcept nogil:
-        """Return whether one program reads all rows, from their beginning or behind a short prefix."""
-        return (
-            self.selector.data == NULL and not self.bounded and self.prefix_size <= 8 and self.tables[0] != NULL
-        )
+        """Return whether one program reads all rows, from their beginning or behind the prefix."""
+        return self.selector.data == NULL and not self.bounded and self.tables[0] != NULL
 
     cdef bint step_over_prefix(self) noexcept nogil:
         """Move the start of the block's rows behind the prefix; return whether all of them have it."""
@@ -169,7 +167,7 @@ cdef class Decoder:
         """Take the rows of the block, which starts at `row`; return whether all of them have the prefix."""
         cdef int64_t most = self.block_rows if self.growing else self.most_rows
         self.count = 0
-        if self.unsliced and not self.growing:
+        if self.unsliced and self.prefix_size <= 8 and not self.growing:
             self.count = self.rows.adjacent(row, most, self.block_bytes, &self.payload)
         self.sliced = self.count == 0
         if self.sliced:
@@ -186,6 +184,16 @@ cdef class Decoder:
         if self.prefix_size:
             self.step_over_prefix()
         self.sliced = True
+
+    cdef int64_t with_slack(self, int64_t first, int64_t count) noexcept nogil:
+        """Return how many of some rows are left without the last ones that SLACK bytes may not be read behind."""
+        cdef const Slice *slice
+        while self.sliced and count:
+            slice = &self.slices[first + count - 1]
+            if slice.limit - slice.end >= SLACK:
+                break
+            count -= 1
+        return count
 
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion

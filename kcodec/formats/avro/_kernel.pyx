@@ -11,7 +11,7 @@ from libc.stdlib cimport malloc
 from libc.string cimport memchr
 
 from kcodec.columns.built._compact cimport empty_rows
-from kcodec.columns.rows._rows cimport SLACK, Slice
+from kcodec.columns.rows._rows cimport Slice
 from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
 from kcodec.formats.avro.block._lanes cimport LANES, Block, reject
 from kcodec.formats.avro.block._programs cimport find_alike
@@ -89,12 +89,7 @@ cdef class AvroDecoder(Decoder):
             return
         # Not the last rows of a column, behind which nothing may be read, and no row again.
         block.row = self.row
-        block.count = min(self.count, self.rows.length - 1 - self.row)
-        while (
-            self.sliced and block.count
-            and self.slices[block.count - 1].limit - self.slices[block.count - 1].end < SLACK
-        ):
-            block.count -= 1
+        block.count = self.with_slack(0, min(self.count, self.rows.length - 1 - self.row))
         if block.count == 0:
             return
         block.blocks += 1

@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memset
 
 from kcodec.columns.built._builder cimport Builder
-from kcodec.columns.rows._rows cimport SLACK, Slice
+from kcodec.columns.rows._rows cimport Slice
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block
 from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, Context, fail
@@ -124,11 +124,7 @@ cdef class ProtobufDecoder(Decoder):
         if self.left:
             return 0
         # Behind the last rows of a column nothing may be read.
-        while (
-            self.sliced and count
-            and self.slices[self.next + count - 1].limit - self.slices[self.next + count - 1].end < SLACK
-        ):
-            count -= 1
+        count = self.with_slack(self.next, count)
         while True:
             count = min(count, self.most)
             odd_row = <const uint8_t *>memchr(self.block.odd + self.next, 1, count)

@@ -554,7 +554,7 @@ cdef int64_t find_rows(
             found += 1
         return found
     # Where one program reads whole rows, nothing is asked for each of them, which takes half the instructions.
-    if decoder.selector.data == NULL and not decoder.bounded and decoder.programs and decoder.tables[0] != NULL:
+    if decoder.reads_alike():
         program[0] = 0
         for row in range(first, first + count):
             slice = &decoder.slices[row]
