@@ -9,7 +9,9 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -92,12 +94,12 @@ class Fetcher:
         self.deleted: list[TopicPartition] = []
         #: What was found to be gone, and not asked for yet.
         self.lost: list[Lost] = []
-        self._failure: BaseException | None = None
         self._process = os.getpid()
-        self.stopped = threading.Event()
-        self.arrived: queue.SimpleQueue[
-            tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None
-        ] = queue.SimpleQueue()
+        self.is_stopped = False
+        #: What has come and was not taken. The queue only wakes who waits for it: an interruption (Ctrl-C) that meets
+        #: its `get` loses no more than that.
+        self._arrived: deque[tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None] = deque()
+        self._woken: queue.SimpleQueue[None] = queue.SimpleQueue()
         #: Of what threads hand to each other.
         self.lock = threading.Lock()
         self._brokers: dict[int, _Broker] = {}
@@ -106,7 +108,7 @@ class Fetcher:
         self._open = 0
         cluster.hand_on_offsets()
         if not self.add(ranges, epochs) and not is_endless:
-            self.arrived.put(None)
+            self.arrive(None)
 
     def add(
         self, ranges: Iterable[Range], epochs: Mapping[TopicPartition, int] = MappingProxyType({})
@@ -140,22 +142,26 @@ class Fetcher:
             # None of the threads is in a forked child, which would wait for ever.
             raise KafkaError("a reader works only in the process that made it: read anew in this one")
         self._release()
-        if self._failure is not None:
-            raise self._failure
-        try:
-            found = self.arrived.get(timeout=timeout)
-        except queue.Empty:
-            return []
+        with suppress(queue.Empty):
+            # That of what has come already.
+            self._woken.get_nowait()
+        while not self._arrived:
+            try:
+                self._woken.get(timeout=timeout)
+            except queue.Empty:
+                return []
+        # The end and an error stay. What else there is leaves without a call, behind which Python looks for signals.
+        found = self._arrived[0]
         if found is None:
-            self.arrived.put(None)
             return None
         if isinstance(found, BaseException):
-            self._failure = found
             raise found
         if isinstance(found, TopicPartition):
-            self.deleted.append(found)
-            return []
-        self._holder, pieces = found
+            pieces: list[Piece] = []
+            self.deleted += [found]
+        else:
+            self._holder, pieces = found
+        del self._arrived[0]
         return pieces
 
     @property
@@ -163,10 +169,15 @@ class Fetcher:
         """Whether only records of committed transactions are read."""
         return self.isolation == "read_committed"
 
+    def arrive(self, found: "tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None") -> None:
+        """Hand something to the one who reads: pieces, a partition that is gone, an error, or None as the end."""
+        self._arrived.append(found)
+        self._woken.put(None)
+
     def _release(self) -> None:
         holder, self._holder = self._holder, None
         if holder is not None:
-            holder.permits.release()
+            holder.permits.put(None)
 
     def take_lost(self) -> list[Lost]:
         """Return the offsets that were found to be gone since the last call."""
@@ -178,17 +189,18 @@ class Fetcher:
 
     def close(self) -> None:
         """End all threads and connections."""
-        self.stopped.set()
+        self.is_stopped = True
         self.cluster.close()
         with self.lock:
             brokers = list(self._brokers.values())
         for broker in brokers:
-            broker.permits.release()
+            broker.permits.put(None)
+            broker.woken.put(None)
         for broker in brokers:
             if broker.thread is not threading.current_thread():
                 broker.thread.join(5)
         # Whoever waits for the next pieces.
-        self.arrived.put(None)
+        self.arrive(None)
 
     def place(self, cursors: Iterable[Cursor]) -> None:
         """Hand cursors to the threads of their leaders, or of nearer replicas."""
@@ -203,7 +215,7 @@ class Fetcher:
                     broker = self._brokers[number] = _Broker(self, number)
                     broker.thread.start()
                 broker.given.append(cursor)
-                broker.woken.set()
+                broker.woken.put(None)
 
     def retire(self, broker: "_Broker") -> bool:
         """Forget a thread if it has nothing left to do; return whether it was forgotten."""
@@ -219,7 +231,7 @@ class Fetcher:
         with self.lock:
             self._open -= 1
             if not self._open and not self.is_endless:
-                self.arrived.put(None)
+                self.arrive(None)
 
 
 class _Broker:
@@ -231,14 +243,17 @@ class _Broker:
         self.number = number
         self.cursors: list[Cursor] = []
         self.given: list[Cursor] = []
-        self.woken = threading.Event()
-        self.permits = threading.Semaphore(_HELD)
+        # Neither an event nor a semaphore: where an interruption meets who sets or releases these, their locks, which
+        # are taken in Python, stay taken. Queues are C's.
+        self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.permits: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_HELD):
+            self.permits.put(None)
         self.thread = threading.Thread(target=self._run, name=f"kcodec-fetch-{number}", daemon=True)
 
     def _run(self) -> None:
         try:
-            while not self.fetcher.stopped.is_set():
-                self.woken.clear()
+            while not self.fetcher.is_stopped:
                 with self.fetcher.lock:
                     self.cursors, self.given = [*self.cursors, *self.given], []
                 if not self.cursors:
@@ -247,8 +262,19 @@ class _Broker:
                     continue
                 self._step()
         except BaseException as error:
-            if not self.fetcher.stopped.is_set():
-                self.fetcher.arrived.put(error)
+            if not self.fetcher.is_stopped:
+                self.fetcher.arrive(error)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until the time is over, cursors are given, or the fetcher is closed."""
+        with suppress(queue.Empty):
+            self.woken.get(timeout=max(seconds, 0))
+
+    def _pause(self, seconds: float) -> None:
+        """Wait until the time is over, or the fetcher is closed."""
+        end = time.monotonic() + seconds
+        while not self.fetcher.is_stopped and (left := end - time.monotonic()) > 0:
+            self._wait(left)
 
     def _step(self) -> None:
         now = time.monotonic()
@@ -265,7 +291,7 @@ class _Broker:
             return
         if not ready:
             times = [each.not_before for each in self.cursors if each.error is not None]
-            self.woken.wait(max(min(times) - now, 0))
+            self._wait(min(times) - now)
             return
         left = [each for each in ready if each.replica is not None and self._leaves_replica(each, now)]
         if left:
@@ -281,8 +307,8 @@ class _Broker:
                 self._fail(unchecked, error)
             return
         # This bounds the memory: no further response is asked for while the reader still has two.
-        self.permits.acquire()
-        if self.fetcher.stopped.is_set():
+        self.permits.get()
+        if self.fetcher.is_stopped:
             return
         # What the one who reads takes for what has come is not the brokers' time.
         waited = time.monotonic() - now
@@ -293,7 +319,7 @@ class _Broker:
             pieces = self._fetch(ready)
             if pieces:
                 is_held = True
-                self.fetcher.arrived.put((self, pieces))
+                self.fetcher.arrive((self, pieces))
         except KafkaError as error:
             if not is_retriable(error):
                 raise
@@ -301,14 +327,14 @@ class _Broker:
         finally:
             if not is_held:
                 # A response without records holds no memory of the reader's, so it gives its permit back at once.
-                self.permits.release()
+                self.permits.put(None)
         self._drop_done()
 
     def _drop_done(self) -> None:
         done = self._take_out({each for each in self.cursors if each.is_done})
         for each in done:
             if each.is_deleted:
-                self.fetcher.arrived.put(each.place)
+                self.fetcher.arrive(each.place)
             if each.following is not None:
                 each.following.deadline.restart()
                 self.fetcher.place([each.following])
@@ -422,7 +448,7 @@ class _Broker:
         channel = self.cluster.channel(self.number, FETCH)
         pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
         if pause > 0:
-            self.fetcher.stopped.wait(pause)
+            self._pause(pause)
             for waiting in cursors:
                 waiting.deadline.postpone(pause)
         bounded = [each.wanted_bytes for each in cursors if each.end is not None]
@@ -521,7 +547,7 @@ class _Broker:
                     f"{each.place}: nothing came for offset {each.next}, before its end at {each.end}"
                 )
         if was_early and any(not each.is_done and each.error is None for each in cursors):
-            self.fetcher.stopped.wait(self.cluster.settings.backoff_ms / 1000)
+            self._pause(self.cluster.settings.backoff_ms / 1000)
 
     def _piece(self, cursor: Cursor, fetched: Fetched) -> Piece | None:
         # A replica may be behind its leader.
