@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 LAYERS = (
     ("errors", "arguments", "_files", "_fork", "_impl", "_lazy"),
     ("frames",),
-    ("_kept", "_threads", "java", "wire"),
+    ("_daemon_threads", "_kept", "_threads", "java", "wire"),
     ("columns",),
     ("plan",),
     ("objects",),
@@ -134,6 +134,7 @@ FILES = {
     "__init__",
     "__main__",
     "errors",
+    "_daemon_threads",
     "_files",
     "_fork",
     "_kept",

@@ -197,7 +197,7 @@ class Fetcher:
             broker.permits.put(None)
             broker.woken.put(None)
         for broker in brokers:
-            if broker.thread is not threading.current_thread():
+            if broker.thread is not threading.current_thread() and broker.thread.is_alive():
                 broker.thread.join(5)
         # Whoever waits for the next pieces.
         self.arrive(None)

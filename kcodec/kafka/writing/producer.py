@@ -263,7 +263,9 @@ class Producer:
         with self.lock:
             senders = list(itertools.chain(*self._senders.values()))
         for sender in senders:
-            sender.thread.join(max(end - time.monotonic(), 0))
+            # An interruption may have come before it was started.
+            if sender.thread.is_alive():
+                sender.thread.join(max(end - time.monotonic(), 0))
 
     def stop(self) -> None:
         """Let all threads end once what is under way has been answered."""

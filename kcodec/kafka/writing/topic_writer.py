@@ -3,13 +3,14 @@
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from kcodec._daemon_threads import Threads
 from kcodec._lazy import compute as pc
 from kcodec.arguments import FormatLike, Servers, Tables
 from kcodec.columns.arrays.casts import cast_rows
@@ -37,6 +38,8 @@ _BYTES = 16 << 20
 _LONG_RUN = 1 << 9
 #: They compress faster than networks take it.
 _MOST_THREADS = 4
+#: What threads get to end in: they have a few batches to compress, and nothing to send.
+_END_SECONDS = 5.0
 _MAX_SEQUENCE = 0x7FFFFFFF
 
 
@@ -393,8 +396,8 @@ class _Outbox:
         #: Of the next record of each partition.
         self._sequences: dict[TopicPartition, int] = defaultdict(int)
         self._threads = min(pa.cpu_count(), _MOST_THREADS)
-        self._compressors = ThreadPoolExecutor(self._threads, "kcodec-compress")
-        self._sender = ThreadPoolExecutor(1, "kcodec-send")
+        self._compressors = Threads(self._threads, "kcodec-compress")
+        self._sender = Threads(1, "kcodec-send")
         self._sending: deque[Future[None]] = deque()
 
     def add(self, records: pa.RecordBatch, runs: list[_Run]) -> None:
@@ -437,8 +440,10 @@ class _Outbox:
     def close(self) -> None:
         """End all threads, also those of the producer."""
         self.producer.stop()
-        self._compressors.shutdown(cancel_futures=True)
-        self._sender.shutdown(cancel_futures=True)
+        # They have little left to do. An interruption of this thread may have left a future locked that one of them
+        # waits for: neither this nor the interpreter's end waits for that one.
+        for threads in (self._compressors, self._sender):
+            threads.end(_END_SECONDS)
         self.producer.close()
 
 

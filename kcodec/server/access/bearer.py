@@ -13,10 +13,10 @@ from urllib.request import urlopen
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
+from kcodec._daemon_threads import Threads
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.server.access.roles import User
-from kcodec.server.threads import Threads
 
 __all__ = ["BearerTokens"]
 

@@ -5,6 +5,7 @@ import contextvars
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from kcodec._daemon_threads import Threads
 from kcodec.errors import RegistryError
 from kcodec.registry.base import check_subject
 from kcodec.registry.embedded import EmbeddedRegistry
@@ -12,7 +13,6 @@ from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, current_
 from kcodec.server.access.roles import Role, User, deny
 from kcodec.server.access.users import Access
 from kcodec.server.exchange import Exchange, Scope
-from kcodec.server.threads import Threads
 
 __all__ = ["Gate"]
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from kcodec._daemon_threads import Threads
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.sqlite import SqliteRegistry
 from kcodec.server.access.gate import Gate
@@ -15,7 +16,6 @@ from kcodec.server.api.durations import Durations
 from kcodec.server.api.request import Request
 from kcodec.server.api.router import Route, Write
 from kcodec.server.reply import json_bytes
-from kcodec.server.threads import Threads
 
 __all__ = ["Dispatcher", "another", "close_unused"]
 

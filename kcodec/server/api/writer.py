@@ -5,9 +5,9 @@ import contextvars
 from collections.abc import Callable
 from typing import Any
 
+from kcodec._daemon_threads import Threads
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.guard import ServedRegistry
-from kcodec.server.threads import Threads
 
 __all__ = ["RegistryWriter"]
 

@@ -8,13 +8,13 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kcodec._daemon_threads import Threads
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.exchange import Receive, Scope, Send
 from kcodec.server.page import browse, changes, decode, guard, history, session, topics
 from kcodec.server.page.request import Fields, PageRequest, Refused, Response, read_request
 from kcodec.server.page.visit import Allows, Visit, static_file
-from kcodec.server.threads import Threads
 
 __all__ = ["RegistryPage"]
 

@@ -1,23 +1,31 @@
-"""Ctrl-C while a topic is read: it may come behind any call, and what is done then goes on and ends."""
+"""Ctrl-C while topics are read and written: it may come behind any call, and what is done then goes on and ends."""
 
+import concurrent.futures
 import dis
 import itertools
 import queue
 import sys
 import threading
 
+import pyarrow as pa
 from fake_broker import PLACE, FakeCluster, batch
 
-from kcodec.kafka import follow
+from kcodec import _daemon_threads
+from kcodec.kafka import follow, write
 from kcodec.kafka.fetching import fetcher
+from kcodec.kafka.writing import producer, topic_writer
 
 #: Behind these, Python looks for signals.
 LOOKS = ("CALL", "RESUME", "JUMP_BACKWARD")
-PLACES = {fetcher.__file__, threading.__file__, queue.__file__}
+MODULES = (
+    *(fetcher, producer, topic_writer, _daemon_threads),
+    *(threading, queue, concurrent.futures._base),
+)
+PLACES = {module.__file__ for module in MODULES}
 
 
 def interrupted_at(number, call):
-    """Call something, interrupted at the so many-th place of the fetcher, or of what it waits with, where it may be."""
+    """Call something, interrupted at the so many-th place of the client, or of what it waits with, where it may be."""
     left = number
     previous = {}
 
@@ -40,6 +48,11 @@ def interrupted_at(number, call):
         call()
     except KeyboardInterrupt:
         return True
+    except RuntimeError as error:
+        # What a condition of Python makes of one that comes as it gives its lock away.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            return True
+        raise
     finally:
         sys.settrace(before)
     return False
@@ -73,3 +86,18 @@ def test_an_interruption_of_closing_leaves_no_thread(fast):
         if not was_interrupted:
             break
     assert number > 5
+
+
+def test_an_interruption_of_writing_ends_it(fast, monkeypatch):
+    monkeypatch.setattr(topic_writer, "_END_SECONDS", 0.2)
+    records = pa.table({"value": [b"%d" % number for number in range(3_000)]})
+    config = {**fast, "batch.size": 4_000, "compression.type": "lz4"}
+    # Some of some hundred places.
+    for number in itertools.count(1, 37):
+        with FakeCluster({"t": 2}) as cluster:
+            was_interrupted = interrupted_at(
+                number, lambda: write(records, "t", servers=cluster.address, config=config)
+            )
+        if not was_interrupted:
+            break
+    assert number > 200

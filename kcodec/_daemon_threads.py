@@ -14,7 +14,7 @@ class Threads(Executor):
     """An executor whose threads keep nobody waiting at the end.
 
     Those of `concurrent.futures` are joined when the interpreter ends: a comparison of a minute would have to end
-    before the server does.
+    before a server does, and a thread that waits for what an interruption has left locked would never end.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Threads(Executor):
             for _ in self._threads:
                 self._calls.put(None)
         until = time.monotonic() + seconds
-        for each in self._threads:
+        for each in filter(threading.Thread.is_alive, self._threads):
             each.join(max(until - time.monotonic(), 0.0))
         return not any(each.is_alive() for each in self._threads)
 
