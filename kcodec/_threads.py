@@ -3,11 +3,12 @@
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+from kcodec._daemon_threads import Threads
 from kcodec._fork import fork_safe_lock
 
 __all__ = ["map_in_threads"]
@@ -18,7 +19,7 @@ Result = TypeVar("Result")
 _Tasks = deque[tuple[int, Callable[[], Result]]]
 
 _lock = fork_safe_lock()
-_pool: ThreadPoolExecutor | None = None
+_pool: Threads | None = None
 _size = 0
 
 
@@ -70,12 +71,14 @@ def _take(todo: "_Tasks[Result]", results: dict[int, Result], failures: dict[int
             todo.clear()
 
 
-def _helpers(threads: int) -> ThreadPoolExecutor:
+def _helpers(threads: int) -> Threads:
     """Return the threads that all calls share; callers do their part themselves, so one that waits holds up none."""
     global _pool, _size
     with _lock:
         if _pool is None or _size < threads:
-            _pool, _size = ThreadPoolExecutor(threads, "kcodec"), threads
+            if _pool is not None:
+                _pool.end(0)
+            _pool, _size = Threads(threads, "kcodec"), threads
         return _pool
 
 

@@ -17,9 +17,9 @@ import kcodec
 ROOT = Path(__file__).parents[2]
 #: From left to right; layers of the same rank do not know each other.
 LAYERS = (
-    ("errors", "arguments", "_files", "_fork", "_impl", "_lazy"),
+    ("errors", "arguments", "_daemon_threads", "_files", "_fork", "_impl", "_lazy"),
     ("frames",),
-    ("_daemon_threads", "_kept", "_threads", "java", "wire"),
+    ("_kept", "_threads", "java", "wire"),
     ("columns",),
     ("plan",),
     ("objects",),
