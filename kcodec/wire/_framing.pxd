@@ -46,8 +46,6 @@ cdef class FrameKeys:
     cdef uint64_t[RECENT] recent
     cdef int32_t[RECENT] numbers
     cdef int32_t[RECENT] sizes
-    cdef uint64_t bits        # first bytes of the last row, and their place among these
-    cdef uint64_t place
     cdef int32_t last         # number of the key that was read last, or -1
 
     cdef int resize(self, int32_t size, int64_t room) except -1
@@ -62,7 +60,7 @@ cdef class FrameKeys:
     cdef int64_t scan_heads(
         self, const FrameValue *values, int64_t count, int32_t *selector, int32_t *starts
     ) noexcept nogil
-    cdef int64_t alike(
+    cdef int64_t known(
         self, const uint8_t *data, const int32_t *offsets, const uint8_t *limit, int32_t *selector, int32_t *starts,
         int64_t row, int64_t rows,
     ) noexcept nogil

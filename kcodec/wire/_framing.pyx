@@ -20,7 +20,7 @@ from kcodec.wire._faults import bad_slice, decode_error, encode_error
 __all__ = ["join", "join_heads", "split", "split_heads"]
 
 cdef enum:
-    AHEAD = 24        # rows after which one is asked for, where they are alike
+    AHEAD = 24        # rows after which one is asked for, where their frames are at hand
     SEEN = 16         # frames at hand that are not Confluent's
 
 
@@ -30,6 +30,11 @@ cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
     if not indexes:
         return word & 0xFFFFFFFFFFULL
     return word & (0xFFFFFFFFFFFFULL if (word >> 40 & 0xFF) == 0 else 0xFFFFFFFFFFFFFFULL)
+
+
+cdef inline uint64_t place_of(uint64_t bits) noexcept nogil:
+    """Return where the key of such a frame is at hand, if it is."""
+    return (bits * 0x9E3779B97F4A7C15ULL) >> 56
 
 
 cdef inline Status read_key(
@@ -256,26 +261,27 @@ cdef class FrameKeys:
             starts[row] = size
         return count
 
-    cdef int64_t alike(
+    cdef int64_t known(
         self, const uint8_t *data, const int32_t *offsets, const uint8_t *limit, int32_t *selector, int32_t *starts,
         int64_t row, int64_t rows,
     ) noexcept nogil:
-        """Step over rows that all have the frame that was read last; return the first one of another."""
+        """Step over rows whose frames are at hand, in any order; return the first one of another."""
         cdef const uint8_t *at
-        cdef uint64_t bits = self.bits
+        cdef uint64_t bits
+        cdef uint64_t place
         cdef bint has_indexes = self.indexes != 0
-        cdef int32_t number = self.numbers[self.place]
-        cdef int32_t size = self.sizes[self.place]
-        if self.recent[self.place] != bits:
-            return row
         while row < rows:
             at = data + offsets[row]
             if row + AHEAD < rows:
                 prefetch(data + offsets[row + AHEAD])
-            if limit - at < 8 or offsets[row + 1] - offsets[row] < size or leading(at, has_indexes) != bits:
+            if limit - at < 8:
                 break
-            selector[row] = number
-            starts[row] = size
+            bits = leading(at, has_indexes)
+            place = place_of(bits)
+            if self.recent[place] != bits or offsets[row + 1] - offsets[row] < self.sizes[place]:
+                break
+            selector[row] = self.numbers[place]
+            starts[row] = self.sizes[place]
             row += 1
         return row
 
@@ -290,8 +296,8 @@ cdef class FrameKeys:
         cdef int32_t size = 0
         cdef int indexes = self.indexes
         cdef bint has_indexes = indexes != 0
-        cdef uint64_t bits = self.bits
-        cdef uint64_t place = self.place
+        cdef uint64_t bits
+        cdef uint64_t place = 0
         cdef int64_t row
         if self.layout.id_size:
             return self.scan_heads(values, count, selector, starts)
@@ -305,7 +311,7 @@ cdef class FrameKeys:
             bits = 1
             if value.limit - value.start >= 8:
                 bits = leading(value.start, has_indexes)
-                place = (bits * 0x9E3779B97F4A7C15ULL) >> 56
+                place = place_of(bits)
                 if self.recent[place] == bits and self.sizes[place] <= value.end - value.start:
                     selector[row] = self.numbers[place]
                     starts[row] = self.sizes[place]
@@ -325,8 +331,6 @@ cdef class FrameKeys:
                 self.numbers[place] = number
                 self.sizes[place] = size
         self.last = number
-        self.bits = bits
-        self.place = place
         return count
 
 

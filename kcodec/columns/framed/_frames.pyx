@@ -37,7 +37,7 @@ cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts,
     cdef int64_t bytes
     while row < rows.length:
         if is_plain:
-            row = keys.alike(rows.data, offsets, rows.limit, selector, starts, row, rows.length)
+            row = keys.known(rows.data, offsets, rows.limit, selector, starts, row, rows.length)
             if row == rows.length:
                 break
         count = rows.fill(row, values, BATCH, INT64_MAX, &bytes)
