@@ -115,13 +115,14 @@ class Follower:
         self._isolation = isolation
         self._topics = topics
         self.report = ReadReport()
+        self._columns = Columns(
+            cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
+        )
         #: By partition, the batches before the position: where they start and end, and the epochs of their leaders.
         self._known: dict[TopicPartition, tuple[int, Any, Any]] = {}
         ranges = self._ranges(topics_of(cluster.partitions, topics), start)
         names = list(dict.fromkeys(each.topic for each in ranges))
-        self._columns = Columns(
-            names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
-        )
+        self._columns.begin(names)
         self._positions = positions_of(ranges)
         #: Of the topics whose positions these are.
         self._ids = {name: cluster.topic_id(name) for name in names}

@@ -192,21 +192,14 @@ def read(
     isolation = check_isolation(isolation, settings)
     _check_latest(latest_by_key)
     report = ReadReport()
+    made = Columns(
+        settings, key=key, value=value, columns=columns, isolation=isolation, errors=errors, report=report
+    )
     with ExitStack() as opened:
         cluster = opened.enter_context(Cluster(settings))
         ranges, lost = _plan(cluster, topics, start, end, isolation)
         note_lost(lost, report)
-        names = list(dict.fromkeys(each.topic for each in ranges))
-        made = Columns(
-            names,
-            settings,
-            key=key,
-            value=value,
-            columns=columns,
-            isolation=isolation,
-            errors=errors,
-            report=report,
-        )
+        made.begin(list(dict.fromkeys(each.topic for each in ranges)))
         told = None if progress is None else (progress, sum(each.size for each in ranges))
         read_all = partial(_newest, deletes=latest_by_key == "deletes") if latest_by_key else _all
         reader = _reader(opened, Fetcher(cluster, ranges, isolation), made, report, read_all, told)
@@ -249,7 +242,6 @@ def read_matching(
     report = ReadReport()
     made, first = (
         Columns(
-            [part.topic],
             settings,
             key=key,
             value=value,
@@ -257,7 +249,7 @@ def read_matching(
             isolation=settings.isolation,
             errors="raise",
             report=report,
-        )
+        ).begin([part.topic])
         for chosen in (columns, look.columns)
     )
     with ExitStack() as opened:
