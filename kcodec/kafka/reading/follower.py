@@ -20,7 +20,15 @@ from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.fetching.fetcher import Fetcher, Piece
 from kcodec.kafka.groups.group import Committed, commit_offsets, fetch_commits
-from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, read_positions, topics_of
+from kcodec.kafka.offsets import (
+    Range,
+    check_positions,
+    is_pattern,
+    plan_ranges,
+    positions_of,
+    read_positions,
+    topics_of,
+)
 from kcodec.kafka.reading.columns import Columns
 from kcodec.kafka.reading.one_by_one import records
 from kcodec.kafka.reading.topic_reader import check_isolation, note_lost
@@ -80,6 +88,7 @@ def follow(
     """
     settings = Settings.of(config, servers, group=group)
     isolation = check_isolation(isolation, settings)
+    check_positions(start)
     cluster = Cluster(settings)
     try:
         return Follower(cluster, topics, start, isolation, errors, key=key, value=value, columns=columns)

@@ -16,7 +16,7 @@ from kcodec.kafka.connection.cluster import LATEST, Cluster
 from kcodec.kafka.connection.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.fetching.fetcher import Fetcher, Piece
-from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
+from kcodec.kafka.offsets import Lost, Range, check_positions, plan_ranges, topics_of
 from kcodec.kafka.reading.columns import Columns, completed
 from kcodec.kafka.reading.newest import Newest
 from kcodec.kafka.report import ReadReport
@@ -88,6 +88,7 @@ def find_ranges(
     [Range(topic='orders', partition=0, start=0, end=1000)]
     """
     settings = Settings.of(config, servers)
+    check_positions(start, end)
     with Cluster(settings) as cluster:
         return _plan(cluster, topics, start, end, check_isolation(isolation, settings))[0]
 
@@ -191,6 +192,7 @@ def read(
     settings = Settings.of(config, servers)
     isolation = check_isolation(isolation, settings)
     _check_latest(latest_by_key)
+    check_positions(start, end)
     report = ReadReport()
     made = Columns(
         settings, key=key, value=value, columns=columns, isolation=isolation, errors=errors, report=report

@@ -104,6 +104,8 @@ def test_columns(fast):
         ({"key": {"format": "AVRO", "registri": "memory://a"}}, "no option 'registri'"),
         ({"columns": ["nothing"]}, "column 'nothing' is neither one of"),
         ({"errors": "ignore"}, "errors='ignore'"),
+        ({"start": "erliest"}, "start='erliest' is not earliest, latest"),
+        ({"start": {"t": {0: "last"}}}, "start='last' is not earliest, latest"),
     ],
 )
 def test_arguments_without_a_broker(ask, asked, message):
