@@ -158,13 +158,17 @@ def of_registries(shell: Shell, steps: list[Step]) -> Story:
     try:
         registry.open(url).register("orders-value", registry.Schema(SCHEMA))
         shell.places.append(("http://registry:8081", url))
+        for name in ("order", "order-v1", "order-v2"):
+            (shell.folder / f"{name}.avsc").write_text(SCHEMA)
         pq.write_table(pa.table({"id": [1]}), shell.folder / "orders.parquet")
         yield
     finally:
         served.stop()
-    derived, *copies = steps
+    *checks, derived, copied_there, copied_here = steps
+    places = ("orders-value", "order-v1.avsc, order-v2.avsc")
+    assert [step.output for step in checks] == [f"order.avsc: compatible with {each}\n" for each in places]
     assert "package shop;\n\nmessage Order {\n  optional int64 id = 1;\n}" in derived.output
-    assert [step.output for step in copies] == ["1 version copied\n"] * 2
+    assert [copied_there.output, copied_here.output] == ["1 version copied\n"] * 2
     copied = registry.open(f"sqlite:///{shell.folder}/schemas.db").get_version("orders-value")
     assert json.loads(copied.schema.text) == json.loads(SCHEMA)
     assert '"orders-value"' in (shell.folder / "schemas.jsonl").read_text()
