@@ -255,12 +255,30 @@ def of_encrypted_fields(shell: Shell, steps: list[Step]) -> Story:
     assert (closed["id"], "@" in closed["email"]) == (1, False)
 
 
+def of_dead_letters(shell: Shell, steps: list[Step]) -> Story:
+    kafka, topic = map(shell.get, ("kafka", "topic"))
+    dead = kafka.create(f"{topic}-dead")
+    shell.places += [
+        ("broker:9092", kafka.address),
+        (" orders ", f" {topic} "),
+        (" orders-dead ", f" {dead} "),
+    ]
+    letters = [Message(b"%d" % number, b"\xff%d" % number, headers=[("n", b"\0")]) for number in range(4)]
+    kafka.produce(dead, letters, partition=0)
+    yield
+    place = {"servers": kafka.address, "columns": ["key", "value", "headers"]}
+    found = kcodec.kafka.read(topic, **place).read_all().to_pylist()
+    expected = kcodec.kafka.read(dead, **place).read_all().to_pylist()[1:3]
+    assert sorted(found, key=lambda row: row["key"]) == expected
+
+
 #: What pages need beside their commands.
 STORIES = {
     "encrypted_fields.md": of_encrypted_fields,
     "tutorial.md": of_the_tutorial,
     "kafka.md": of_topics,
     "registry.md": of_registries,
+    "replay_dead_letters.md": of_dead_letters,
     "registry_server.md": of_a_server,
     "protocol.md": of_definitions,
     "segments.md": of_segments,
