@@ -102,9 +102,7 @@ def test_a_mechanism_that_the_broker_lacks(secured, certificate):
 
 def test_a_listener_without_logins(kafka):
     config = {**WAIT, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "a"}
-    with pytest.raises(
-        KafkaError, match="ILLEGAL_SASL_STATE: this port takes no logins"
-    ):
+    with pytest.raises(KafkaError, match="ILLEGAL_SASL_STATE: this port takes no logins"):
         read("orders", servers=kafka.address, config={**config, "sasl.password": SECRET})
 
 
