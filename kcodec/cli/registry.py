@@ -41,6 +41,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         metavar="NAME=VALUE",
         help="a setting of servers, such as basic.auth.user.info=user:password",
     )
+    copy.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
+    )
     copy.set_defaults(run=_copy)
     derive = actions.add_parser(
         "derive",
@@ -62,7 +65,8 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 def _copy(given: argparse.Namespace) -> int:
     from kcodec.registry.transfer import copy
 
-    config = dict(name_and_value(each, "-X") for each in given.property)
+    config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
+    config |= dict(name_and_value(each, "-X") for each in given.property)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
     return 0
