@@ -115,6 +115,10 @@ def _opened(given: argparse.Namespace) -> "SchemaRegistry":
 
     config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
     config |= dict(name_and_value(each, "-X") for each in given.settings)
+    file = given.registry.removeprefix("sqlite:///")
+    if file != given.registry and not Path(file).exists():
+        # A new registry would take any schema.
+        raise ConfigError(f"--registry {given.registry}: there is no such file")
     return open(given.registry, config or None)
 
 

@@ -162,6 +162,7 @@ def test_bodies(check, tmp_path):
     [
         (["--subject", "a"], "--subject takes --registry URL"),
         (["--against", "f.avsc", "--registry", "memory://a"], "--against takes no registry"),
+        (["--subject", "a", "--registry", "sqlite:///none.db"], "sqlite:///none.db: there is no such file"),
         (["--against", "none.avsc"], "No such file or directory: 'none.avsc'"),
         (["--against", "f.avsc", "--level", "SOME"], "Invalid compatibility level"),
         (["--against", "f.avsc", "--reference", "x"], "--reference takes NAME=VALUE"),
