@@ -1,4 +1,4 @@
-"""``kcodec registry``: schemas from one registry to another, of files of rows, and a server."""
+"""``kcodec registry``: schemas from one registry to another, of files of rows, compared, and a server."""
 
 import argparse
 import getpass
@@ -7,6 +7,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from kcodec.cli import schema_check
 from kcodec.cli.kafka_options import name_and_value, read_text, registered
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
@@ -18,7 +19,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command to a parser's."""
     registry = commands.add_parser(
         "registry",
-        help="copy schemas between registries and files, derive and serve them",
+        help="copy schemas between registries and files, check, derive and serve them",
         description="Work on schema registries.",
     )
     actions = registry.add_subparsers(dest="action", required=True)
@@ -40,6 +41,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         metavar="NAME=VALUE",
         help="a setting of servers, such as basic.auth.user.info=user:password",
     )
+    copy.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
+    )
     copy.set_defaults(run=_copy)
     derive = actions.add_parser(
         "derive",
@@ -54,13 +58,15 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     derive.add_argument("--name", default="", help="of the record or message, the title of a JSON Schema")
     derive.add_argument("--namespace", default="", help="of the record, the package of the message")
     derive.set_defaults(run=_derive)
+    schema_check.add(actions)
     _add_serve(actions)
 
 
 def _copy(given: argparse.Namespace) -> int:
     from kcodec.registry.transfer import copy
 
-    config = dict(name_and_value(each, "-X") for each in given.property)
+    config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
+    config |= dict(name_and_value(each, "-X") for each in given.property)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
     return 0

@@ -16,6 +16,7 @@ __all__ = [
     "Lost",
     "Range",
     "bounds",
+    "check_positions",
     "is_by_partition",
     "is_pattern",
     "limit_ranges",
@@ -304,6 +305,29 @@ def bounds(
 def is_by_partition(given: Any) -> bool:
     """Return whether offsets are given by topic and partition, as a mapping or as JSON."""
     return isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{"))
+
+
+def check_positions(start: Any, end: Any = None) -> None:
+    """Refuse a start or an end that is no such thing, whichever partitions there are.
+
+    Raises
+    ------
+    ConfigError
+
+    Examples
+    --------
+    >>> check_positions("erliest")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: start='erliest' is not earliest, latest, a datetime, a negative number of records, or \
+offsets by topic and partition
+    """
+    for name, given in (("start", start), ("end", end)):
+        if is_by_partition(given):
+            for by in _by_partition(given).values():
+                for each in by.values():
+                    _one(each, name, True)
+        elif name == "start" or given is not None:
+            _one(given, name, False)
 
 
 def _wanted(

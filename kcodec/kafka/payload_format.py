@@ -40,7 +40,7 @@ def format_name(given: str) -> str:
         if language is not None and language.name == name:
             return name
     known = [name for name in FORMATS if name != "NONE"]
-    raise ConfigError(f"format {given!r} is not one of {', '.join(known)} or a plugin's")
+    raise ConfigError(f"format {given!r} is not one of {', '.join(known)} or a plugin's{near(given, known)}")
 
 
 class PayloadFormat:

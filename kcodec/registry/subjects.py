@@ -1,5 +1,6 @@
 """Subject name strategies: under which subject a schema is registered."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -67,10 +68,19 @@ STRATEGIES: dict[str, SubjectNameStrategy] = {
 }
 
 
+#: Strategies by the names of confluent-kafka's functions, which take other arguments.
+_OF_PYTHON = {
+    "topic_subject_name_strategy": "TopicNameStrategy",
+    "record_subject_name_strategy": "RecordNameStrategy",
+    "topic_record_subject_name_strategy": "TopicRecordNameStrategy",
+}
+
+
 def strategy(value: Any) -> SubjectNameStrategy:
     """Find a strategy by what stands in a configuration: a function, or the name of Confluent's class.
 
-    The name may lack its package, and ``Strategy`` or ``NameStrategy`` at its end.
+    The name may lack its package, and ``Strategy`` or ``NameStrategy`` at its end. Functions of confluent-kafka are
+    their names.
 
     Examples
     --------
@@ -80,6 +90,17 @@ def strategy(value: Any) -> SubjectNameStrategy:
     'n.R'
     """
     if callable(value):
+        if str(getattr(value, "__module__", "")).startswith("confluent_kafka."):
+            return strategy(_OF_PYTHON.get(getattr(value, "__name__", ""), getattr(value, "__name__", "")))
+        try:
+            inspect.signature(value).bind("", False, None)
+        except TypeError:
+            raise ConfigError(
+                "a function that is a subject name strategy takes a topic, whether it is the key, and a schema"
+            ) from None
+        except ValueError:
+            # Nothing is known of functions that are not written in Python.
+            pass
         found: SubjectNameStrategy = value
         return found
     if isinstance(value, str):

@@ -43,6 +43,21 @@ KEYS: dict[str, str] = {
     "rule.executors.NAME.disabled": "whether the rule is left out",
 }
 
+#: What takes the place of settings that confluent-kafka's serializers alone have.
+_INSTEAD = {
+    "schema.id.serializer": "key.schema.id.serializer and value.schema.id.serializer take its name, such as "
+    "'HeaderSchemaIdSerializer'",
+    "schema.id.deserializer": "key.schema.id.deserializer and value.schema.id.deserializer take its name, such as "
+    "'PrefixSchemaIdDeserializer'",
+    "subject.name.strategy.type": "subject.name.strategy takes its name, such as 'RecordNameStrategy'",
+    "subject.name.strategy.conf": "subject.name.strategy.fallback.type and subject.name.strategy.kafka.cluster.id are "
+    "what it holds",
+    "validate": "json.fail.invalid.schema validates documents",
+    **dict.fromkeys(
+        ("validate.strict", "validate.strict.allow.default"), "values are always checked by their schema"
+    ),
+}
+
 _PACKAGE = "io.confluent.kafka.serializers.schema.id."
 _SERIALIZERS = ("PrefixSchemaIdSerializer", "HeaderSchemaIdSerializer")
 _DESERIALIZERS = (
@@ -102,14 +117,20 @@ class SerdeConfig:
         known = {**KEYS, **(settings or {})}
         for key in config:
             if key not in known and not is_rule_setting(key):
+                if key in _INSTEAD and config[key] is None:
+                    continue
                 of_registry = plain_name(str(key))
                 if of_registry is not None:
                     raise ConfigError(
                         f"unknown setting {key!r}: it is the registry's, "
                         f"kcodec.registry.open(url, {{{of_registry!r}: ...}}) takes it"
                     )
-                hint = near(str(key), known) or f"; known are {', '.join(known)}"
+                instead = _INSTEAD.get(key)
+                hint = f": {instead}" if instead else near(str(key), known)
+                hint = hint or f"; known are {', '.join(known)}"
                 raise ConfigError(f"unknown setting {key!r}{hint}")
+        # What is None is not set: so it stands among the defaults of confluent-kafka's.
+        config = {key: value for key, value in config.items() if value is not None}
         side = "key" if is_key else "value"
 
         def sided(key: str) -> Any:

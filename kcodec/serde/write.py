@@ -10,6 +10,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.arrays.given import arrays, sound, valid
 from kcodec.columns.arrays.nested import cast_unpacked, unpack
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.framed.frames import frame_prefix
 from kcodec.columns.framed.packed import packed
 from kcodec.columns.types.plain import plain_type
@@ -103,8 +104,13 @@ class ColumnWriter:
         schema_id = self._told_id(target)
         ruled = self._ruled(target, kind, encoder.indexes)
 
+        def own() -> pa.DataType:
+            found = self._type_of(topic.parsed(target.schema if target.given is None else target.given))
+            return pa.null() if found is None else found
+
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             if ruled is not None:
+                chunk = uuid_texts(chunk, own)
                 encoded, faults = self._encrypted(chunk, ruled, encoder, prefix, large, stop)
             else:
                 chunk = chunk if encoder.checks_offsets else sound(chunk)
@@ -212,8 +218,11 @@ class ColumnWriter:
         """Return the type of the values of the schema that is given, if one is."""
         if self._schema is None:
             return None
+        return self._type_of(self._topic.parsed(self._topic.given_texts(self._schema)))
+
+    def _type_of(self, parsed: Any) -> pa.DataType | None:
+        """Return the type of the values of a schema; None if it has no columns."""
         topic = self._topic
-        parsed = topic.parsed(topic.given_texts(self._schema))
         reading = topic.format.reading(parsed, None)
         names = topic.format.message_names(parsed)
         if reading is None and names:

@@ -42,16 +42,19 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     key, value = (payload(given, part, named, rows) for part in ("key", "value"))
 
     def schema_of(chosen: Any) -> pa.Schema:
-        return Columns(
-            named,
-            settings,
-            key=key,
-            value=value,
-            columns=chosen,
-            isolation=settings.isolation,
-            errors="raise",
-            report=ReadReport(),
-        ).fix_schema()
+        return (
+            Columns(
+                settings,
+                key=key,
+                value=value,
+                columns=chosen,
+                isolation=settings.isolation,
+                errors="raise",
+                report=ReadReport(),
+            )
+            .begin(named)
+            .fix_schema()
+        )
 
     decoded = schema_of(list(columns))
     shown = len(decoded)

@@ -83,9 +83,16 @@ def test_registries(run, place):
     assert status == 0 or message in told
 
 
-def test_settings_of_registries(run):
+def test_settings_of_registries(run, tmp_path):
     told = (2, "kcodec registry: -X takes NAME=VALUE")
     assert run("registry", "copy", "http://127.0.0.1:1", "out.jsonl", "-X", "basic.auth.user.info") == told
+    (tmp_path / "c.properties").write_text("basic.auth.user.inf = me:sesame\n")
+    asked = run(
+        "registry", "copy", "http://127.0.0.1:1", "out.jsonl", "--config", str(tmp_path / "c.properties")
+    )
+    assert asked[0] == 2
+    assert "did you mean 'basic.auth.user.info'?" in asked[1]
+    assert "sesame" not in asked[1]
 
 
 TEXTS = [

@@ -83,6 +83,12 @@ def packages(command: str) -> None:
         assert not found[1] or set(found[1].split(",")) <= EXTRAS, name
 
 
+def wheels(text: str) -> None:
+    """Check that wheels are fetched for the platform that they are built for."""
+    (platform,) = re.findall(r"--platform (\w+)_x86_64$", text, re.MULTILINE)
+    assert f'manylinux-x86_64-image = "{platform}"' in (ROOT / "pyproject.toml").read_text()
+
+
 def target(command: str) -> None:
     assert {word for word in shlex.split(command)[1:] if re.fullmatch("[a-z]+", word)} <= TARGETS
 
@@ -229,6 +235,7 @@ def error_of_row(text: str) -> None:
 
 #: Blocks that are no commands, by page and language, in their order: why they do not run, and what is checked.
 OTHER = {
+    ("backfill.md", "text"): [("asks a package index", wheels)],
     ("from_abris.md", "scala"): [("what stands in a program today: ABRiS is a library of Scala", None)],
     ("from_databricks.md", "text"): [
         ("what stands in a notebook today: it runs on Databricks alone", None),
@@ -314,7 +321,7 @@ def test_commands_within_the_text(page):
 
 def test_options_within_the_text():
     """Of kcodec's commands; those of others are named."""
-    paths = [["protocol", "generate"], ["registry", "serve"], ["registry", "copy"]]
+    paths = [["protocol", "generate"], ["registry", "serve"], ["registry", "copy"], ["registry", "check"]]
     alone = ["demo", "dump-log", "consume", "produce", "topics", "groups"]
     every = "".join(map(helped, [*([name] for name in alone), *paths]))
     others = {"--packages"}

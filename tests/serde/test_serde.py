@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 from order_registry import V1, V2, V3
 
+import kcodec
 from kcodec import AvroCodec, JsonCodec, Serde
 from kcodec.errors import CapacityError, ConfigError, DecodeError, EncodeError, RegistryError
 from kcodec.registry import Metadata, Reference, Schema
@@ -325,3 +327,44 @@ def test_ids_and_references_are_those_of_the_subject_s_context():
     assert registry.subjects() == [":.lab:item", ":.lab:orders-value", "item", "other"]
     reader = Serde("AVRO", registry, topic="orders", config=config)
     assert reader.deserialize(values).to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("schema.id.serializer", print, "value.schema.id.serializer take its name"),
+        ("schema.id.deserializer", print, "value.schema.id.deserializer take its name"),
+        ("subject.name.strategy.type", "RECORD", "subject.name.strategy takes its name"),
+        ("subject.name.strategy.conf", {}, "subject.name.strategy.fallback.type and"),
+        ("validate", True, "json.fail.invalid.schema validates documents"),
+        ("validate.strict", False, "values are always checked by their schema"),
+    ],
+)
+def test_settings_of_confluent_kafka_alone(name, value, instead):
+    with pytest.raises(ConfigError, match=re.escape(f"unknown setting {name!r}: ")) as found:
+        Serde("AVRO", "memory://settings", topic="t", config={name: value})
+    assert instead in str(found.value)
+    Serde("AVRO", "memory://settings", topic="t", config={name: None, "use.schema.id": None})
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        ("topic_subject_name_strategy", "t-value"),
+        ("record_subject_name_strategy", "shop.Order"),
+        ("topic_record_subject_name_strategy", "t-shop.Order"),
+    ],
+)
+def test_strategies_of_confluent_kafka(name, subject):
+    """Its functions take other arguments."""
+    confluent = pytest.importorskip("confluent_kafka.schema_registry")
+    schema = {"type": "record", "name": "Order", "namespace": "shop", "fields": []}
+    config = {"subject.name.strategy": getattr(confluent, name)}
+    registry = kcodec.registry.open(f"memory://{name}-{uuid.uuid4()}")
+    Serde("AVRO", registry, topic="t", schema=schema, config=config).serialize([{}])
+    assert registry.subjects() == [subject]
+
+
+def test_a_strategy_that_takes_other_arguments():
+    with pytest.raises(ConfigError, match="takes a topic, whether it is the key, and a schema"):
+        Serde("AVRO", "memory://a", topic="t", config={"subject.name.strategy": lambda context, name: name})

@@ -66,7 +66,7 @@ def arrays(
     A list of more than 2 GiB comes in chunks. With `fold`, keys of a list's values may be the upper case of which is a
     name; they stay as they are.
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
-    duckdb, and arrays and series of NumPy and pandas. Extension types become their storage.
+    duckdb, and arrays and series of NumPy and pandas. Extension types become their storage, but UUIDs.
     """
     if isinstance(values, pa.Array):
         return [_stored(check(values))], False
@@ -108,8 +108,11 @@ def check_objects(values: Any) -> None:
 
 
 def _stored(array: pa.Array) -> pa.Array:
-    """Return the storage of an extension type: those that are made in Python cannot be kept by their type."""
-    return array.storage if isinstance(array.type, pa.BaseExtensionType) else array
+    """Return the storage of an extension type, but of UUIDs: types that are made in Python cannot be kept."""
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "arrow.uuid":
+        return array.storage
+    return array
 
 
 def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.ChunkedArray:

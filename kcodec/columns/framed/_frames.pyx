@@ -2,7 +2,7 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 
 from kcodec.columns.rows._rows cimport OFFSETS32, Rows, Slice
@@ -25,6 +25,12 @@ _INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code
 cdef enum:
     BATCH = 128       # rows that are asked for at once
     SAMPLES = 16      # rows of which a column's common frame is taken
+
+cdef enum:            # what files and compressed bytes begin with
+    AVRO_FILE = 0x4F626A01
+    PARQUET = 0x50415231
+    GZIP = 0x1F8B08
+    ZSTD = 0x28B52FFD
 
 
 cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts, int64_t row) noexcept nogil:
@@ -120,6 +126,7 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
     cdef const uint8_t *start
     cdef int64_t at
     cdef int64_t size
+    cdef uint32_t magic
     found = []
     for at in range(numbers.shape[0]):
         rows.slice(numbers[at], &value)
@@ -135,6 +142,18 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
             found.append((at, "GLUE", PyBytes_FromStringAndSize(<const char *>start + 2, 16)))
         elif start[0] == 0xC3 and start[1] == 1 and size >= 10:
             found.append((at, "SINGLE_OBJECT", PyBytes_FromStringAndSize(<const char *>start + 2, 8)))
+        else:
+            magic = load_be32(start)
+            if magic == AVRO_FILE:
+                found.append((at, "AVRO_FILE", b""))
+            elif magic == PARQUET:
+                found.append((at, "PARQUET", b""))
+            elif magic >> 8 == GZIP:
+                found.append((at, "GZIP", b""))
+            elif magic == ZSTD:
+                found.append((at, "ZSTD", b""))
+            elif start[0] == b"{" and (start[1] == b'"' or start[1] == b" " or start[1] == b"\n" or start[1] == b"\r"):
+                found.append((at, "JSON", b""))
     return found
 
 

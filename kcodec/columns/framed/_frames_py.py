@@ -19,6 +19,14 @@ REASONS = {"compression": "the byte of compression is neither 0 nor 5"}
 SAMPLES = 16
 #: What names a message instead of indexes: see `kcodec.columns.framed.frames.Indexes`.
 NUMBER, BYTES = 3, 4
+#: What files and compressed bytes begin with.
+_MAGIC = (
+    (b"Obj\x01", "AVRO_FILE"),
+    (b"PAR1", "PARQUET"),
+    (b"\x1f\x8b\x08", "GZIP"),
+    (b"\x28\xb5\x2f\xfd", "ZSTD"),
+    ((b'{"', b"{ ", b"{\n", b"{\r"), "JSON"),
+)
 
 
 def decode_frames(
@@ -99,6 +107,8 @@ def framed_rows(values: pa.Array, numbers: Sequence[int]) -> list[tuple[int, str
             found.append((at, "GLUE", value[2:18]))
         elif value[:2] == b"\xc3\x01" and len(value) >= 10:
             found.append((at, "SINGLE_OBJECT", value[2:10]))
+        else:
+            found += [(at, name, b"") for magic, name in _MAGIC if value.startswith(magic)]
     return found
 
 

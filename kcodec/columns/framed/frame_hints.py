@@ -1,4 +1,4 @@
-"""What is said of rows that fail because they are framed otherwise than they are read."""
+"""What is said of rows that fail because they are framed otherwise than they are read, or are no messages at all."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,20 @@ _LOOKS = {
     "APICURIO": "Apicurio's frame",
     "SINGLE_OBJECT": "a single object of Avro's",
 }
+#: What rows begin like that are no messages, and what reads them.
+_FILES = {
+    "AVRO_FILE": "looks like a container file of Avro: fastavro.reader and polars.read_avro read that",
+    "PARQUET": "looks like a Parquet file: pyarrow.parquet reads that",
+    "GZIP": "looks compressed by gzip: decompress it first",
+    "ZSTD": "looks compressed by zstd: decompress it first",
+}
+_JSON = "looks like JSON without a frame: kcodec.JsonCodec and kcodec.ConnectJsonCodec read that"
 #: What is wrong with a row whose frame is another than is read.
 _OF_FRAMES = ("frame_magic", "frame_truncated", "unknown_schema_id", "compression")
 
 
 def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -> Sequence[Fault]:
-    """Return faults of a serde, with reasons that say so where a row begins like another frame than it reads."""
+    """Return faults of a serde, with reasons that say so where a row begins like another frame, or like a file."""
     if not faults:
         return faults
     every = Faults.of(faults)
@@ -31,17 +39,26 @@ def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -
     for at, name, _ in framed_rows(values, every.rows):
         fault = every[at]
         if name != frame.name and fault.code in _OF_FRAMES:
-            found[at] = f"{fault.reason} (looks like {_LOOKS[name]}: frame={name})"
+            hint = _FILES.get(name) or (
+                _JSON if name == "JSON" else f"looks like {_LOOKS[name]}: frame={name}"
+            )
+            found[at] = f"{fault.reason} ({hint})"
     return every.with_reasons(found)
 
 
 def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
-    """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
+    """Return faults of decoding, with reasons that say so where a row looks framed, by a small id, or like a file."""
     if not faults:
         return faults
     every = Faults.of(faults)
     found: dict[int, str] = {}
     for at, name, key in framed_rows(values, every.rows):
+        if name in _FILES:
+            found[at] = f"{every[at].reason} ({_FILES[name]})"
+            continue
+        # Whoever reads JSON has other faults; to others a brace may be data.
+        if name == "JSON":
+            continue
         hint = (
             f"looks framed: schema id {key!r}; kcodec.Serde reads that"
             if name == "CONFLUENT"

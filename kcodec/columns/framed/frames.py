@@ -119,7 +119,9 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     r"""Find, among rows whose numbers are given, those that begin like a known frame.
 
     Returns the position among the numbers, the name of the frame in `kcodec.frames.FRAMES`, and the id, of each. Any
-    bytes may begin so; of ids that are numbers only small ones are believed.
+    bytes may begin so; of ids that are numbers only small ones are believed. What begins like something else that is
+    taken for a message now and then has its name instead, and no id: ``AVRO_FILE``, ``PARQUET``, ``GZIP``, ``ZSTD``,
+    ``JSON``.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.types.plain import plain_type
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.avro.kernel import kernel
@@ -90,6 +91,9 @@ class AvroWriter:
         """Encode one array; see `AvroKernel.encode`."""
         module = kernel()
         kind = plain_type(array.type)
+        if kind != array.type:
+            array = uuid_texts(array, lambda: arrow_type(self.schema, self.options))
+            kind = plain_type(array.type)
         program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
         return module.encode(cast_leaves(array, kind), program, prefix=prefix, large=large, stop=stop)
 

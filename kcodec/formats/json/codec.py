@@ -15,6 +15,7 @@ from kcodec.codec import Codec
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.arrays.nested import arrange, unpack
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.types.ddl import ddl_type
 from kcodec.columns.types.fields import chosen, field_names
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
@@ -196,7 +197,7 @@ class JsonCodec(Codec):
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if array.type != self._written_type:
-            array = arrange(unpack(array), self._written_type)
+            array = arrange(unpack(uuid_texts(array, lambda: self._written_type)), self._written_type)
         plain, lost = cast_rows(array, self._written_type, floor=self._arguments["round"] == "truncate")
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)

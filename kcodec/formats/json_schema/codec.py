@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer
@@ -118,11 +119,19 @@ class JsonSchemaWriter:
         """Encode one array; see `JsonKernel.encode`, and `encode_plan` of ``nulls``."""
         module = kernel()
         kind = array.type
+        if encoded_type(kind) != kind:
+            # A column that the schema does not know is written as Jackson writes Java's own class.
+            array = uuid_texts(array, self._own_type, unknown=True)
+            kind = array.type
         programs = self._programs.get(
             (kind, marks(kind), nulls), lambda: Programs(self.plan(kind, nulls), self.limits)
         )
         array = rewrite_texts(cast_leaves(array, encoded_type(kind)), programs.plan.root)
         return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
+
+    def _own_type(self) -> pa.DataType:
+        given = self.options.arrow_type
+        return arrow_type(self._shape, self.options) if given is None else given
 
     def object_writer(self, columns: Writer, kind: pa.DataType) -> Writer:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""

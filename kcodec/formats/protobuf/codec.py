@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.types.plain import plain_type
 from kcodec.errors import DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.protobuf.changes.compatibility import message_differences
@@ -127,7 +128,11 @@ class ProtobufWriter:
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode one array; see `ProtobufKernel.encode`."""
         module = kernel()
-        plain = cast_leaves(array, plain_type(array.type, sized=False))
+        kind = plain_type(array.type, sized=False)
+        if kind != array.type:
+            array = uuid_texts(array, lambda: ProtobufReader(self.message, options=self.options).arrow_type)
+            kind = plain_type(array.type, sized=False)
+        plain = cast_leaves(array, kind)
         plain, faults = self._conversions.encoded(plain, stop=stop)
         if stop and faults:
             return plain, faults

@@ -17,7 +17,12 @@ from typing import Any, cast
 import pyarrow as pa
 
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
-from kcodec.kafka.connection.error_codes import SSL_AUTHENTICATION_FAILED, UNSUPPORTED_VERSION, broker_error
+from kcodec.kafka.connection.error_codes import (
+    ILLEGAL_SASL_STATE,
+    SSL_AUTHENTICATION_FAILED,
+    UNSUPPORTED_VERSION,
+    broker_error,
+)
 from kcodec.kafka.connection.sasl import Steps, exchange
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.messages import definitions
@@ -125,6 +130,8 @@ class Channel:
         answer = self.request("SaslHandshakeRequest", {"mechanism": settings.mechanism}, end)
         if answer["errorCode"]:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
+            if answer["errorCode"] == ILLEGAL_SASL_STATE:
+                offered = f"this port takes no logins, security.protocol is {settings.protocol}"
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
         token, lifetime = self._step(steps, None), 0

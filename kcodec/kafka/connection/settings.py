@@ -1,5 +1,6 @@
 """The settings of clients, under the names that librdkafka and Java's clients have for them."""
 
+import logging
 import re
 import ssl
 from collections.abc import Callable, Mapping
@@ -13,6 +14,8 @@ from kcodec.errors import ConfigError, near
 from kcodec.protocol.batch.compression import CODECS
 
 __all__ = ["Settings"]
+
+logger = logging.getLogger(__name__)
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
@@ -254,6 +257,17 @@ _INSTEAD = {
     "retries": "delivery.timeout.ms is how long it is tried",
     "message.send.max.retries": "delivery.timeout.ms is how long it is tried",
     "max.block.ms": "default.api.timeout.ms is how long it is tried",
+    "ssl.truststore.password": "ssl.ca.location is a PEM file, which has none (keytool -exportcert -rfc)",
+    "ssl.keystore.password": "the key is a PEM file, whose password is ssl.key.password",
+    **dict.fromkeys(
+        ("ssl.certificate.pem", "ssl.keystore.certificate.chain"),
+        "ssl.certificate.location names a file of it",
+    ),
+    **dict.fromkeys(("ssl.key.pem", "ssl.keystore.key"), "ssl.key.location names a file of it"),
+    **dict.fromkeys(
+        ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class"),
+        "a function oauth_cb returns tokens, or sasl.oauthbearer.method=oidc asks for them",
+    ),
 }
 #: Of the settings of registries those that Java's clients have beside their own.
 _OF_REGISTRY = ("basic.auth.", "bearer.auth.")
@@ -377,6 +391,11 @@ class Settings:
             found["servers"] = text
         made = cls(**found, registry_config=tuple(registry), rules=tuple(rules))
         made._check()
+        if "protocol" not in found and (made.mechanism is not None or made.certificate_file is not None):
+            logger.warning(
+                "%s changes nothing without security.protocol, which is PLAINTEXT",
+                names.get("mechanism") or names.get("certificate_file"),
+            )
         return made
 
     def _check(self) -> None:
@@ -388,6 +407,8 @@ class Settings:
         ):  # fmt: skip
             if value is not None and len(_text(name, value).encode()) > _LONGEST:
                 raise ConfigError(f"{name} has more than {_LONGEST} bytes")
+        if self.key_file is not None and self.certificate_file is None:
+            raise ConfigError("ssl.key.location needs ssl.certificate.location")
         if self.protocol.startswith("SASL"):
             if self.mechanism is None:
                 raise ConfigError(f"security.protocol={self.protocol} needs sasl.mechanism")

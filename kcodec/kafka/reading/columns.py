@@ -85,11 +85,12 @@ class Columns:
 
     `schema` is that of the columns, None while the type of keys or values depends on the first of them. As long as
     these are null, so are the columns that are made of them, and no field of ``value.*`` is known.
+
+    Making it checks what was asked for, without asking brokers or registries; `begin` names the topics.
     """
 
     def __init__(
         self,
-        topics: Sequence[str],
         settings: Settings,
         *,
         key: Any,
@@ -100,8 +101,7 @@ class Columns:
         report: ReadReport,
     ) -> None:
         check_errors(errors)
-        # Without a topic, what is known without one.
-        self._topics = topics or [""]
+        self._topics: Sequence[str] = ()
         self._chosen = _chosen(columns)
         self._committed = isolation == "read_committed"
         self._errors = errors
@@ -120,7 +120,13 @@ class Columns:
         self._types: dict[str, pa.DataType] = {}
         #: Until then: of which topic a key or value has been seen, and of what type it was.
         self._seen: dict[str, tuple[str, pa.DataType]] = {}
+
+    def begin(self, topics: Sequence[str]) -> "Columns":
+        """Find out what is known of the columns of topics before their first record; return the same columns."""
+        # Without a topic, what is known without one.
+        self._topics = topics or [""]
         self._look()
+        return self
 
     @property
     def offset_name(self) -> str | None:

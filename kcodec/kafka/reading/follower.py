@@ -20,7 +20,15 @@ from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.fetching.fetcher import Fetcher, Piece
 from kcodec.kafka.groups.group import Committed, commit_offsets, fetch_commits
-from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, read_positions, topics_of
+from kcodec.kafka.offsets import (
+    Range,
+    check_positions,
+    is_pattern,
+    plan_ranges,
+    positions_of,
+    read_positions,
+    topics_of,
+)
 from kcodec.kafka.reading.columns import Columns
 from kcodec.kafka.reading.one_by_one import records
 from kcodec.kafka.reading.topic_reader import check_isolation, note_lost
@@ -80,6 +88,7 @@ def follow(
     """
     settings = Settings.of(config, servers, group=group)
     isolation = check_isolation(isolation, settings)
+    check_positions(start)
     cluster = Cluster(settings)
     try:
         return Follower(cluster, topics, start, isolation, errors, key=key, value=value, columns=columns)
@@ -115,13 +124,14 @@ class Follower:
         self._isolation = isolation
         self._topics = topics
         self.report = ReadReport()
+        self._columns = Columns(
+            cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
+        )
         #: By partition, the batches before the position: where they start and end, and the epochs of their leaders.
         self._known: dict[TopicPartition, tuple[int, Any, Any]] = {}
         ranges = self._ranges(topics_of(cluster.partitions, topics), start)
         names = list(dict.fromkeys(each.topic for each in ranges))
-        self._columns = Columns(
-            names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
-        )
+        self._columns.begin(names)
         self._positions = positions_of(ranges)
         #: Of the topics whose positions these are.
         self._ids = {name: cluster.topic_id(name) for name in names}

@@ -16,7 +16,7 @@ from kcodec.kafka.connection.cluster import LATEST, Cluster
 from kcodec.kafka.connection.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.fetching.fetcher import Fetcher, Piece
-from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
+from kcodec.kafka.offsets import Lost, Range, check_positions, plan_ranges, topics_of
 from kcodec.kafka.reading.columns import Columns, completed
 from kcodec.kafka.reading.newest import Newest
 from kcodec.kafka.report import ReadReport
@@ -88,6 +88,7 @@ def find_ranges(
     [Range(topic='orders', partition=0, start=0, end=1000)]
     """
     settings = Settings.of(config, servers)
+    check_positions(start, end)
     with Cluster(settings) as cluster:
         return _plan(cluster, topics, start, end, check_isolation(isolation, settings))[0]
 
@@ -191,22 +192,16 @@ def read(
     settings = Settings.of(config, servers)
     isolation = check_isolation(isolation, settings)
     _check_latest(latest_by_key)
+    check_positions(start, end)
     report = ReadReport()
+    made = Columns(
+        settings, key=key, value=value, columns=columns, isolation=isolation, errors=errors, report=report
+    )
     with ExitStack() as opened:
         cluster = opened.enter_context(Cluster(settings))
         ranges, lost = _plan(cluster, topics, start, end, isolation)
         note_lost(lost, report)
-        names = list(dict.fromkeys(each.topic for each in ranges))
-        made = Columns(
-            names,
-            settings,
-            key=key,
-            value=value,
-            columns=columns,
-            isolation=isolation,
-            errors=errors,
-            report=report,
-        )
+        made.begin(list(dict.fromkeys(each.topic for each in ranges)))
         told = None if progress is None else (progress, sum(each.size for each in ranges))
         read_all = partial(_newest, deletes=latest_by_key == "deletes") if latest_by_key else _all
         reader = _reader(opened, Fetcher(cluster, ranges, isolation), made, report, read_all, told)
@@ -249,7 +244,6 @@ def read_matching(
     report = ReadReport()
     made, first = (
         Columns(
-            [part.topic],
             settings,
             key=key,
             value=value,
@@ -257,7 +251,7 @@ def read_matching(
             isolation=settings.isolation,
             errors="raise",
             report=report,
-        )
+        ).begin([part.topic])
         for chosen in (columns, look.columns)
     )
     with ExitStack() as opened:

@@ -1,6 +1,7 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
 import datetime
+import gzip
 import uuid
 from decimal import Decimal
 
@@ -433,6 +434,38 @@ def test_rows_that_look_framed_say_so(impl):
         assert not any("framed" in reason for reason in reasons[1:])
         with pytest.raises(kcodec.DecodeError, match="looks framed: schema id 7"):
             codec.decode(pa.chunked_array([[b"{}"][:0], [framed]], pa.binary()))
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (b"Obj\x01\x04\x14avro.codec", "looks like a container file of Avro"),
+        (b"PAR1\x15\x04\x15", "looks like a Parquet file"),
+        (gzip.compress(b"\x02\x02\x06abc"), "looks compressed by gzip: decompress it first"),
+        (b"\x28\xb5\x2f\xfd\x04\x58", "looks compressed by zstd: decompress it first"),
+    ],
+)
+def test_rows_that_are_files_say_so(impl, data, hint):
+    """By codecs and by serdes, for columns and for single values."""
+    for codec in (AvroCodec(SCHEMA), kcodec.JsonCodec("n INT")):
+        report = codec.decode([b"\xff" * 12, data, None], errors="report")[1]
+        assert [hint in reason for reason in report["reason"].to_pylist()] == [False, True]
+        with pytest.raises(kcodec.DecodeError, match=hint):
+            codec.decode_one(data)
+    serde = kcodec.Serde("AVRO", "memory://files", topic="t", schema=SCHEMA)
+    report = serde.deserialize([b"\xff" * 12, data], errors="report")[1]
+    assert [hint in reason for reason in report["reason"].to_pylist()] == [False, True]
+    with pytest.raises(kcodec.DecodeError, match=hint):
+        serde.deserialize_one(data)
+
+
+def test_json_given_to_a_serde_says_so(impl):
+    serde = kcodec.Serde("AVRO", "memory://files", topic="t", schema=SCHEMA)
+    reasons = serde.deserialize([b'{"n": 1}', b"{}    ", b"{1}   "], errors="report")[1]["reason"].to_pylist()
+    assert ["looks like JSON without a frame" in reason for reason in reasons] == [True, False, False]
+    with pytest.raises(kcodec.DecodeError) as found:
+        AvroCodec(SCHEMA).decode([b'{"n": 1}'])
+    assert "looks like" not in str(found.value)
 
 
 class TestTables:

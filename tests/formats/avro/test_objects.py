@@ -302,10 +302,9 @@ def test_a_uuid_is_written_as_its_text_or_its_bytes(kind, written, impl):
 
 def test_the_bytes_of_a_uuid_are_not_taken_for_its_text(impl):
     codec = AvroCodec(record(("f", {"type": "string", "logicalType": "uuid"})))
-    for kind in (pa.uuid(), pa.binary(16)):
-        column = pa.array([b"0123456789abcdef"], pa.binary(16)).cast(kind)
-        with pytest.raises(EncodeError, match=r"cannot be written as string \(uuid\): its text is wanted"):
-            codec.encode(pa.table({"f": column}))
+    column = pa.array([b"0123456789abcdef"], pa.binary(16))
+    with pytest.raises(EncodeError, match=r"cannot be written as string \(uuid\): its text is wanted"):
+        codec.encode(pa.table({"f": column}))
     text = pa.array([str(ORDER_ID).encode()], pa.binary(36))
     assert codec.decode(codec.encode(pa.table({"f": text})).combine_chunks()).to_pylist() == [
         {"f": str(ORDER_ID)}

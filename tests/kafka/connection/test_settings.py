@@ -84,6 +84,10 @@ def test_names_of_both():
             "sasl.mechanism and sasl.mechanisms contradict",
         ),
         ({"auto.offset.reset": "sometimes"}, "is not one of error, earliest, latest"),
+        ({"ssl.truststore.password": SECRET}, "ssl.ca.location is a PEM file, which has none"),
+        ({"ssl.keystore.key": SECRET}, "ssl.key.location names a file of it"),
+        ({"sasl.login.callback.handler.class": "a.B"}, "a function oauth_cb returns tokens"),
+        ({"ssl.key.location": "key.pem"}, "ssl.key.location needs ssl.certificate.location"),
         ({"ssl.truststore.type": "JKS"}, "ssl.truststore.type='JKS': only PEM is read"),
         ({"bootstrap.servers": "a:1"}, "servers= and bootstrap.servers contradict"),
         (
@@ -223,3 +227,20 @@ def test_settings_of_managed_services():
     assert set(given) == {"msk_iam", "msk_scram", "event_hubs", "confluent_cloud", "redpanda", "aiven"}
     for each in given.values():
         assert Settings.of(each).protocol == each["security.protocol"]
+
+
+@pytest.mark.parametrize(
+    ("config", "warnings"),
+    [
+        ({"sasl.mechanisms": "PLAIN"}, ["sasl.mechanisms changes nothing without security.protocol"]),
+        ({"ssl.certificate.location": "a.pem"}, ["ssl.certificate.location changes nothing without"]),
+        ({"sasl.mechanism": "PLAIN", "security.protocol": "PLAINTEXT"}, []),
+        ({}, []),
+    ],
+)
+def test_credentials_without_a_protocol(config, warnings, caplog):
+    """They go nowhere, which nobody means who does not say that connections are plain."""
+    Settings.of({"bootstrap.servers": "a:1", **config})
+    assert [each.startswith(told) for each, told in zip(caplog.messages, warnings, strict=True)] == [
+        True
+    ] * len(warnings)

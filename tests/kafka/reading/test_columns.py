@@ -96,6 +96,25 @@ def test_columns(fast):
         assert columns(["value"], topics="u", value=values) == {"value": []}
 
 
+@pytest.mark.parametrize("ask", [read, follow])
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"value": "avor"}, "format 'avor' is not one of .* did you mean 'AVRO'"),
+        ({"key": {"format": "AVRO", "registri": "memory://a"}}, "no option 'registri'"),
+        ({"columns": ["nothing"]}, "column 'nothing' is neither one of"),
+        ({"errors": "ignore"}, "errors='ignore'"),
+        ({"start": "erliest"}, "start='erliest' is not earliest, latest"),
+        ({"start": {"t": {0: "last"}}}, "start='last' is not earliest, latest"),
+    ],
+)
+def test_arguments_without_a_broker(ask, asked, message):
+    """What is wrong without asking anybody is told before anybody is asked."""
+    config = {"default.api.timeout.ms": 1, "schema.registry.url": "http://localhost:1"}
+    with pytest.raises(ConfigError, match=message):
+        ask("t", servers="localhost:1", config=config, **asked)
+
+
 def test_protobuf(fast):
     registry = "memory://kafka-protobuf"
     text = 'syntax = "proto3"; message M { int64 id = 1; string note = 2; }'

@@ -158,13 +158,17 @@ def of_registries(shell: Shell, steps: list[Step]) -> Story:
     try:
         registry.open(url).register("orders-value", registry.Schema(SCHEMA))
         shell.places.append(("http://registry:8081", url))
+        for name in ("order", "order-v1", "order-v2"):
+            (shell.folder / f"{name}.avsc").write_text(SCHEMA)
         pq.write_table(pa.table({"id": [1]}), shell.folder / "orders.parquet")
         yield
     finally:
         served.stop()
-    derived, *copies = steps
+    *checks, derived, copied_there, copied_here = steps
+    places = ("orders-value", "order-v1.avsc, order-v2.avsc")
+    assert [step.output for step in checks] == [f"order.avsc: compatible with {each}\n" for each in places]
     assert "package shop;\n\nmessage Order {\n  optional int64 id = 1;\n}" in derived.output
-    assert [step.output for step in copies] == ["1 version copied\n"] * 2
+    assert [copied_there.output, copied_here.output] == ["1 version copied\n"] * 2
     copied = registry.open(f"sqlite:///{shell.folder}/schemas.db").get_version("orders-value")
     assert json.loads(copied.schema.text) == json.loads(SCHEMA)
     assert '"orders-value"' in (shell.folder / "schemas.jsonl").read_text()
@@ -251,12 +255,30 @@ def of_encrypted_fields(shell: Shell, steps: list[Step]) -> Story:
     assert (closed["id"], "@" in closed["email"]) == (1, False)
 
 
+def of_dead_letters(shell: Shell, steps: list[Step]) -> Story:
+    kafka, topic = map(shell.get, ("kafka", "topic"))
+    dead = kafka.create(f"{topic}-dead")
+    shell.places += [
+        ("broker:9092", kafka.address),
+        (" orders ", f" {topic} "),
+        (" orders-dead ", f" {dead} "),
+    ]
+    letters = [Message(b"%d" % number, b"\xff%d" % number, headers=[("n", b"\0")]) for number in range(4)]
+    kafka.produce(dead, letters, partition=0)
+    yield
+    place = {"servers": kafka.address, "columns": ["key", "value", "headers"]}
+    found = kcodec.kafka.read(topic, **place).read_all().to_pylist()
+    expected = kcodec.kafka.read(dead, **place).read_all().to_pylist()[1:3]
+    assert sorted(found, key=lambda row: row["key"]) == expected
+
+
 #: What pages need beside their commands.
 STORIES = {
     "encrypted_fields.md": of_encrypted_fields,
     "tutorial.md": of_the_tutorial,
     "kafka.md": of_topics,
     "registry.md": of_registries,
+    "replay_dead_letters.md": of_dead_letters,
     "registry_server.md": of_a_server,
     "protocol.md": of_definitions,
     "segments.md": of_segments,

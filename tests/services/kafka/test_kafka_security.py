@@ -100,6 +100,12 @@ def test_a_mechanism_that_the_broker_lacks(secured, certificate):
         read("orders", servers=secured[1], config=config)
 
 
+def test_a_listener_without_logins(kafka):
+    config = {**WAIT, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "a"}
+    with pytest.raises(KafkaError, match="ILLEGAL_SASL_STATE: this port takes no logins"):
+        read("orders", servers=kafka.address, config={**config, "sasl.password": SECRET})
+
+
 def test_certificates_that_nobody_knows(secured, certificate):
     config = sasl("PLAIN", certificate)
     del config["ssl.ca.location"]
