@@ -144,8 +144,8 @@ def test_conditions(text, rows):
 )
 def test_conditions_that_are_none(text):
     value = pa.struct([("id", pa.int64())])
-    kinds = {"offset": pa.int64(), "value": value, "sent": pa.timestamp("us", "UTC"), "note": pa.string(), "ratio": pa.float64(), "at": pa.time32("s")}
-    schema = pa.schema(kinds)
+    kinds = {"offset": pa.int64(), "value": value, "sent": pa.timestamp("us", "UTC"), "note": pa.string()}
+    schema = pa.schema({**kinds, "ratio": pa.float64(), "at": pa.time32("s")})
     with pytest.raises(ConfigError, match=r"^--where"):
         Where(text, schema, "--where")
 
