@@ -24,6 +24,8 @@ _LEVELS = (
 )  # fmt: skip
 #: How often, and after how many seconds, Glue is asked whether it has checked a version, as AWS's serializers do.
 _CHECKS, _WAIT = 10, 1.0
+#: Versions of a schema that are listed: Glue's own limit of a registry is lower.
+_MOST = 1_000_000
 
 
 def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
@@ -246,4 +248,6 @@ class GlueRegistry(SourceRegistry):
     def _numbers(self, subject: str) -> list[int]:
         """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
         latest = self._asked(subject, self._glue.latest_number, subject)
+        if latest > _MOST:
+            raise RegistryError(f"Glue: {subject} has {latest} versions, and {_MOST} are listed", 500, 50001)
         return list(range(1, latest + 1))

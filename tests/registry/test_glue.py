@@ -155,6 +155,13 @@ def test_versions_that_are_checked(recorded, known, statuses, status, message):
     assert (refused.value.status, refused.value.missing) == (status, False)
 
 
+def test_more_versions_than_there_can_be(recorded):
+    handle, stub = recorded
+    stub.add_response("get_schema", {"LatestSchemaVersion": 1 << 40}, NAMED)
+    with pytest.raises(RegistryError, match="has 1099511627776 versions, and 1000000 are listed"):
+        handle.versions("s")
+
+
 def test_what_is_refused_is_not_tried_otherwise(recorded):
     """A role that may read, and not write, is told so: nothing else is called."""
     handle, stub = recorded
