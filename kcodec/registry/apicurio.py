@@ -90,7 +90,9 @@ class ApicurioSource:
             raise LookupError(f"there is no {self.id_name} {schema_id}")
         if version[self.id_name] != schema_id:
             # As from a server that does not know what is asked by, and gives any version.
-            raise RegistryError(f"{self.url}: asked for {self.id_name} {schema_id}, it gives another", None, 50005)
+            raise RegistryError(
+                f"{self.url}: asked for {self.id_name} {schema_id}, it gives another", None, 50005
+            )
         return self._schema(version)
 
     def register(self, subject: str, schema: Schema) -> int:
@@ -132,7 +134,7 @@ class ApicurioSource:
         return _checked(self._ask("GET", f"{self._artifact(subject)}/versions/{_quoted(name)}"))
 
     def versions(self, subject: str) -> list[int | None]:
-        """Return the numbers of the versions of an artifact, the oldest first; None for those that have another name."""
+        """Return the numbers of an artifact's versions, the oldest first; None for one that has another name."""
         listed: list[int | None] = []
         query = {"limit": _PAGE, "order": "asc", "orderby": "globalId"}
         for offset in range(0, _MOST, _PAGE):

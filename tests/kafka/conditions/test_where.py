@@ -172,7 +172,9 @@ def test_conditions_of_many_parts():
 
 
 def test_errors_are_short_and_say_what_is_wrong():
-    schema = pa.schema([pa.field("offset", pa.int64()), *(pa.field(f"note{i}", pa.string()) for i in range(999))])
+    schema = pa.schema(
+        [pa.field("offset", pa.int64()), *(pa.field(f"note{i}", pa.string()) for i in range(999))]
+    )
     with pytest.raises(ConfigError, match="there is no") as told:
         Where("a" * 100_000 + " = 1", schema, "where")
     assert len(str(told.value)) < 2000
