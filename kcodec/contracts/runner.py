@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import jsonata
+import jsonata  # type: ignore[import-untyped]
 from confluent_kafka.schema_registry import Schema as TheirSchema
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry
 from confluent_kafka.schema_registry.rules.cel.cel_executor import CelExecutor
