@@ -17,7 +17,7 @@ SETTINGS: dict[str, str] = {
     "compatibility": "of schemas that are created: BACKWARD (default), NONE, FULL_ALL, ...",
     "profile": "the profile of AWS's files whose credentials count",
     "max.retries": "how often what failed is tried again (default 3)",
-    "timeout": "seconds of one request (default 60)",
+    "timeout": "seconds without a byte of an answer (default 60)",
 }
 _LEVELS = (
     "NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL",
@@ -212,7 +212,10 @@ class GlueSource:
 
 
 def _schema(found: Mapping[str, Any]) -> Schema:
-    return Schema(found["SchemaDefinition"], found.get("DataFormat") or DEFAULT_TYPE)
+    text, kind = found.get("SchemaDefinition"), found.get("DataFormat") or DEFAULT_TYPE
+    if not isinstance(text, str) or not isinstance(kind, str):
+        raise RegistryError("Glue: the answer has no schema", None, 50005)
+    return Schema(text, kind)
 
 
 class GlueRegistry(SourceRegistry):
