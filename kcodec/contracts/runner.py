@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import jsonata  # type: ignore[import-untyped]
 from confluent_kafka.schema_registry import Schema as TheirSchema
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry
 from confluent_kafka.schema_registry.rules.cel.cel_executor import CelExecutor
@@ -31,6 +32,10 @@ from kcodec.plan.failure import bounded, step
 from kcodec.registry.base import Schema
 
 __all__ = ["Runner"]
+
+
+#: What JSONata may take for one value.
+_MOST_MILLISECONDS = 5000
 
 
 class _Refused(Exception):
@@ -184,6 +189,23 @@ class _Context(RuleContext):  # type: ignore[misc]
         super().exit_field()
 
 
+class _BoundedJsonata(JsonataExecutor):  # type: ignore[misc]
+    """JSONata that ends: a function may call itself for good, and all rules run under one lock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._expressions: dict[str, jsonata.Jsonata] = {}
+
+    def transform(self, ctx: RuleContext, message: Any) -> Any:
+        text = ctx.rule.expr
+        found = self._expressions.get(text)
+        if found is None:
+            found = self._expressions[text] = jsonata.Jsonata(text)
+        # The time counts from here on, and not only for the first value.
+        found.environment.set_runtime_bounds(_MOST_MILLISECONDS, None)
+        return found.evaluate(message)
+
+
 class _FieldEncryption(FieldRuleExecutor):  # type: ignore[misc]
     """Fields encrypted with the keys of the serde."""
 
@@ -244,7 +266,7 @@ def _encrypted(ctx: RuleContext, value: bytes, *, is_text: bool) -> bytes:
 _EXECUTORS: dict[str, Callable[[], RuleExecutor]] = {
     "CEL": CelExecutor,
     "CEL_FIELD": CelFieldExecutor,
-    "JSONATA": JsonataExecutor,
+    "JSONATA": _BoundedJsonata,
     FIELDS: _FieldEncryption,
     PAYLOAD: _PayloadEncryption,
 }

@@ -143,7 +143,7 @@ def _ascii_digits(digits: str) -> str:
     return digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
 
 
-def round_to_double(number: int | Decimal | str) -> float:
+def round_to_double(number: float | Decimal | str) -> float:
     """Round to the nearest double, half to even; to infinity beyond the largest."""
     return float(str(number))
 

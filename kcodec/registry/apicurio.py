@@ -88,6 +88,11 @@ class ApicurioSource:
         version = next(iter(_versions(found)), None)
         if version is None:
             raise LookupError(f"there is no {self.id_name} {schema_id}")
+        if version[self.id_name] != schema_id:
+            # As from a server that does not know what is asked by, and gives any version.
+            raise RegistryError(
+                f"{self.url}: asked for {self.id_name} {schema_id}, it gives another", None, 50005
+            )
         return self._schema(version)
 
     def register(self, subject: str, schema: Schema) -> int:
@@ -128,15 +133,16 @@ class ApicurioSource:
         """Return what Apicurio tells of a version."""
         return _checked(self._ask("GET", f"{self._artifact(subject)}/versions/{_quoted(name)}"))
 
-    def versions(self, subject: str) -> list[dict[str, Any]]:
-        """Return what Apicurio tells of the versions of an artifact, the oldest first."""
-        listed: list[dict[str, Any]] = []
+    def versions(self, subject: str) -> list[int | None]:
+        """Return the numbers of an artifact's versions, the oldest first; None for one that has another name."""
+        listed: list[int | None] = []
         query = {"limit": _PAGE, "order": "asc", "orderby": "globalId"}
         for offset in range(0, _MOST, _PAGE):
             found = self._ask("GET", f"{self._artifact(subject)}/versions", {**query, "offset": offset})
             page = _versions(found)
-            listed += page
-            if len(page) < _PAGE:
+            listed += map(_number, page)
+            if len(page) != _PAGE:
+                # More than were asked for come from who gives all of them at once.
                 break
         return listed
 
@@ -262,7 +268,7 @@ class ApicurioRegistry(SourceRegistry):
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the versions of an artifact that are numbers."""
-        listed = map(_number, self._asked(subject, self._apicurio.versions, subject))
+        listed = self._asked(subject, self._apicurio.versions, subject)
         return sorted(each for each in listed if each is not None)
 
     def close(self) -> None:
@@ -272,7 +278,9 @@ class ApicurioRegistry(SourceRegistry):
 
 def _versions(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     listed = found.get("versions")
-    return [_checked(each) for each in listed] if isinstance(listed, list) else []
+    if not isinstance(listed, list):
+        raise RegistryError("the answer has no versions of Apicurio's", None, 50005)
+    return [_checked(each) for each in listed]
 
 
 def _checked(version: Any) -> dict[str, Any]:

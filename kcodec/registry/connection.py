@@ -216,6 +216,10 @@ class _TimedReader(io.RawIOBase):
         self._sock.arm()
         return self._raw.readinto(buffer)
 
+    def readall(self) -> bytes:
+        # All that comes is asked for where a chunk is said to have -1 bytes, and nowhere else.
+        raise http.client.HTTPException("a chunk of the answer has no size")
+
     def close(self) -> None:
         self._raw.close()
         super().close()

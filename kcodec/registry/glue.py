@@ -17,13 +17,15 @@ SETTINGS: dict[str, str] = {
     "compatibility": "of schemas that are created: BACKWARD (default), NONE, FULL_ALL, ...",
     "profile": "the profile of AWS's files whose credentials count",
     "max.retries": "how often what failed is tried again (default 3)",
-    "timeout": "seconds of one request (default 60)",
+    "timeout": "seconds without a byte of an answer (default 60)",
 }
 _LEVELS = (
     "NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL",
 )  # fmt: skip
 #: How often, and after how many seconds, Glue is asked whether it has checked a version, as AWS's serializers do.
 _CHECKS, _WAIT = 10, 1.0
+#: Versions of a schema that are listed: Glue's own limit of a registry is lower.
+_MOST = 1_000_000
 
 
 def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
@@ -210,7 +212,10 @@ class GlueSource:
 
 
 def _schema(found: Mapping[str, Any]) -> Schema:
-    return Schema(found["SchemaDefinition"], found.get("DataFormat") or DEFAULT_TYPE)
+    text, kind = found.get("SchemaDefinition"), found.get("DataFormat") or DEFAULT_TYPE
+    if not isinstance(text, str) or not isinstance(kind, str):
+        raise RegistryError("Glue: the answer has no schema", None, 50005)
+    return Schema(text, kind)
 
 
 class GlueRegistry(SourceRegistry):
@@ -246,4 +251,6 @@ class GlueRegistry(SourceRegistry):
     def _numbers(self, subject: str) -> list[int]:
         """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
         latest = self._asked(subject, self._glue.latest_number, subject)
+        if latest > _MOST:
+            raise RegistryError(f"Glue: {subject} has {latest} versions, and {_MOST} are listed", 500, 50001)
         return list(range(1, latest + 1))

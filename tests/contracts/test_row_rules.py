@@ -285,6 +285,20 @@ def test_a_setting_counts_more_than_where_rules_run(side, impl):
     ]
 
 
+@pytest.mark.parametrize("side", ["AVRO"], indirect=True)
+def test_jsonata_that_does_not_end(side, monkeypatch):
+    """The time is that of one value, however long ago its expression was read."""
+    monkeypatch.setattr("kcodec.contracts.runner._MOST_MILLISECONDS", 200)
+    loop = "$.id = 1 ? ($f := function($x){$f($x)}; $f(1)) : $"
+    side.register([Rule("loop", type="JSONATA", mode="WRITE", expr=loop)])
+    serde = side.ours()
+    for _ in range(2):
+        values, report = serde.serialize(ROWS, errors="report")
+        assert report["row"].to_pylist() == [0]
+        assert "the rule loop: Evaluation timeout after 200 milliseconds" in report["reason"][0].as_py()
+        assert serde.deserialize(values[1:]).to_pylist() == ROWS[1:]
+
+
 class TestWithoutAFrame:
     """Payloads without a frame are those of the schema that is given, and of its rules."""
 

@@ -19,6 +19,7 @@ from kcodec.java.numbers import (
     parse_java_decimal,
     parse_java_double,
     parse_java_integer,
+    round_to_double,
     round_to_float,
 )
 
@@ -32,6 +33,11 @@ def answer(parse, *arguments):
         return parse(*arguments)
     except ValueError:
         return None
+
+
+@pytest.mark.parametrize("number", [10**400, Decimal("1e999999999"), 1e308 * 10, f"1{500 * '0'}"])
+def test_what_is_beyond_all_numbers(number):
+    assert round_to_double(number) == round_to_float(number) == float("inf")
 
 
 # Printing -------------------------------------------------------------------------------------------

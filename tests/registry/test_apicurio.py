@@ -116,6 +116,21 @@ def test_any_bytes_may_be_ids(registry):
     assert set(report["code"].to_pylist()) == {"unknown_schema_id"}
 
 
+def test_pages_of_versions(registry, monkeypatch):
+    """A server that gives all of them at once, whatever it is asked for, is asked once."""
+    asked = []
+
+    def answer(*given):
+        asked.append(given)
+        told = {"globalId": 1, "contentId": 1, "artifactType": "AVRO"}
+        listed = [{**told, "version": str(number)} for number in range(1, 701)]
+        return Answer(200, Message(), json.dumps({"versions": listed}).encode())
+
+    monkeypatch.setattr("kcodec.registry.connection.Connections.request", answer)
+    assert registry.versions("s") == [*range(1, 701)]
+    assert len(asked) == 1
+
+
 def test_what_is_refused(registry):
     registry.register("s", INT)
     with refused(409, 40901, "ncompatible"):
@@ -151,7 +166,10 @@ def test_addresses_and_credentials():
     "answer",
     [
         [],
+        {},
+        {"versions": {"globalId": 1}},
         {"versions": [{}]},
+        {"versions": [{"globalId": 2, "contentId": 2, "artifactType": "AVRO"}]},
         {"versions": [{"globalId": "1", "contentId": 1}]},
         {"versions": [7]},
         {"versions": [{"globalId": 1, "contentId": 1, "artifactType": 5}]},

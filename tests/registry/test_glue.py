@@ -155,6 +155,31 @@ def test_versions_that_are_checked(recorded, known, statuses, status, message):
     assert (refused.value.status, refused.value.missing) == (status, False)
 
 
+@pytest.mark.parametrize("wrong", [{"SchemaDefinition": 5}, {"SchemaDefinition": None}, {"DataFormat": 7}])
+def test_an_answer_without_a_schema(recorded, monkeypatch, wrong):
+    """What is said to be text in an answer is not looked at by AWS's client."""
+    handle, _ = recorded
+    answer = {
+        "SchemaVersionId": GLUES,
+        "Status": "AVAILABLE",
+        "SchemaDefinition": V1,
+        "DataFormat": "AVRO",
+        **wrong,
+    }
+    monkeypatch.setattr(handle._glue, "call", lambda *_, **__: answer)
+    for ask in (lambda: handle.get_by_guid(GLUES), lambda: handle.get_version("s")):
+        with pytest.raises(RegistryError, match="the answer has no schema") as refused:
+            ask()
+        assert (refused.value.error_code, refused.value.missing) == (50005, False)
+
+
+def test_more_versions_than_there_can_be(recorded):
+    handle, stub = recorded
+    stub.add_response("get_schema", {"LatestSchemaVersion": 1 << 40}, NAMED)
+    with pytest.raises(RegistryError, match="has 1099511627776 versions, and 1000000 are listed"):
+        handle.versions("s")
+
+
 def test_what_is_refused_is_not_tried_otherwise(recorded):
     """A role that may read, and not write, is told so: nothing else is called."""
     handle, stub = recorded

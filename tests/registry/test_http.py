@@ -292,6 +292,21 @@ class TestAnswers:
             error = failure(server.url, {"max.response.bytes": 1_000_000})
         assert "the answer has more than 1000000 bytes" in str(error)
 
+    def test_a_chunk_that_says_to_have_less_than_no_bytes(self):
+        """Python's client would then take all that comes."""
+        sent = []
+
+        def flood(handler):
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
+            for _ in range(1000):
+                handler.wfile.write(b" " * 65536)
+                sent.append(65536)
+
+        with answering(flood) as server:
+            error = failure(server.url, {"max.response.bytes": 1_000_000})
+        assert "a chunk of the answer has no size" in str(error)
+        assert len(sent) < 1000
+
     def test_an_answer_that_ends_early(self):
         def half(handler):
             handler.send_response(200)

@@ -161,10 +161,10 @@ def frame_prefix(
     >>> frame_prefix(7, (1,)).hex(), frame_prefix(7, (1,), Indexes.PLAIN).hex()
     ('00000000070202', '00000000070101')
     """
+    head = frame.written(key)
     if frame.layout is None and not (kind == Indexes.PLAIN and list(indexes) not in ([], [0])):
         prefix: bytes = kernel("columns.framed._frames").frame_prefix(key, indexes)
         return prefix
-    head = frame.written(key)
     if kind == Indexes.NUMBER:
         return head + b"".join(map(write, indexes))
     if kind == Indexes.BYTES:

@@ -11,7 +11,7 @@ from kcodec.formats.json_schema.connect_keywords import connect_parameters, conn
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.java.hashing import hash_order
-from kcodec.java.numbers import format_java_double, format_java_float, round_to_float
+from kcodec.java.numbers import format_java_double, format_java_float, round_to_double, round_to_float
 
 __all__ = ["JsonSchemaAsConnect"]
 
@@ -266,7 +266,11 @@ class JsonSchemaAsConnect(ConnectType):
         if self.type in ("float", "double") and self.default:
             number = self.node["default"]
             single = self.type == "float"
-            made = format_java_float(round_to_float(number)) if single else format_java_double(float(number))
+            made = (
+                format_java_float(round_to_float(number))
+                if single
+                else format_java_double(round_to_double(number))
+            )
             return made.encode()
         return self.default
 

@@ -15,6 +15,7 @@ from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT
 from kcodec.formats.json_schema.patterns import matching
 from kcodec.formats.json_schema.schema import ABSENT, Node
 from kcodec.java.hashing import hash_order
+from kcodec.java.numbers import round_to_double
 
 __all__ = ["SAME", "Comparison", "Result", "SchemaChange"]
 
@@ -192,7 +193,7 @@ class Comparison(ABC):
         results = self._bounds(old, new, "exclusiveMaximum", "EXCLUSIVE_MAXIMUM")
         if results and results[0].changes[0].type == "EXCLUSIVE_MAXIMUM_DECREASED":
             reach = new.rules.get("maximum")
-            if reach is not None and _double(old.rules["exclusiveMaximum"]) <= _double(reach):
+            if reach is not None and round_to_double(old.rules["exclusiveMaximum"]) <= round_to_double(reach):
                 return []
         return results
 
@@ -428,7 +429,7 @@ class Comparison(ABC):
         if before is None or after is None:
             return self._values(old, new, key, kind)
         # Numbers are compared as doubles.
-        before, after = _double(before), _double(after)
+        before, after = round_to_double(before), round_to_double(after)
         if before == after:
             return []
         return [self._one(f"{kind}_{'INCREASED' if before < after else 'DECREASED'}", key)]
@@ -513,13 +514,6 @@ def _default_changed(before: Any, after: Any) -> bool:
     if isinstance(before, (dict, list)) or after is ABSENT:
         return True
     return bool(_value(before) != _value(after))
-
-
-def _double(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
 
 
 def _exact(number: Any) -> Decimal:

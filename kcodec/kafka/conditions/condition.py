@@ -280,6 +280,8 @@ def units_of(value: Any, scale: int) -> tuple[int, bool]:
             return (-1 if value < 0 else 1) * 10**_FAR, True
         if value.adjusted() < -_FAR:
             return (-1 if value < 0 else 0), False
+    if type(value) is int and scale >= 0:
+        return value * 10**scale, True
     found = Fraction(value) * Fraction(10) ** scale
     return found.numerator // found.denominator, found.denominator == 1
 
@@ -331,6 +333,12 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
 
 
 def _parsed(text: str, kind: pa.DataType) -> pa.Scalar:
+    if pa.types.is_time(kind):
+        # Arrow reads times of days only.
+        try:
+            return pa.scalar(f"1970-01-01T{text}").cast(pa.timestamp(kind.unit)).cast(kind)
+        except pa.ArrowInvalid:
+            raise TypeError(f"{text!r} is not a time of a day such as 12:00:00") from None
     found = pa.scalar(text)
     try:
         return found.cast(kind)

@@ -2,10 +2,11 @@
 
 import ast
 import io
+import keyword
 import re
 import tokenize
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -32,6 +33,8 @@ __all__ = ["Look", "Where", "column_at", "empty", "matching", "named_columns", "
 
 #: Python goes down a condition as deep as it is, and a step for each part of it costs the time of all rows.
 _MOST_PARTS = 1000
+#: Conditions within others: Python has as many parentheses, and each is a call, on whatever stack rows are read.
+_MOST_DEPTH = 200
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -57,6 +60,8 @@ _SQL = {
 }
 #: How Python is given ``like`` and ``not like``: as operators that bind more than comparisons, and nothing else has.
 _LIKE = {False: "@", True: "//"}
+#: What stands before the bytes of a name that Python would not take as it is.
+_NAMED = "kcodec_named_"
 _PATTERN = re.compile(r"(?:[^\\]|\\[%_\\])*", re.DOTALL)
 _NONE = "compare columns with values, joined by and, or, not"
 _EXAMPLE = "\"value.id >= 5 and (topic = 'orders' or value.note is null)\""
@@ -180,7 +185,7 @@ def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
                 break
             kind = kind.field(index).type
         has = ", ".join(field.name for field in kind) if pa.types.is_struct(kind) else str(kind)
-        raise ConfigError(f"there is no {name!r} in {has}")
+        raise ConfigError(f"there is no {_shortened(name)} in {_cut(has)}")
     column = batch.column(names[0])
     return pc.struct_field(column, names[1:]) if names[1:] else column
 
@@ -217,18 +222,26 @@ def parse(text: str, name: str) -> Condition:
         tree = ast.parse(python, mode="eval").body
         if sum(len(node.values) for node in ast.walk(tree) if isinstance(node, ast.BoolOp)) > _MOST_PARTS:
             raise ConfigError(f"it has more than {_MOST_PARTS} parts: `in` takes many values")
-        return _condition(tree, python)
+        return _condition(tree, python, 0)
     except ConfigError as error:
         raise ConfigError(f"{name} {_shortened(text)}: {error}") from None
+    except (RecursionError, MemoryError):
+        reason = "too long"
     except tokenize.TokenError as error:
         reason = error.args[0]
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = getattr(error, "msg", "too long")
+    except SyntaxError as error:
+        reason = error.msg
+    except ValueError as error:
+        reason = str(error)
     raise ConfigError(f"{name} {_shortened(text)}: {reason}: it is such as {_EXAMPLE}")
 
 
 def _shortened(text: str) -> str:
-    return repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}...")
+    return repr(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _as_python(text: str) -> str:
@@ -255,9 +268,22 @@ def _as_python(text: str) -> str:
                 is_not = bool(words) and words[-1] == "not"
                 words[len(words) - is_not :] = [_LIKE[is_not]]
             else:
-                words.append(word if is_field else _SQL.get(word.upper(), word))
+                words.append(_named(word, is_field) if token.type == tokenize.NAME else _SQL.get(word, word))
         before = token
     return " ".join(words)
+
+
+def _named(word: str, is_field: bool) -> str:
+    """Return a word as Python takes it: of SQL, or a name, in which it would not see what stands there."""
+    if not is_field and word.upper() in _SQL:
+        return _SQL[word.upper()]
+    # Python has words of its own, and takes the micro sign for the Greek letter.
+    is_own = is_field and keyword.iskeyword(word)
+    return _NAMED + word.encode().hex() if is_own or not word.isascii() or word.startswith(_NAMED) else word
+
+
+def _name(word: str) -> str:
+    return bytes.fromhex(word.removeprefix(_NAMED)).decode() if word.startswith(_NAMED) else word
 
 
 def _kept(text: str) -> str:
@@ -269,12 +295,14 @@ def _kept(text: str) -> str:
     return text if text[0] in "rR" else re.sub(r"(?<!\\)((?:\\\\)*)\\([%_])", r"\1\\\\\2", text)
 
 
-def _condition(node: ast.expr, text: str) -> Condition:
+def _condition(node: ast.expr, text: str, depth: int) -> Condition:
+    if depth > _MOST_DEPTH:
+        raise ConfigError(f"it is nested deeper than {_MOST_DEPTH}")
     if isinstance(node, ast.BoolOp):
-        parts = tuple(_condition(each, text) for each in node.values)
+        parts = tuple(_condition(each, text, depth + 1) for each in node.values)
         return Every(parts) if isinstance(node.op, ast.And) else AnyOf(parts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return Not(_condition(node.operand, text))
+        return Not(_condition(node.operand, text, depth + 1))
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _comparison(node.ops[0], node.left, node.comparators[0], text)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.MatMult, ast.FloorDiv)):
@@ -325,7 +353,10 @@ def _literal(node: ast.expr, text: str) -> Any:
     elif isinstance(node, ast.Constant):
         if isinstance(node.value, float):
             written = ast.get_source_segment(text, node)
-            return Decimal((written or repr(node.value)).replace("_", ""))
+            try:
+                return Decimal((written or repr(node.value)).replace("_", ""))
+            except InvalidOperation:
+                raise ConfigError("a number has an exponent beyond those of decimals") from None
         if node.value is None or isinstance(node.value, (bool, int, str, bytes)):
             return node.value
     raise ConfigError("on the right stands a value: a number, 'text', true, null")
@@ -338,8 +369,8 @@ def _path(node: ast.expr) -> Path:
 def _steps(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Attribute):
         yield from _steps(node.value)
-        yield node.attr
+        yield _name(node.attr)
     elif isinstance(node, ast.Name):
-        yield node.id
+        yield _name(node.id)
     else:
         raise ConfigError("on the left stands a column, such as value.id")

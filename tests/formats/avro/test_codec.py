@@ -2,6 +2,8 @@
 
 import decimal
 import io
+import json
+import math
 import pickle
 import subprocess
 import sys
@@ -39,6 +41,16 @@ def test_the_default_of_a_union_is_a_number_where_one_comes_first(impl, default,
     reader = {**POINT, "fields": [{"name": "a", "type": branches, "default": default}]}
     (row,) = AvroCodec({**POINT, "fields": []}, reader).decode([b""]).to_pylist()
     assert {name: member for name, member in row["a"].items() if member is not None} == value
+
+
+@pytest.mark.parametrize("kind", ["float", "double", ["int", "long", "float"]])
+def test_defaults_beyond_all_numbers_are_infinite(impl, kind):
+    """As Jackson reads them, also where they are written without an exponent."""
+    for number, value in ((10**400, math.inf), (-(10**400), -math.inf)):
+        reader = json.dumps({**POINT, "fields": [{"name": "a", "type": kind, "default": number}]})
+        (row,) = AvroCodec({**POINT, "fields": []}, reader).decode([b""]).to_pylist()
+        found = row["a"]
+        assert (found["member2"] if isinstance(found, dict) else found) == value
 
 
 #: Types with a default that is none of their values, which registries took for years.

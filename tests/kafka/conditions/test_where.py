@@ -62,6 +62,11 @@ VALUES = [
         (r"sign like r'\_%'", [2]),
         ("value.note in ('ä') or value.like like 'l'", [0, 1]),
         ("messages.shop.Order.id > 7 and messages.shop.Order.id < 9", [1]),
+        ("units.µ = 1 or units.class = 2 AND units.Not is null or units.kcodec_named_ = 3", [0, 1, 2]),
+        ("units.µ != 1 and not units.μ < 1", [1]),
+        ("µ = 2 or straße in (1)", [0, 1]),
+        ("at >= '12:00' and at in ('12:00:00.000', '23:59:59.999')", [1, 2]),
+        ("precise <= '12:00:00' or precise = '23:59:59.999000001'", [0, 1, 2]),
     ],
 )
 def test_conditions(text, rows):
@@ -77,6 +82,14 @@ def test_conditions(text, rows):
             "big": [2**62, 2**53 + 1, None],
             "ratio": [-0.0, float("nan"), None],
             "single": pa.array([0.1, 0.25, None], pa.float32()),
+            "units": [
+                {"µ": number, "μ": 3 - number, "class": number, "Not": None, "kcodec_named_": number}
+                for number in (1, 2, 3)
+            ],
+            "µ": [1, 2, 3],
+            "at": pa.array([0, 43_200_000, 86_399_999], pa.time32("ms")),
+            "precise": pa.array([0, 43_200_000_000_000, 86_399_999_000_001], pa.time64("ns")),
+            "straße": [1, 2, 3],
             "messages": [{"shop.Order": {"id": number}, "shop.Refund": None} for number in (7, 8, 9)],
         }
     )
@@ -102,13 +115,20 @@ def test_conditions(text, rows):
         "offset is 5",
         "offset < -sent",
         "sent > 'noon'",
+        "at > 'noon'",
+        "at > '24:00'",
+        "at > '12:00Z'",
         "sent > 5",
         "value = 5",
         "f()",
         "1",
         "'a' 'b' = 5",
         "(" * 300,
-        "not " * 300 + "offset",
+        "not " * 300 + "offset is null",
+        "offset = 1e99999999999999999999",
+        "ratio in (1, -1e-99999999999999999999)",
+        "note = '\ud800'",
+        "note.\ud800 = 1",
         "'",
         "offset = 1 +",
         "offset = 1j",
@@ -125,7 +145,7 @@ def test_conditions(text, rows):
 def test_conditions_that_are_none(text):
     value = pa.struct([("id", pa.int64())])
     kinds = {"offset": pa.int64(), "value": value, "sent": pa.timestamp("us", "UTC"), "note": pa.string()}
-    schema = pa.schema(kinds)
+    schema = pa.schema({**kinds, "ratio": pa.float64(), "at": pa.time32("s")})
     with pytest.raises(ConfigError, match=r"^--where"):
         Where(text, schema, "--where")
 
@@ -149,6 +169,19 @@ def test_conditions_of_many_parts():
     with pytest.raises(ConfigError, match=r"has more than 1000 parts: `in` takes many values") as told:
         Where(text, pa.schema([("offset", pa.int64())]), "--where")
     assert len(str(told.value)) < 1000
+
+
+def test_errors_are_short_and_say_what_is_wrong():
+    schema = pa.schema(
+        [pa.field("offset", pa.int64()), *(pa.field(f"note{i}", pa.string()) for i in range(999))]
+    )
+    with pytest.raises(ConfigError, match="there is no") as told:
+        Where("a" * 100_000 + " = 1", schema, "where")
+    assert len(str(told.value)) < 2000
+    with pytest.raises(ConfigError, match="surrogates not allowed"):
+        Where("note1 = '\ud800'", schema, "where")
+    with pytest.raises(ConfigError, match="nested deeper than 200"):
+        Where("not " * 250 + "offset is null", schema, "where")
 
 
 def test_names_of_columns():

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.formats.avro.schema.model import Schema
+from kcodec.java.numbers import round_to_double
 from kcodec.wire.single import write as varint
 
 __all__ = ["payload_of", "tagged_lines"]
@@ -163,10 +164,7 @@ def _number(value: Any) -> float | None:
         return float(value.replace("Infinity", "inf")) if value in ("NaN", "Infinity", "-Infinity") else None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    return round_to_double(value)
 
 
 def _counted(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.schema.parse import is_valid_default
+from kcodec.java.numbers import round_to_double
 from kcodec.wire.single import write
 
 __all__ = ["default_bytes", "varint"]
@@ -121,9 +122,10 @@ def _fits(kind: str, value: Any) -> bool:
 def _holds(kind: str, value: float) -> bool:
     if kind in ("int", "long"):
         bits = 31 if kind == "int" else 63
-        return math.isfinite(value) and value == math.floor(value) and -(1 << bits) <= value < 1 << bits
+        return round_to_double(value).is_integer() and -(1 << bits) <= value < 1 << bits
     if kind == "float":
-        return math.isinf(_double(value)) or math.isfinite(_single(_double(value)))
+        number = round_to_double(value)
+        return math.isinf(number) or math.isfinite(_single(number))
     return kind == "double"
 
 
@@ -132,15 +134,8 @@ def _number(kind: str, value: float, path: str) -> bytes:
         if not _holds(kind, value):
             raise SchemaError(f"default of {path}: {value!r} is not a value of {kind}")
         return varint(int(value))
-    number = _double(value)
+    number = round_to_double(value)
     return struct.pack("<f", _single(number)) if kind == "float" else struct.pack("<d", number)
-
-
-def _double(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def _single(value: float) -> float:

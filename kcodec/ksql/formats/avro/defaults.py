@@ -11,7 +11,7 @@ from kcodec.formats.avro.schema.model import Field, Schema
 from kcodec.formats.connect.from_avro import AvroAsConnect, member_name
 from kcodec.formats.connect.model import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.java.jackson import write_tree
-from kcodec.java.numbers import narrow_integer
+from kcodec.java.numbers import narrow_integer, round_to_double
 from kcodec.ksql.formats.reading import DECIMAL_PRECISION, Reading
 from kcodec.ksql.types import SqlType, arrow_type
 
@@ -141,7 +141,7 @@ def _natural(value: Any, schema: Schema) -> Any:
         )
         return narrow_integer(Decimal(str(value)), bits) if is_number else 0
     if kind in ("float", "double"):
-        return float(value) if is_number else 0.0
+        return round_to_double(value) if is_number else 0.0
     if kind == "boolean":
         return (
             value.strip() == "true"
