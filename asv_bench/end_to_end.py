@@ -219,7 +219,7 @@ def consumer_loop(broker: str, registry: str, rows: int) -> dict[str, Any]:
     from confluent_kafka.serialization import MessageField, SerializationContext
 
     serde = kcodec.Serde("AVRO", registry, topic=TOPIC, reader_schema="latest")
-    deserialize = AvroDeserializer(SchemaRegistryClient({"url": registry}))
+    deserialize = AvroDeserializer(SchemaRegistryClient({"url": registry, "timeout": 10}))
     context = SerializationContext(TOPIC, MessageField.VALUE)
     place = {"bootstrap.servers": broker, "group.id": "measure", "auto.offset.reset": "earliest"}
     consumer = Consumer({**place, **TUNED})

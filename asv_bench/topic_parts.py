@@ -130,7 +130,7 @@ def one_by_one(broker: str, registry: str, topic: str) -> float:
     from confluent_kafka.schema_registry.avro import AvroDeserializer
     from confluent_kafka.serialization import MessageField, SerializationContext
 
-    deserialize = AvroDeserializer(SchemaRegistryClient({"url": registry}))
+    deserialize = AvroDeserializer(SchemaRegistryClient({"url": registry, "timeout": 10}))
     context = SerializationContext(topic, MessageField.VALUE)
     taken: list[float] = []
 

@@ -234,7 +234,7 @@ def registry(folder: Path) -> tuple[Service, str]:
             return False
 
     run, jar = java(REGISTRY_JAVA), artifacts() / "registry" / "quarkus-run.jar"
-    command = [run, "-Xmx512m", *ready_classes(run, artifacts() / "registry.jsa"), "-jar", str(jar)]
+    command = [run, "-Xmx700m", *ready_classes(run, artifacts() / "registry.jsa"), "-jar", str(jar)]
     place = {
         "QUARKUS_HTTP_HOST": HOST,
         "QUARKUS_HTTP_PORT": str(port),

@@ -129,7 +129,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 
 broker, registry, topic = sys.argv[1:]
 schema = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
-serializer = AvroSerializer(SchemaRegistryClient({"url": registry}), schema)
+serializer = AvroSerializer(SchemaRegistryClient({"url": registry, "timeout": 10}), schema)
 producer = SerializingProducer({"bootstrap.servers": broker, "value.serializer": serializer})
 for number in range(100):
     producer.produce(topic, value={"id": number})
