@@ -28,6 +28,8 @@ cdef enum Answer:
 
 cdef class Decoder:
     cdef Rows rows
+    cdef object picked         # those that are decoded, if not all are,
+    cdef int64_t length        # and how many there are in all
     cdef Builder builder
     cdef Int32Buffer selector
     cdef Int32Buffer starts    # per row, where its payload starts
@@ -87,6 +89,7 @@ cdef class Decoder:
     cdef const int64_t *divisors(self) noexcept nogil
     cdef int fit_block(self) except -1
     cdef Answer advance(self) noexcept nogil
+    cdef object among_all(self, faults)
     cdef object decode(self, bint stop)
 
 

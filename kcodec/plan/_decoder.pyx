@@ -14,12 +14,13 @@ from libc.string cimport memcmp
 
 from kcodec.columns.built._builder cimport builder_of
 from kcodec.columns.built._column cimport hide, set_null
+from kcodec.columns.built._scatter cimport BEHIND, scatter
 from kcodec.columns.rows._rows cimport SLACK, Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
 from kcodec.wire.binary.cursor cimport likely, load_le64, unlikely
 from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT, Status
 
-from kcodec.columns.faults import joined
+from kcodec.columns.faults import Faults, joined
 from kcodec.plan.failure import OtherPrefix
 
 
@@ -43,7 +44,7 @@ cdef class Decoder:
     trailing : bool
         Accept anything behind a value.
     picked : buffer of int32, optional
-        The only rows that are decoded, in order; what else is told per row counts all. There is no selector then.
+        The only rows that are decoded, in order; the others are null. There is no selector then.
     """
 
     def __init__(self, values, programs, selector, starts, ends, start, trailing, picked=None):
@@ -53,7 +54,13 @@ cdef class Decoder:
         for program in programs:
             if program is not None:
                 break
-        self.builder = builder_of(program.shape, self.rows.length)
+        self.length = len(values)
+        self.picked = picked
+        if picked is not None:
+            self.builder = builder_of(program.shape, self.length + BEHIND)
+            self.builder.rows = self.rows.length
+        else:
+            self.builder = builder_of(program.shape, self.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         if isinstance(starts, bytes):
             self.prefix = starts
@@ -301,6 +308,10 @@ cdef class Decoder:
                 if answer != GO_ON:
                     return answer
 
+    cdef object among_all(self, faults):
+        """Count the rows of faults among all rows."""
+        return Faults.of(faults).at(self.picked) if faults and self.picked is not None else faults
+
     cdef object decode(self, bint stop):
         """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
@@ -320,6 +331,13 @@ cdef class Decoder:
             if answer == DONE:
                 if self.failures.count:
                     faults = joined([self.failures.faults(self.compiled, self.prefix_size), faults])
+                if self.picked is not None:
+                    faults = self.among_all(faults)
+                    scatter(
+                        self.builder.columns, self.builder.count, self.rows.picked, self.rows.length, self.length,
+                        self.builder.wide,
+                    )
+                    self.builder.rows = self.length
                 return self.builder.finish(), faults
             if answer == GROW:
                 self.fit_block()
@@ -337,7 +355,7 @@ cdef class Decoder:
                         fault = fault._replace(offset=fault.offset + len(self.prefix))
                     faults.append(fault)
                     if stop:
-                        return None, faults
+                        return None, self.among_all(faults)
             elif answer == OTHER_PREFIX:
                 raise OtherPrefix
             elif self.builder.problem is not None:

@@ -3,12 +3,9 @@
 import sys
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from kcodec.arguments import Buffer
-from kcodec.columns.faults import integers
 
-__all__ = ["partition", "scatter"]
+__all__ = ["partition"]
 
 
 def partition(selector: Buffer, numbers: Sequence[int], count: int) -> list[bytearray]:
@@ -19,17 +16,3 @@ def partition(selector: Buffer, numbers: Sequence[int], count: int) -> list[byte
         if 0 <= number < count:
             parts[number] += row.to_bytes(4, sys.byteorder)
     return parts
-
-
-def scatter(array: pa.Array, rows: Buffer, length: int) -> pa.Array:
-    """Return the values of an array in some of more rows; see `kcodec.columns.rows.partition.scatter`."""
-    places: list[int | None] = [None] * length
-    before = -1
-    for number, row in enumerate(memoryview(rows).cast("B").cast("i")):
-        if not before < row < length:
-            raise ValueError("the rows are not in order")
-        places[row], before = number, row
-    count = len(memoryview(rows).cast("B")) // 4
-    if count != len(array):
-        raise ValueError(f"{len(array)} values do not go to {count} rows")
-    return array.take(integers(places))

@@ -54,9 +54,6 @@ cdef class Rows:
     ) noexcept nogil
 
 
-cdef bint ascend(const int32_t *rows, int64_t count, int64_t length) noexcept nogil
-
-
 cdef class Int32Buffer:
     cdef const int32_t *data  # one per row; NULL for None
     cdef Py_buffer view

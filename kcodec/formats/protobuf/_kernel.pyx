@@ -55,7 +55,7 @@ cdef class ProtobufDecoder(Decoder):
     cdef Builder aside              # columns that rows are read into to see what is wrong with them,
     cdef int64_t aside_payload      # with room for so many bytes
     cdef int64_t aside_room         # and so much beyond these
-    cdef list again                 # rows that the plain twin has read
+    cdef list again                 # rows that the plain twin has read, among all
     cdef list found                 # and what it has found there
 
     def __init__(self, values, programs, selector, starts, picked):
@@ -285,7 +285,7 @@ cdef class ProtobufDecoder(Decoder):
             value, faults = _kernel_py.decode(data, [plain], starts=starts)
             if faults:
                 return faults[0]._replace(row=row)
-            self.again.append(row)
+            self.again.append(row if self.rows.picked == NULL else self.rows.picked[row])
             self.found.append(value)
             return None
         if context.status == SIZE_LIMIT:

@@ -38,7 +38,7 @@ from kcodec.formats.protobuf.plans.node import FieldNode, MessageNode, Op
 from kcodec.formats.protobuf.plans.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
-from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows, payloads
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -66,12 +66,9 @@ def decode(
 ) -> tuple[pa.Array, list[Fault]]:
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
     if picked is not None:
-        rows = memoryview(picked).cast("B").cast("i")
-        if starts is not None and not isinstance(starts, bytes):
-            every_start = memoryview(starts).cast("B").cast("i")
-            starts = arrays.array("i", [every_start[row] for row in rows])
-        every_value = payloads(values)
-        values = pa.array([every_value[row] for row in rows], pa.large_binary())
+        selector = arrays.array("i", [-1]) * len(values)
+        for row in memoryview(picked).cast("B").cast("i"):
+            selector[row] = 0
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
     sizes = item_bytes(columns)

@@ -34,8 +34,8 @@ class ProtobufKernel(RowKernel, Protocol):
     ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode one message per row.
 
-        `picked`, a buffer of int32, has the only rows that are decoded, in order, by the first program: the result
-        has these, and counts them. `starts` has all.
+        `picked`, a buffer of int32, has the only rows that are decoded, in order, by the first program; the others
+        are null.
         """
 
     def encode(

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.faults import Faults, joined
-from kcodec.columns.rows.partition import partition, scatter
+from kcodec.columns.faults import joined
+from kcodec.columns.rows.partition import partition
 from kcodec.columns.rows.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
@@ -109,17 +109,15 @@ class StructDecoder(SchemaDecoder):
         numbers = [-1 if program is None else program for program in programs]
         picked = partition(selector, numbers, len(readers)) if len({*numbers} - {-1}) > 1 else None
         for number, reader in enumerate(readers):
-            column: pa.Array = pa.nulls(len(values), reader.arrow_type)
+            column: pa.Array | None = None
             if picked is not None and picked[number]:
-                rows = picked[number]
-                found, bad = reader.decode(values, starts=starts, stop=stop, picked=rows)
-                parts.append(Faults.of(bad).at(rows) if bad else bad)
-                column = column if stop and bad else scatter(found, rows, len(values))
+                column, bad = reader.decode(values, starts=starts, stop=stop, picked=picked[number])
+                parts.append(bad)
             elif picked is None and number in numbers:
                 chosen = select_rows(selector, [each == number for each in numbers])
                 column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
                 parts.append(bad)
-            columns.append(column)
+            columns.append(pa.nulls(len(values), reader.arrow_type) if column is None else column)
         faults = joined(parts)
         if stop and faults:
             return pa.nulls(len(values), self.arrow_type), faults[:1]

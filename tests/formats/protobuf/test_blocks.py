@@ -8,7 +8,7 @@ import pytest
 from side_by_side import on_both, same_decode
 
 from kcodec import ProtobufCodec
-from kcodec.formats.protobuf.codec import ProtobufReader
+from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.messages.wire import write_varint
 from kcodec.formats.protobuf.plans.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -61,19 +61,62 @@ def test_empty_runs_of_columns_that_grow(kind):
 
 
 def test_rows_that_are_picked(impl):
-    """Only these are read, behind what each starts with; faults count them."""
+    """Only these are read, behind what each starts with; the others are null."""
     text = 'syntax = "proto3"; message M { int64 n = 1; string s = 2; }'
     drawn = random.Random(7)
     rows = [None if drawn.random() < 0.1 else b"x" * (i % 3) + b"\x08" + bytes([i % 100]) for i in range(900)]
     rows[40] = b"x" + b"\x08"
     starts = np.array([i % 3 for i in range(900)], np.int32)
     picked = np.array(sorted({40, *drawn.sample(range(900), 500)}), np.int32)
-    expected = [None if rows[i] is None or i == 40 else i % 100 for i in picked.tolist()]
+    read = {*picked.tolist()} - {40}
+    expected = [None if rows[i] is None or i not in read else i % 100 for i in range(900)]
     reader = ProtobufReader(ProtobufSchema.parse(text).message("M"))
     for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
         array, faults = reader.decode(pa.array(rows, kind), starts=starts, picked=picked)
         assert [None if row is None else row["n"] for row in array.to_pylist()] == expected
-        assert [(fault.row, fault.offset) for fault in faults] == [(picked.tolist().index(40), 2)]
+        assert [(fault.row, fault.offset) for fault in faults] == [(40, 2)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_picked_rows_stand_where_they_did(impl, seed, large):
+    """Columns of every kind, null or not, in calls of all sizes: as where the other rows are told to be null."""
+    drawn = random.Random(seed)
+    text = 'syntax = "proto3"; import "google/protobuf/timestamp.proto"; enum E { A = 0; B = 1; } '
+    text += "message I { string a = 1; optional bool b = 2; repeated E below = 3; } "
+    text += "message M { double d = 1; bool o = 2; optional bool p = 3; int32 i = 4; optional int64 l = 5; "
+    text += (
+        "string s = 6; optional bytes y = 7; repeated I r = 8; map<string, int32> m = 9; I n = 10; E e = 12; "
+    )
+    text += "google.protobuf.Timestamp t = 11; "
+    text += "oneof either { string x = 13; int32 z = 14; } repeated sint64 packed = 15; }"
+    reader = ProtobufReader(ProtobufSchema.parse(text).message("M"), options=ProtobufOptions(large=large))
+    count = drawn.choice([1, 7, 8, 9, 64, 300, 3000])
+    payloads = payloads_of_every_kind(reader, drawn)
+    # Of a key that comes twice the twin is asked.
+    rows = drawn.choices([*payloads, *payloads, None, None, b"\x0a\xff", 2 * b"\x4a\5\x0a\1k\x10\1"], k=count)
+    values = pa.array(rows, pa.binary())
+    picked = np.array(sorted(drawn.sample(range(count), drawn.randint(0, count))), np.int32)
+    selector = np.full(count, -1, np.int32)
+    selector[picked] = 0
+    array, faults = reader.decode(values, picked=picked)
+    expected, found = reader.decode(values, selector=selector)
+    array.validate(full=True)
+    assert array.equals(expected)
+    assert array.null_count == expected.null_count
+    assert list(faults) == list(found)
+
+
+def payloads_of_every_kind(reader, drawn):
+    """Payloads with some of the fields of that message."""
+    inner = {"a": "a" * 40, "b": False, "below": ["B"]}
+    whole = {
+        "d": 1.5, "o": True, "p": False, "i": 4, "l": -5, "s": "text", "y": b"bytes", "r": [inner, {"a": "é"}],
+        "m": [("k", 1)], "n": {"below": ["A", "B"]}, "t": 10**18, "e": "B", "x": "x", "packed": [1, -2],
+    }  # fmt: skip
+    some = [{k: v for k, v in whole.items() if drawn.random() < 0.5} for _ in range(20)]
+    writer = ProtobufWriter(reader.message, options=reader.options)
+    return writer.encode(pa.array([{}, whole, *some], reader.arrow_type))[0].to_pylist()
 
 
 def test_long_lists_maps_and_rows_are_written():
