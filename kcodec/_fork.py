@@ -9,6 +9,8 @@ __all__ = ["fork_safe_lock"]
 
 _freed: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _awaited: "weakref.WeakSet[Any]" = weakref.WeakSet()
+#: None is made while a thread forks, which would not have awaited it.
+_making = threading.Lock()
 #: What each thread that is forking now holds.
 _held: list[list[Any]] = []
 
@@ -21,11 +23,16 @@ def fork_safe_lock(*, awaited: bool = False) -> Any:
     anything else under the lock, forking awaits the lock's release.
     """
     lock = threading.RLock()
-    (_awaited if awaited else _freed).add(lock)
+    if awaited:
+        with _making:
+            _awaited.add(lock)
+    else:
+        _freed.add(lock)
     return lock
 
 
 def _before() -> None:
+    _making.acquire()
     locks = list(_awaited)
     for lock in locks:
         lock.acquire()
@@ -35,6 +42,7 @@ def _before() -> None:
 def _in_parent() -> None:
     for lock in _held.pop():
         lock.release()
+    _making.release()
 
 
 def _in_child() -> None:

@@ -46,6 +46,36 @@ for kill in range(kills):
 """
 
 
+#: Forks while threads open registries and drop them; prints how many children could not use theirs.
+FORKER = """
+import os, signal, sys, threading
+from kcodec import registry
+url = sys.argv[1]
+INT = registry.Schema('"int"')
+registry.open(url).register("s", INT)
+stopped = threading.Event()
+def use():
+    while not stopped.is_set():
+        handle = registry.open(url)
+        handle.itself = handle
+        handle.get_version("s", 1)
+threads = [threading.Thread(target=use, daemon=True) for _ in range(3)]
+for thread in threads:
+    thread.start()
+failed = 0
+for _ in range(int(sys.argv[2])):
+    child = os.fork()
+    if not child:
+        signal.alarm(5)
+        os._exit(registry.open(url).get_version("s", 1).version - 1)
+    failed += os.waitpid(child, 0)[1] != 0
+stopped.set()
+for thread in threads:
+    thread.join()
+print(failed)
+"""
+
+
 def killed(url, kills, seed=1):
     run = subprocess.run(
         [sys.executable, "-c", KILLER, url, str(kills), str(seed)],
@@ -55,6 +85,18 @@ def killed(url, kills, seed=1):
         timeout=1200,
     )
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
+
+
+def test_children_find_sqlite_free(tmp_path):
+    """Whatever threads do as one forks: they use connections, or collect what others have dropped."""
+    run = subprocess.run(
+        [sys.executable, "-c", FORKER, f"sqlite:///{tmp_path}/schemas.db", "100"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert run.stdout.split() == ["0"]
 
 
 #: A thousand where property tests are thorough.

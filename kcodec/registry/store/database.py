@@ -132,6 +132,10 @@ _STEPS = {0: _TABLES + _KEYS + _CHANGES, 1: _FROM_1 + _KEYS + _CHANGES, 2: _KEYS
 _FORMAT = 4
 
 
+#: Held while sessions that are garbage are closed.
+_closing = fork_safe_lock(awaited=True)
+
+
 class _Session:
     """A connection, the process that opened it, and the lock its threads take turns by.
 
@@ -148,6 +152,25 @@ class _Session:
         self.changed = 0
         self.watching: sqlite3.Connection | None = None
         self.file: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Close both connections; other threads must not use them."""
+        for connection in (self.connection, self.watching):
+            if connection is not None:
+                connection.close()
+        self.connection = self.watching = None
+
+    def __del__(self) -> None:
+        # By themselves, connections that nobody has any more would be closed at any time: in a child, or while another
+        # thread forks, whose child would find SQLite locked for ever. Of a session that is garbage nobody knows the
+        # lock any more, and whoever collects garbage must not wait.
+        if self.pid != os.getpid() or not _closing.acquire(blocking=False):
+            _abandoned.append(self)
+            return
+        try:
+            self.close()
+        finally:
+            _closing.release()
 
 
 class Database:
@@ -191,10 +214,7 @@ class Database:
         session = self._session
         if session.pid == os.getpid():
             with session.lock:
-                for connection in (session.connection, session.watching):
-                    if connection is not None:
-                        connection.close()
-                session.connection = session.watching = None
+                session.close()
 
     def write_ahead(self) -> bool:
         """Have all users of the file write changes beside it first (write-ahead); return whether that worked.
@@ -346,5 +366,5 @@ def _closed() -> RegistryError:
     return RegistryError("the registry was closed while in use", 500, 50001)
 
 
-#: Sessions of parent processes, kept so that the garbage collector does not close their connections here.
+#: Sessions of parent processes, and those left while a thread forked: their connections must not be closed here.
 _abandoned: list[_Session] = []
