@@ -325,7 +325,9 @@ class _TopicWriter:
                 if name not in (*_PARTS, *special):
                     known = ", ".join(_PARTS)
                     raise ConfigError(
-                        f"column {name!r} is not one of {known}: say with columns= what it is for"
+                        f"column {name!r} is not one of {known}: leave it out, or say with columns= what it is for"
+                        + "; partition='partition' writes each row to the one that it names"
+                        * (name == "partition")
                     )
         found = {}
         for part, given in chosen.items():
