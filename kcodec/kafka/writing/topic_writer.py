@@ -329,6 +329,11 @@ class _TopicWriter:
                         + "; partition='partition' writes each row to the one that it names"
                         * (name == "partition")
                     )
+        if "key" not in chosen and not self._formats["key"].is_bytes:
+            raise ConfigError(
+                f"key: its format is given, and no column for it: say which with columns={{'key': ...}}, a name or a "
+                f"list of {', '.join(names)}"
+            )
         found = {}
         for part, given in chosen.items():
             wanted = [given] if isinstance(given, str) else list(given)
