@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 import threading
@@ -113,6 +114,10 @@ def _run(given: argparse.Namespace) -> int:
         of_file = _OF_FILES.get(given.output.suffix.lower()) if given.output is not None else None
         format = "text" if wants_text else "table" if is_table else of_file or "json"
     with RecordOutput(format, given.output, options.properties) as output, ExitStack() as stack:
+        # The log counts the bad records of each batch, which are told one by one.
+        logger = logging.getLogger("kcodec")
+        logger.addFilter(_is_no_count)
+        stack.callback(logger.removeFilter, _is_no_count)
         letters = None
         if given.dead_letters is not None:
             from kcodec.cli.dead_letters import DeadLetters
@@ -120,6 +125,10 @@ def _run(given: argparse.Namespace) -> int:
             made = DeadLetters(given.dead_letters, given.topics, options.config, given.isolation)
             letters = stack.enter_context(made)
         return 1 if _consume(given, options, format, output, letters) else 0
+
+
+def _is_no_count(record: logging.LogRecord) -> bool:
+    return not hasattr(record, "bad_rows")
 
 
 def _consume(
