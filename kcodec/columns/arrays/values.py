@@ -118,6 +118,8 @@ def _misfit(value: Any, kind: pa.DataType, error: Exception, path: str = "") -> 
             return _misfit(part, below, inner, place)
     if isinstance(value, Enum):
         return path, kind, f"{one_line(repr(value), 60)} holds nothing of this type"
+    if isinstance(value, str) and pa.types.is_temporal(kind):
+        return path, kind, f"{one_line(repr(value), 60)} is text, not an object of datetime"
     return path, kind, str(error)
 
 
