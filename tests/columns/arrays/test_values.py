@@ -158,7 +158,11 @@ def test_a_text_is_no_list_of_its_letters(name, impl):
         ([[("k",)]], pa.map_(pa.string(), pa.int64()), "row 0 .* map<"),
         ([{"a": {"b": {}}}], pa.struct([("a", pa.struct([("b", pa.string())]))]), "row 0 .* string at a.b: "),
         (["x"], pa.list_(pa.string()), "the rows: 'x' is no list<"),
-        (["2026-01-31"], pa.date32(), "row 0 .* date32[day]: '2026-01-31' is text, not an object of datetime"),
+        (
+            ["2026-01-31"],
+            pa.date32(),
+            "row 0 .* date32[day]: '2026-01-31' is text, not an object of datetime",
+        ),
     ],
 )
 def test_an_error_names_the_place(rows, kind, told):
