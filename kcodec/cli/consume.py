@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from kcodec.errors import ConfigError, EncodeError, RegistryError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kcodec.cli.dead_letters import DeadLetters
     from kcodec.kafka.report import RecordFault
 
 __all__ = ["add"]
@@ -90,6 +92,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     consume.add_argument("--output", type=Path, metavar="FILE", help="by default the standard output")
     consume.add_argument(
+        "--dead-letters",
+        metavar="PLACE",
+        help="put records that cannot be decoded aside: in FILE.parquet, which kcodec produce reads, or in "
+        "a topic",
+    )
+    consume.add_argument(
         "--isolation", choices=("read_committed", "read_uncommitted"), help="default read_committed"
     )
     consume.set_defaults(run=_run)
@@ -105,11 +113,27 @@ def _run(given: argparse.Namespace) -> int:
         is_table = given.output is None and sys.stdout.isatty()
         of_file = _OF_FILES.get(given.output.suffix.lower()) if given.output is not None else None
         format = "text" if wants_text else "table" if is_table else of_file or "json"
-    with RecordOutput(format, given.output, options.properties) as output:
-        return 1 if _consume(given, options, format, output) else 0
+    with RecordOutput(format, given.output, options.properties) as output, ExitStack() as stack:
+        # The log counts the bad records of each batch, which are told one by one.
+        logger = logging.getLogger("kcodec")
+        logger.addFilter(_is_no_count)
+        stack.callback(logger.removeFilter, _is_no_count)
+        letters = None
+        if given.dead_letters is not None:
+            from kcodec.cli.dead_letters import DeadLetters
+
+            made = DeadLetters(given.dead_letters, given.topics, options.config, given.isolation)
+            letters = stack.enter_context(made)
+        return 1 if _consume(given, options, format, output, letters) else 0
 
 
-def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> bool:
+def _is_no_count(record: logging.LogRecord) -> bool:
+    return not hasattr(record, "bad_rows")
+
+
+def _consume(
+    given: argparse.Namespace, options: KafkaOptions, format: str, output: Any, letters: DeadLetters | None
+) -> bool:
     """Write the records that are asked for; return whether some could not be decoded."""
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = [name.strip() for name in given.columns.split(",")] if given.columns else _columns(format)
@@ -150,7 +174,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             if (text := _console_text(given, options, place[name], name)) is not None
         }
     numbers = {name for name in ("key", "value") if name in (*columns, *hidden) and _is_number(place[name])}
-    writer = _RowPrinter(given, output, len(hidden) + len(_PLACE), numbers)
+    writer = _RowPrinter(given, output, letters, len(hidden) + len(_PLACE), numbers)
     start = read_where(given.start, "--from")
     try:
         if given.follow and given.end is not None:
@@ -221,6 +245,7 @@ def _follow(
                 positions = follower.positions
                 last = writer.write_held(held, follower.schema, follower.lag)
                 output.flush()
+                writer.tell(follower.report.faults)
                 if group is not None:
                     for each in reversed(held):
                         _move(positions, each)
@@ -315,8 +340,16 @@ class _RowPrinter:
     Of the columns, the last `hidden` ones are not written. Those of `numbers` are structs of one, which is shown bare.
     """
 
-    def __init__(self, given: argparse.Namespace, output: Any, hidden: int, numbers: set[str]) -> None:
+    def __init__(
+        self,
+        given: argparse.Namespace,
+        output: Any,
+        letters: DeadLetters | None,
+        hidden: int,
+        numbers: set[str],
+    ) -> None:
         self._output = output
+        self._letters = letters
         self._hidden = hidden
         self._numbers = numbers
         self._where = given.where
@@ -435,6 +468,8 @@ class _RowPrinter:
             where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
             path = f"{fault.path}: " if fault.path else ""
             print(f"{where}: {fault.code}: {path}{fault.reason}", file=sys.stderr)
+        if self._letters is not None:
+            self._letters.add(faults)
 
 
 def _columns(format: str) -> list[str]:

@@ -87,6 +87,8 @@ def _run(given: argparse.Namespace) -> int:
         with open_rows(
             given.file, given.topic, options, value, given.key_field, as_they_come=as_they_come
         ) as rows:
+            if key is not None and "key" not in rows.schema.names:
+                raise ConfigError(f"--key {given.key}: --key-field says which field of the values is the key")
             for name, format in (("key", key), ("value", value)):
                 if format is None and name in rows.schema.names:
                     _check_payloads(name, rows.schema.field(name).type)

@@ -1,4 +1,4 @@
-"""``kcodec registry``: schemas from one registry to another, of files of rows, compared, and a server."""
+"""``kcodec registry``: schemas from one registry to another, of files, compared, and a server."""
 
 import argparse
 import getpass
@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from kcodec.cli import schema_check
+from kcodec.cli import schema_check, schema_register
 from kcodec.cli.kafka_options import name_and_value, read_text, registered
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
@@ -19,7 +19,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command to a parser's."""
     registry = commands.add_parser(
         "registry",
-        help="copy schemas between registries and files, check, derive and serve them",
+        help="copy schemas between registries and files, check, register, derive and serve them",
         description="Work on schema registries.",
     )
     actions = registry.add_subparsers(dest="action", required=True)
@@ -59,6 +59,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     derive.add_argument("--namespace", default="", help="of the record, the package of the message")
     derive.set_defaults(run=_derive)
     schema_check.add(actions)
+    schema_register.add(actions)
     _add_serve(actions)
 
 

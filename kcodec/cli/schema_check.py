@@ -4,13 +4,12 @@ import argparse
 import json
 import sys
 import uuid
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kcodec.cli.kafka_options import name_and_value, read_text, registered
-from kcodec.cli.properties import properties
+from kcodec.cli.kafka_options import name_and_value
+from kcodec.cli.schema_files import add_schema, naming, opened, schema_in, subject_reference
 from kcodec.columns.shown import text_page
 from kcodec.errors import ConfigError, RegistryError
 
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from kcodec.registry import Compatibility, Reference, Schema, SchemaRegistry
 
 __all__ = ["add"]
-
-#: What files are by their names; JSON is one of two.
-_TYPES = {".avsc": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
-#: The types of Avro that are no type of a JSON Schema.
-_AVRO_ALONE = ("record", "enum", "fixed")
-_INVALID = 42201
 
 
 def add(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,27 +29,13 @@ def add(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         "is set in the registry, or the one behind other files, without a registry. The exit status is 0 if so, 1 if "
         "not, and 2 if that cannot be told: a schema that is none, no such file, a registry that does not answer.",
     )
-    check.add_argument(
-        "file", type=Path, help=".avsc, .proto, .json: a schema, or what is sent to a registry for one"
-    )
+    add_schema(check)
     place = check.add_mutually_exclusive_group(required=True)
     place.add_argument("--subject", help="such as orders-value, with --registry")
     place.add_argument(
         "--against", type=Path, nargs="+", metavar="FILE", help="the earlier versions, oldest first"
     )
     check.add_argument("--registry", metavar="URL", help="http://host:8081, sqlite:///schemas.db")
-    check.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
-    )
-    check.add_argument(
-        "-X",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a setting of servers, such as basic.auth.user.info=user:password",
-    )
-    check.add_argument("--format", help=f"{registered()} or a plugin's; by default the file's name says it")
     check.add_argument(
         "--level",
         help="BACKWARD, FORWARD, FULL, or these with _TRANSITIVE (default: the subject's; of files BACKWARD)",
@@ -72,8 +51,8 @@ def add(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         action="append",
         default=[],
         metavar="NAME=PLACE",
-        help="what the schema refers to: the latest version of a subject; with --against a file, those that others "
-        "need first",
+        help="what the schema refers to: a subject's latest version, or SUBJECT:VERSION; with --against a file, those "
+        "that others need first",
     )
     check.add_argument(
         "--losses",
@@ -91,35 +70,23 @@ def _check(given: argparse.Namespace) -> int:
     if given.against is not None and (given.registry, given.version) != (None, None):
         raise ConfigError("--against takes no registry, and no version of one")
     if given.against is None:
-        registry, subject = _opened(given), given.subject
+        registry, subject = opened(given, is_new=False), given.subject
         what = subject
-        references = [_subject_reference(each) for each in given.reference]
+        references = [subject_reference(each) for each in given.reference]
     else:
         registry, subject = _of_files()
         what = ", ".join(map(str, given.against))
         references = [_file_reference(registry, each) for each in given.reference]
-    new = _schema(given.file, given.format, references)
+    new = schema_in(given.file, given.format, references)
     for file in given.against or ():
-        _naming(file, partial(registry.register, subject, _schema(file, given.format, references)))
+        naming(file, partial(registry.register, subject, schema_in(file, given.format, references)))
     level = given.level or ("BACKWARD" if given.against is not None else None)
-    answer = _naming(given.file, partial(registry.check_compatibility, subject, new, level, given.version))
+    answer = naming(given.file, partial(registry.check_compatibility, subject, new, level, given.version))
     if given.against is None:
         _note_no_versions(registry, subject)
     lost = _losses(registry, subject, new, level, given.version) if given.losses else []
     _show(given, what, answer, lost)
     return int(not answer or bool(lost))
-
-
-def _opened(given: argparse.Namespace) -> "SchemaRegistry":
-    from kcodec.registry import open
-
-    config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
-    config |= dict(name_and_value(each, "-X") for each in given.settings)
-    file = given.registry.removeprefix("sqlite:///")
-    if file != given.registry and not Path(file).exists():
-        # A new registry would take any schema.
-        raise ConfigError(f"--registry {given.registry}: there is no such file")
-    return open(given.registry, config or None)
 
 
 def _of_files() -> "tuple[SchemaRegistry, str]":
@@ -131,13 +98,6 @@ def _of_files() -> "tuple[SchemaRegistry, str]":
     return registry, "file"
 
 
-def _subject_reference(text: str) -> "Reference":
-    from kcodec.registry import Reference
-
-    name, subject = name_and_value(text, "--reference")
-    return Reference(name, subject, -1)
-
-
 def _file_reference(registry: "SchemaRegistry", text: str) -> "Reference":
     from kcodec.registry import Reference
 
@@ -146,50 +106,9 @@ def _file_reference(registry: "SchemaRegistry", text: str) -> "Reference":
     others = [
         Reference(each.removeprefix("reference "), each, 1) for each in registry.subjects() if each != subject
     ]
-    schema = _schema(Path(file), None, others)
-    _naming(file, partial(registry.register, subject, schema))
+    schema = schema_in(Path(file), None, others)
+    naming(file, partial(registry.register, subject, schema))
     return Reference(name, subject, 1)
-
-
-def _schema(file: Path, format: str | None, references: "Sequence[Reference]") -> "Schema":
-    """Return the schema that a file holds: its text, or the body by which a registry takes one."""
-    from kcodec.formats.schema_format import find_schema_format
-    from kcodec.kafka.payload_format import format_name
-    from kcodec.registry import Schema
-
-    text = read_text(file)
-    kind = _TYPES.get(file.suffix.lower())
-    if format is not None:
-        found = find_schema_format(format_name(format))
-        if found is None:
-            raise ConfigError(f"--format {format} has no schemas: {registered(' or ')} have")
-        kind = found.type
-    tree: Any = None
-    if kind != "PROTOBUF":
-        try:
-            tree = json.loads(text)
-        except (ValueError, RecursionError):
-            tree = None
-    if isinstance(tree, dict) and isinstance(tree.get("schema"), str):
-        schema = Schema.of(tree)
-        own = tuple(schema.references)
-        return Schema(schema.text, schema.type, own or tuple(references), schema.metadata, schema.rules)
-    if kind is None:
-        raise ConfigError(f"{file}: what its schema is, its name says ({', '.join(_TYPES)}), or --format")
-    if format is None and kind == "JSON" and isinstance(tree, dict) and tree.get("type") in _AVRO_ALONE:
-        kind = "AVRO"
-    return Schema(text, kind, tuple(references))
-
-
-def _naming(file: object, ask: Callable[[], Any]) -> Any:
-    """Return what a registry answers; where the schema is none, the error names its file."""
-    try:
-        return ask()
-    except RegistryError as error:
-        if error.error_code != _INVALID:
-            raise
-        hint = "; --reference names what it refers to" if "unknown type" in str(error) else ""
-        raise ConfigError(f"{file}: {error}{hint}") from None
 
 
 def _note_no_versions(registry: "SchemaRegistry", subject: str) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kcodec.arguments import Tables
 from kcodec.columns.arrays.given import check_objects
+from kcodec.columns.arrays.values import typed
 from kcodec.errors import KcodecError
 
 __all__ = ["Lasting", "reader_of", "stream"]
@@ -144,7 +145,7 @@ def _columns(data: Mapping[str, Any], first: int = 0) -> pa.Table:
         if not isinstance(name, str):
             raise TypeError(f"{name!r} is no name of a column")
         try:
-            arrays[name] = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+            arrays[name] = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else typed(values, None)
         except (pa.ArrowException, TypeError, OverflowError) as error:
             place = f", rows from {first}" if first else ""
             raise TypeError(f"column {name!r}{place}: {error}") from None

@@ -88,7 +88,8 @@ class AvroSerializer(QuickSerializer, theirs.AvroSerializer):  # type: ignore[mi
         key = subject if latest is None else (subject, latest.schema_id)
         found = self._kept.get(key)
         if found is None:
-            made = _bytes(super().__call__(obj, ctx))
+            value = obj if self._to_dict is None else self._to_dict(obj, ctx)
+            made = _bytes(self._by_theirs(obj, value, ctx))
             schema = self._schema if latest is None else latest.schema
             self._keep(self._kept, key, self._made(schema, made))
             return made

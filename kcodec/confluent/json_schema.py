@@ -70,19 +70,17 @@ class JSONSerializer(QuickSerializer, theirs.JSONSerializer):  # type: ignore[mi
         latest = self._latest(subject)
         key = subject if latest is None else (subject, latest.schema_id)
         prefix, validator = self._kept.get(key) or (None, None)
+        value = obj if self._to_dict is None else self._to_dict(obj, ctx)
         if prefix is not None and validator is not THEIRS:
             self._note(obj, ctx)
             asks = self._asks or self._has_own_strategy or self._to_dict is not None or validator is not None
             if not asks and ctx.field is VALUE:
                 self._keep(self._prefixes, ctx.topic, prefix)
-            value = obj if self._to_dict is None else self._to_dict(obj, ctx)
-            if validator is None or validator.is_valid(value):
+            if validator is None or _is_valid(validator, value):
                 text = self._json_encode(value)
                 made = prefix + (text.encode() if isinstance(text, str) else text)
                 return made
-            made = self._by_theirs(obj, value, ctx)
-            return made
-        made = super().__call__(obj, ctx)
+        made = self._by_theirs(obj, value, ctx)
         if prefix is None and made:
             schema = self._schema if latest is None else latest.schema
             self._keep(self._kept, key, (made[:5], _validator(schema, self._validate)))
@@ -139,6 +137,14 @@ def _straight(encode: Any) -> Any:
         return encode
     orjson = getattr(sys.modules[own.__module__], "orjson", None)
     return encode if orjson is None else orjson.dumps
+
+
+def _is_valid(validator: Any, value: Any) -> bool:
+    """Return whether a value is known to be valid: objects that JSON has not are an error of the library."""
+    try:
+        return bool(validator.is_valid(value))
+    except ValueError:
+        return False
 
 
 def _validator(schema: Any, validates: bool) -> Any:

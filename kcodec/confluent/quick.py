@@ -5,8 +5,10 @@ kept: for a subject what writes its values, for a prefix what reads the values b
 take, and all that needs more than bytes and objects (rules, migrations, ids in headers), go to its own code again.
 """
 
+import enum
 import io
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -57,6 +59,23 @@ def given(*arguments: Any) -> tuple[Any, ...]:
     while used and arguments[used - 1] is None:
         used -= 1
     return arguments[:used]
+
+
+def _held(value: Any) -> Any:
+    """Return a value in which UUIDs, and members of an `enum.Enum`, are what they hold; itself if it has none.
+
+    >>> _held({"ids": [uuid.UUID(int=10)]})
+    {'ids': ['00000000-0000-0000-0000-00000000000a']}
+    """
+    if isinstance(value, dict):
+        made = {name: _held(each) for name, each in value.items()}
+        return made if any(made[name] is not each for name, each in value.items()) else value
+    if isinstance(value, list):
+        items = [_held(each) for each in value]
+        return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
+    if isinstance(value, enum.Enum):
+        return value.value
+    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 class _Once:
@@ -148,10 +167,23 @@ class QuickSerializer(_Quick):
             self._to_dict: Any = _Once(self._to_dict)
 
     def _by_theirs(self, obj: Any, value: Any, ctx: Any) -> Any:
-        """Have their code write an object, of which a value was made already."""
+        """Have their code write an object, of which a value was made already.
+
+        What it refuses is tried as what its UUIDs and enumerations hold, which ours takes: whether a value is the first
+        of its kind, which theirs writes, is not to matter.
+        """
+        try:
+            return self._given_to_theirs(obj, value, ctx)
+        except Exception:
+            held = _held(value)
+            if held is value:
+                raise
+        return self._given_to_theirs(obj, held, ctx)
+
+    def _given_to_theirs(self, obj: Any, value: Any, ctx: Any) -> Any:
         serde: Any = super()
         if self._to_dict is None:
-            return serde.__call__(obj, ctx)
+            return serde.__call__(value, ctx)
         with self._to_dict.again(obj, value):
             return serde.__call__(obj, ctx)
 

@@ -9,10 +9,12 @@ import math
 import operator
 from collections.abc import Collection, Mapping
 from decimal import Decimal
+from enum import Enum
 from numbers import Real
 from typing import Any
 from uuid import UUID
 
+from kcodec.errors import one_line
 from kcodec.plan.failure import RowError
 
 __all__ = [
@@ -51,11 +53,12 @@ def unfit(value: Any, wanted: str) -> RowError:
     >>> str(unfit("7", "number"))
     'a str is no number'
     """
-    return RowError("type_mismatch", None, "", f"a {type(value).__name__} is no {wanted}")
+    told = one_line(repr(value), 60) if isinstance(value, Enum) else f"a {type(value).__name__}"
+    return RowError("type_mismatch", None, "", f"{told} is no {wanted}")
 
 
 def whole(value: Any) -> int:
-    """Return an integer: also of NumPy's, and of other numbers without a fraction.
+    """Return an integer: also of NumPy's, of other numbers without a fraction, and of members of an `enum.Enum`.
 
     >>> whole(Decimal("7.00"))
     7
@@ -66,6 +69,8 @@ def whole(value: Any) -> int:
         return operator.index(value)
     except TypeError:
         pass
+    if isinstance(value, Enum) and type(value.value) is int:
+        return value.value
     if not isinstance(value, (Real, Decimal)):
         raise unfit(value, "integer")
     try:
@@ -106,12 +111,12 @@ def truth(value: Any) -> bool:
 
 
 def octets(value: Any) -> bytes:
-    r"""Return bytes; those of text are its UTF-8, those of a UUID its 16.
+    r"""Return bytes; those of text are its UTF-8, also of that of an `enum.Enum`; those of a UUID its 16.
 
     >>> octets("é")
     b'\xc3\xa9'
     """
-    if isinstance(value, str):
+    if isinstance(value, (str, Enum)):
         return utf8(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
@@ -121,7 +126,7 @@ def octets(value: Any) -> bytes:
 
 
 def utf8(value: Any) -> bytes:
-    """Return the UTF-8 of text, of bytes that are UTF-8, or of the text of a UUID.
+    """Return the UTF-8 of text, of bytes that are UTF-8, or of the text that a UUID or a member of an `enum.Enum` is.
 
     >>> utf8(b"a")
     b'a'
@@ -135,6 +140,8 @@ def utf8(value: Any) -> bytes:
             return data
         if isinstance(value, UUID):
             return str(value).encode()
+        if isinstance(value, Enum) and isinstance(value.value, str):
+            return value.value.encode()
     except UnicodeError:
         raise RowError("invalid_utf8", None) from None
     raise unfit(value, "text")

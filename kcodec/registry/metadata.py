@@ -4,7 +4,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Metadata", "listed"]
+from kcodec.errors import ConfigError, check_kind
+
+__all__ = ["Metadata", "distinct", "listed"]
+
+
+def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return names in their order, each once.
+
+    A text is none: of its letters, taken for tags, a rule that encrypts would find no field.
+
+    Examples
+    --------
+    >>> distinct("tags", ["PII", "GDPR", "PII"])
+    ('GDPR', 'PII')
+    >>> distinct("tags", "PII")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: tags='PII' is one text, not a sequence of them: ['PII']
+    """
+    if isinstance(names, str):
+        raise ConfigError(f"{what}={names!r} is one text, not a sequence of them: [{names!r}]")
+    check_kind(Iterable, "a sequence of texts", **{what: names})
+    return tuple(sorted(set(names)))
 
 
 def listed(body: Mapping[str, Any], key: str) -> list[Any]:
@@ -54,8 +75,10 @@ class Metadata:
         sensitive: Iterable[str] | None = None,
     ) -> "Metadata":
         """Make one from plain mappings; None stands for an empty one."""
-        named = tuple((path, tuple(values)) for path, values in (tags or {}).items())
-        return cls(tuple((properties or {}).items()), named, tuple(sensitive or ()))
+        named = {path: distinct("tags", names) for path, names in (tags or {}).items()}
+        return cls(
+            tuple((properties or {}).items()), tuple(named.items()), distinct("sensitive", sensitive or ())
+        )
 
     @classmethod
     def of_json(cls, body: Mapping[str, Any]) -> "Metadata":
@@ -79,10 +102,10 @@ class Metadata:
         )
 
     def __post_init__(self) -> None:
-        tags = sorted((path, tuple(sorted(set(values)))) for path, values in dict(self.tags).items())
+        tags = sorted((path, distinct("tags", names)) for path, names in dict(self.tags).items())
         object.__setattr__(self, "properties", tuple(sorted(dict(self.properties).items())))
         object.__setattr__(self, "tags", tuple(tags))
-        object.__setattr__(self, "sensitive", tuple(sorted(set(self.sensitive))))
+        object.__setattr__(self, "sensitive", distinct("sensitive", self.sensitive))
 
     @property
     def json(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Rules that are registered with a schema: part of its identity; serdes run them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
-from kcodec.errors import RegistryError
-from kcodec.registry.metadata import listed
+from kcodec.errors import RegistryError, check_kind
+from kcodec.registry.metadata import distinct, listed
 
 __all__ = ["Rule", "RuleSet"]
 
@@ -56,7 +56,7 @@ class Rule:
     disabled: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tags", tuple(sorted(set(self.tags))))
+        object.__setattr__(self, "tags", distinct("tags", self.tags))
         object.__setattr__(self, "params", tuple(sorted(dict(self.params).items())))
 
     @classmethod
@@ -134,7 +134,7 @@ class RuleSet:
     Attributes
     ----------
     migration, domain, encoding : tuple of Rule
-        The rules of each of these kinds.
+        The rules of each of these kinds; a tuple whatever sequence it is made of.
     enable_at : str or None
         Where they run: ``ALL`` (the same as None), ``CLIENT``, ``GATEWAY``, ``SERVER`` or ``NONE``. Serdes are clients.
 
@@ -149,6 +149,14 @@ class RuleSet:
     domain: tuple[Rule, ...] = ()
     encoding: tuple[Rule, ...] = ()
     enable_at: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("migration", "domain", "encoding"):
+            rules = getattr(self, name)
+            check_kind(Iterable, "a sequence of Rule", **{name: rules})
+            object.__setattr__(self, name, tuple(rules))
+            for rule in getattr(self, name):
+                check_kind(Rule, "a Rule", **{name: rule})
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "RuleSet":

@@ -1,7 +1,9 @@
 """Registries of a user's own: what answers three calls, or one, is a registry to everything that takes one."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+from uuid import UUID
 
 from kcodec.errors import ConfigError, KcodecError, RegistryError, near, one_line
 from kcodec.formats.schema_format import find_schema_format
@@ -19,6 +21,8 @@ __all__ = ["SchemaSource", "SourceRegistry", "check_settings", "of"]
 
 #: An id as a source has it: a number, or the text of a GUID or of a fingerprint in hexadecimal digits.
 SchemaId = int | str
+
+_GUID = re.compile(r"[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}")
 
 
 @runtime_checkable
@@ -78,7 +82,7 @@ def of(
     ----------
     source : SchemaSource, function, mapping or iterable
         What answers the three calls of `SchemaSource`; a function of an id, or a mapping by ids, where values are only
-        read; or schemas of Avro, which are known by their fingerprints.
+        read (a GUID may be written in any way, or a `uuid.UUID`); or schemas of Avro, known by their fingerprints.
 
     Returns
     -------
@@ -101,7 +105,7 @@ def of(
     if isinstance(source, SchemaSource):
         return SourceRegistry(source)
     if isinstance(source, Mapping):
-        return SourceRegistry(_Lookup(dict(source).get))
+        return SourceRegistry(_Lookup({_named(key): schema for key, schema in source.items()}.get))
     if callable(source):
         return SourceRegistry(_Lookup(source))
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
@@ -110,6 +114,17 @@ def of(
         "a source of schemas has schema(), register() and latest(), or is a function of an id, a mapping or "
         f"schemas, not {type(source).__name__}"
     )
+
+
+def _named(schema_id: Any) -> Any:
+    """Return an id as values name it: that of a GUID is text with dashes, as of any `uuid.UUID`.
+
+    >>> _named("0123456789ABCDEF0123456789ABCDEF"), _named(7)
+    ('01234567-89ab-cdef-0123-456789abcdef', 7)
+    """
+    if isinstance(schema_id, UUID) or (isinstance(schema_id, str) and _GUID.fullmatch(schema_id)):
+        return str(UUID(str(schema_id)))
+    return schema_id
 
 
 class _Given(_Lookup):

@@ -1,6 +1,7 @@
 """Everything that a registry holds, as a stream of entries: out of one registry or file, into another."""
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -31,6 +32,8 @@ __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "writ
 _MOST = (1 << 31) - 1
 #: Bytes of a file's name, which file systems take at most.
 _LONGEST_NAME = 255
+#: Types of rules that have keys.
+_ENCRYPTING = ("ENCRYPT", "ENCRYPT_PAYLOAD")
 
 
 class Entry(NamedTuple):
@@ -366,8 +369,22 @@ def _number(body: Mapping[str, Any], name: str, default: int | None = None) -> i
     return int(number)
 
 
+def _with_warning(found: Iterable[Entry | Settings]) -> Iterator[Entry | Settings]:
+    """Yield entries, and warn at their end of what is lost if it is in no other copy."""
+    encrypted: dict[str, None] = {}
+    for each in found:
+        if isinstance(each, Entry) and any(rule.type in _ENCRYPTING for rule in each.schema.rules or ()):
+            encrypted[each.subject] = None
+        yield each
+    if encrypted:
+        logging.getLogger("kcodec").warning(
+            "keys of encrypted fields are not copied, such as those of %s",
+            one_line(", ".join(encrypted), 200),
+        )
+
+
 def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> int:
-    """Copy all that a registry or a file holds into another one.
+    """Copy all that a registry or a file holds into another one, but keys of encrypted fields.
 
     Parameters
     ----------
@@ -398,5 +415,5 @@ def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> i
     if file != source and not Path(file).exists():
         # It would be made, and be empty.
         raise ConfigError(f"{source}: there is no such file")
-    found = entries(opened(source)) if "://" in source else read_entries(source)
+    found = _with_warning(entries(opened(source))) if "://" in source else read_entries(source)
     return load(opened(target), found) if "://" in target else write_entries(found, target)

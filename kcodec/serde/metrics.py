@@ -65,7 +65,7 @@ class Meter:
 
     Each batch is a record of level DEBUG, or WARNING if it has bad rows, with the attributes ``rows``,
     ``bad_rows``, ``codes`` (how many rows by code), ``schema_ids`` and ``fetched``; each schema fetched one
-    of level INFO with ``schema_id``.
+    of level INFO with ``schema_id``. Of a single value that is an exception there is no warning: it tells the same.
     """
 
     def __init__(self) -> None:
@@ -101,8 +101,10 @@ class Meter:
         self._batches += count
         self._rows += count
 
-    def read(self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault]) -> None:
-        """Count a batch."""
+    def read(
+        self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault], *, raised: bool = False
+    ) -> None:
+        """Count a batch, of which the first fault may be raised."""
         codes = faults.codes() if isinstance(faults, Faults) else Counter(fault.code for fault in faults)
         bad = codes.total()
         ids = set(ids)
@@ -112,7 +114,7 @@ class Meter:
             self._bad_rows += bad
             self._ids |= ids
             fetched, self._told = self._fetched - self._told, self._fetched
-        level = logging.WARNING if bad else logging.DEBUG
+        level = logging.WARNING if bad and not (raised and rows == 1) else _DEBUG
         if not logger.isEnabledFor(level):
             return
         facts = {

@@ -85,7 +85,7 @@ class ObjectsReader:
             made = reader.decode_one(value, start)
         except DecodeError as error:
             fault = Fault(0, error.offset, error.path, error.code, short_reason(error.reason), schema_id)
-            self._columns.meter.read(1, (name,), (fault,))
+            self._columns.meter.read(1, (name,), (fault,), raised=True)
             raise DecodeError(*fault) from None
         self._columns.meter.read_one(name)
         return made

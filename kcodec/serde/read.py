@@ -270,7 +270,7 @@ class ColumnReader:
         if source.code:
             fault = Fault(0, None if in_header else 0, "", source.code, source.reason, source.schema_id)
             known = [] if source.code == "unknown_schema_id" else [schema_key(key)]
-            self.meter.read(1, known, [fault])
+            self.meter.read(1, known, [fault], raised=True)
             raise DecodeError(*fault)
         if source.ruled is not None:
             return None
@@ -456,7 +456,7 @@ class ColumnReader:
         faults = joined(parts)
         unknown = ("unknown_schema_id", "registry_error")
         known = [schema_key(key) for key in used if sources[key].code not in unknown]
-        self.meter.read(len(framed), known, faults[:1] if stop else faults)
+        self.meter.read(len(framed), known, faults[:1] if stop else faults, raised=stop)
         return array, faults
 
     def _without_encryption(

@@ -247,7 +247,7 @@ def test_a_file_that_cannot_be_written(run, filled, cluster):
     assert (status, "No space left" in errors) == (2, True)
 
 
-def test_consume_what_is_damaged(run, filled, cluster):
+def test_consume_what_is_damaged(run, filled, cluster, caplog):
     write(pa.table({"value": [b"\2bad bytes"]}), "orders", partition=1, servers=cluster.address, config=FAST)
     status, out, errors = run(
         "consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value"
@@ -255,6 +255,8 @@ def test_consume_what_is_damaged(run, filled, cluster):
     assert status == 1
     assert [json.loads(line)["value"] for line in out.splitlines()] == [*ROWS, None]
     assert errors == "orders-1, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
+    # Python would print warnings of a log that is not set up below that.
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 def test_fields_that_are_called_like_places(run, cluster, tmp_path):

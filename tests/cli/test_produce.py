@@ -163,6 +163,9 @@ def test_properties_of_keys(run, cluster, registry, tmp_path):
     assert kcodec.registry.open(registry).get_version("orders-key").schema.text == '["null","long"]'
     lacking = run(*avro, "--property", 'key.schema="string"', stdin=b'{"id": 1}\n')
     assert lacking[::2] == (2, "kcodec produce: a schema is for a --key such as avro\n")
+    nameless = run(*avro, "--key", "avro", stdin=b'{"id": 1}\n')
+    message = "kcodec produce: --key avro: --key-field says which field of the values is the key\n"
+    assert nameless[::2] == (2, message)
 
 
 def test_lines_of_avros_json(run, cluster, tmp_path):

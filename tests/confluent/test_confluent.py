@@ -1,8 +1,10 @@
 """Serializers and deserializers beside those of confluent-kafka: the same bytes, objects and errors."""
 
 import datetime
+import enum
 import itertools
 import json
+import uuid
 from decimal import Decimal
 
 import pytest
@@ -508,6 +510,42 @@ def test_to_dict_is_called_once_for_a_value():
             answer(serializer, value, context())
         assert calls == ["a", "b", "odd", "odd", "c"]
         calls.clear()
+
+
+class _Color(enum.Enum):
+    RED = "red"
+
+
+class _Size(enum.Enum):
+    LARGE = 3
+
+
+@pytest.mark.parametrize("to_dict", [None, lambda value, ctx: value], ids=["", "to_dict"])
+def test_uuids_and_enumerations_are_what_they_hold(to_dict):
+    """Whether theirs writes them, as the first value of a subject, or ours."""
+    document = {
+        "title": "R",
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "colors": {"type": "array", "items": {"enum": ["red"]}},
+            "size": {"type": "integer"},
+        },
+    }
+    colors = {"type": "array", "items": {"type": "enum", "name": "Color", "symbols": ["blue", "red"]}}
+    schema = json.dumps(record(id="string", colors=colors, size="long"))
+    key = uuid.UUID(int=7)
+    held = {"id": str(key), "colors": ["red"], "size": 3}
+    value = {"id": key, "colors": [_Color.RED], "size": _Size.LARGE}
+    for serializer in (
+        confluent.AvroSerializer(client(), schema, to_dict),
+        confluent.JSONSerializer(json.dumps(document), client(), to_dict),
+    ):
+        first = serializer(value, context())
+        assert serializer(value, context()) == serializer(held, context()) == first
+        for odd in ({**held, "id": _Size.LARGE}, {**held, "size": _Color.RED}):
+            with pytest.raises((SerializationError, ValueError, TypeError)):
+                serializer(odd, context())
 
 
 def test_a_release_without_what_is_used_of_it(monkeypatch):

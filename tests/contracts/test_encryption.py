@@ -294,6 +294,15 @@ class TestKeys:
         box.serde("AVRO", topic, schema=ORDER).serialize(ROWS)
         assert box.registry.keys.dek_versions("pii", f"{topic}-value") == [1, 2]
 
+    def test_another_key_from_some_version_on(self, box, topic, impl):
+        values = written(box, topic).to_pylist()
+        values += written(box, topic, encrypt_kek_name=f"{topic}-2").to_pylist()
+        newest = {"use.latest.version": False}
+        serde = box.serde("AVRO", topic, newest, reader_schema="latest")
+        assert serde.deserialize(values).to_pylist() == ROWS * 2
+        _, report = box.serde("AVRO", topic).deserialize(values, errors="report")
+        assert report["row"].to_pylist() == [0, 1]
+
     def test_keys_are_asked_for_once(self, box, topic, impl):
         values = written(box, topic)
         serde = box.serde("AVRO", topic)

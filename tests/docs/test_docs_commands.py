@@ -321,7 +321,8 @@ def test_commands_within_the_text(page):
 
 def test_options_within_the_text():
     """Of kcodec's commands; those of others are named."""
-    paths = [["protocol", "generate"], ["registry", "serve"], ["registry", "copy"], ["registry", "check"]]
+    paths = [["protocol", "generate"]]
+    paths += [["registry", action] for action in ("serve", "copy", "check", "register")]
     alone = ["demo", "dump-log", "consume", "produce", "topics", "groups"]
     every = "".join(map(helped, [*([name] for name in alone), *paths]))
     others = {"--packages"}

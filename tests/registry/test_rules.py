@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import re
 import uuid
 
 import pytest
@@ -309,6 +310,27 @@ class TestRuleSets:
         for config in (Config(default_rule_set=rules), Config(override_rule_set=rules)):
             with refused(422, 42210, message):
                 registry.set_config(config, "s")
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            (lambda: Rule("r", type="ENCRYPT", tags="PII"), "tags='PII' is one text, not a sequence"),
+            (lambda: Rule("r", type="ENCRYPT", tags=7), "tags=7 is not a sequence of texts"),
+            (lambda: Rule.of({"name": "r", "tags": "PII"}), "tags='PII' is one text"),
+            (lambda: Metadata.of(tags={"email": "PII"}), "tags='PII' is one text"),
+            (lambda: Metadata.of(sensitive="owner"), "sensitive='owner' is one text"),
+            (lambda: RuleSet(domain=Rule("r", type="CEL")), "domain=Rule(name='r'"),
+            (lambda: RuleSet(domain=({"name": "r"},)), "domain={'name': 'r'} is not a Rule"),
+        ],
+    )
+    def test_what_is_no_sequence_of_tags_or_rules(self, wrong, message):
+        # The letters of "PII" are three tags, by which nothing would be encrypted.
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            wrong()
+
+    def test_rules_in_a_list(self):
+        rule = Rule("r", type="CEL", expr="true")
+        assert hash(RuleSet(domain=[rule])) == hash(RuleSet(domain=(rule,)))
 
 
 class TestForms:

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import inspect
+import uuid
 
 import pytest
 from folder_registry import Folder, open_folder
@@ -48,6 +49,20 @@ def test_a_lookup_is_a_registry_to_read_from(source):
     with pytest.raises(RegistryError) as caught:
         registry.get_version("s")
     assert caught.value.missing
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "01234567-89ab-cdef-0123-456789abcdef",
+        "0123456789ABCDEF0123456789ABCDEF",
+        uuid.UUID("0123456789abcdef0123456789abcdef"),
+    ],
+)
+def test_guids_of_a_mapping_in_any_spelling(key):
+    serde = Serde("AVRO", of({key: '"int"'}), topic="t", frame="GLUE")
+    framed = b"\x03\0" + uuid.UUID(str(key)).bytes + b"\2"
+    assert serde.deserialize([framed]).to_pylist() == [1]
 
 
 def test_what_a_source_does_not_tell_is_refused():

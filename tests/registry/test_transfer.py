@@ -9,7 +9,7 @@ from registry_server import serve
 from kcodec import registry as registries
 from kcodec.cli.main import main
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry import Config, Metadata, Reference, Schema
+from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.transfer import copy, entries, load, read_entries, write_entries
 
@@ -96,6 +96,18 @@ def test_what_is_there_is_not_overwritten(tmp_path):
     assert target.mode("other", default_to_global=True) == "READWRITE"
     with pytest.raises(RegistryError):
         target.mode("gone")
+
+
+def test_keys_that_are_not_copied_are_told_of(tmp_path, caplog):
+    url = f"sqlite:///{tmp_path}/keys.db"
+    registry = registries.open(url)
+    registry.register("open", Schema('"int"', rules=RuleSet(domain=(Rule("r", type="CEL"),))))
+    copy(url, str(tmp_path / "open.jsonl"))
+    assert caplog.messages == []
+    for name in ("closed", "sealed"):
+        registry.register(name, Schema('"string"', rules=RuleSet(domain=(Rule("r", type="ENCRYPT"),))))
+    copy(url, str(tmp_path / "all.jsonl"))
+    assert caplog.messages == ["keys of encrypted fields are not copied, such as those of closed, sealed"]
 
 
 def test_settings_of_what_has_no_versions():

@@ -164,3 +164,21 @@ def test_forms(impl):
     for text in (b'{"id": 7}', b'{"i\\u0064": 7}'):
         data = documents.serialize_one({"id": 7})[:5] + text
         assert documents.deserialize_one(data, into=named) == named(7, None, None, None)
+
+
+def test_an_exception_is_no_warning_beside(registry, caplog):
+    caplog.set_level("DEBUG", "kcodec")
+    for schema in ('"int"', '"long"'):
+        registry.register("alone-value", Schema(schema))
+    serde = Serde("AVRO", registry, topic="alone")
+    # Of a frame that is none, of an id that nobody knows, of a payload, of a value that is read as a column.
+    for value in (b"?", b"\0\0\0\0\x63\2", b"\0\0\0\0\1", b""):
+        caplog.clear()
+        with pytest.raises(DecodeError):
+            serde.deserialize_one(value)
+        assert {record.levelname for record in caplog.records} <= {"DEBUG", "INFO"}
+        assert caplog.records[-1].bad_rows == 1
+    assert serde.metrics.bad_rows == 4
+    with pytest.raises(DecodeError):
+        serde.deserialize([b"\0\0\0\0\1\2", b"?"])
+    assert caplog.records[-1].levelname == "WARNING"

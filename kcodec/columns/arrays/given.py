@@ -6,12 +6,14 @@ from datetime import datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
+from kcodec.columns.arrays.values import typed
 from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
 
@@ -29,8 +31,6 @@ _PAYLOADS = (
 )
 #: The arrays of some of these.
 _PLAIN = frozenset({pa.BinaryArray, pa.StringArray, pa.LargeBinaryArray, pa.LargeStringArray})
-#: What pyarrow raises for Python values that are not of a type.
-_UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 
 
 def valid(array: pa.Array) -> pa.Array:
@@ -133,15 +133,7 @@ def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.
         ) from None
     if all(isinstance(value, (bytes, type(None))) for value in values):
         return pa.array(values, BYTES)
-    try:
-        if kind is not None:
-            kind = _used(values, kind, fold)
-        return pa.array(values, kind)
-    except _UNFIT as error:
-        if kind is None:
-            raise TypeError(f"the values of the list do not fit one type: {error}") from None
-        row = _unfit(values, kind)
-        raise TypeError(f"row {row} of the list does not fit {one_line(kind, 100)}: {error}") from None
+    return typed(values, None if kind is None else _used(values, kind, fold))
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -149,11 +141,7 @@ def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.Chunked
     lost = _coarser(_used(values, kind, False), kind)
     if lost:
         raise TypeError(f"{lost[0] or 'the rows'}: a value is finer than {lost[1]}")
-    try:
-        return pa.array(values, kind)
-    except _UNFIT as error:
-        row = _unfit(values, kind)
-        raise TypeError(f"row {row} of the list does not fit {one_line(kind, 100)}: {error}") from None
+    return typed(values, kind)
 
 
 def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str, pa.DataType] | None:
@@ -170,20 +158,6 @@ def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str,
         return None
     found = (_coarser(below, wanted, at.lstrip(".")) for below, wanted, at in parts)
     return next((each for each in found if each), None)
-
-
-def _unfit(values: Any, kind: pa.DataType) -> int:
-    """Return the first of the values that are not of a type; one is not."""
-    low, high = 0, len(values)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            pa.array(values[low:middle], kind)
-        except _UNFIT:
-            high = middle
-        else:
-            low = middle
-    return low
 
 
 def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
@@ -221,6 +195,7 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
             ]
         )
     if is_list(kind):
+        _check_lists(values, kind, path)
         items = [item for value in values if _is_items(value) for item in value]
         field = kind.value_field
         field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
@@ -241,6 +216,13 @@ def _is_items(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, (str, bytes, dict))
 
 
+def _check_lists(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a text stands where a list does: pyarrow would take its letters."""
+    for value in values:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError(f"{path or 'the rows'}: {one_line(repr(value), 40)} is no {one_line(kind, 100)}")
+
+
 def _check_dicts(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
     """Raise TypeError if a plain value stands where a struct does, such as for one of the members of a union."""
     for value in values:
@@ -250,9 +232,11 @@ def _check_dicts(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
 
 
 def _check_whole(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
-    """Raise TypeError if one of the values is a number with a fraction."""
+    """Raise TypeError if one of the values is a number with a fraction, or a UUID, which pyarrow takes for a number."""
     if not {*map(type, values)} <= {int, type(None)}:
         for value in values:
+            if isinstance(value, UUID):
+                raise TypeError(f"{path or 'the rows'}: {value!r} is no {kind}")
             if isinstance(value, (Real, Decimal)) and math.isfinite(value) and value != round(value):
                 raise TypeError(f"{path or 'the rows'}: {value} is no {kind}")
 

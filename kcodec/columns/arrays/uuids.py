@@ -24,7 +24,9 @@ def is_uuid(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid"
 
 
-def uuid_texts(array: pa.Array, own: Callable[[], pa.DataType], *, unknown: bool = False) -> pa.Array:
+def uuid_texts(
+    array: pa.Array, own: Callable[[], pa.DataType], *, unknown: bool = False, fold: bool = False
+) -> pa.Array:
     """Return an array whose UUIDs are text, but where a type has something else in their place.
 
     Parameters
@@ -36,6 +38,8 @@ def uuid_texts(array: pa.Array, own: Callable[[], pa.DataType], *, unknown: bool
         known of any column.
     unknown : bool
         Whether columns of which nothing is known become text.
+    fold : bool
+        Whether columns are also found by the upper case of their names.
 
     Examples
     --------
@@ -52,7 +56,7 @@ def uuid_texts(array: pa.Array, own: Callable[[], pa.DataType], *, unknown: bool
         wanted: pa.DataType | None = own()
     except SchemaError:
         wanted = None
-    return _with_texts(array, wanted, unknown)
+    return _with_texts(array, wanted, unknown, fold)
 
 
 def _has_uuids(kind: pa.DataType) -> bool:
@@ -64,7 +68,7 @@ def _has_uuids(kind: pa.DataType) -> bool:
     return any(_has_uuids(kind.field(number).type) for number in range(kind.num_fields))
 
 
-def _with_texts(array: pa.Array, wanted: pa.DataType | None, unknown: bool) -> pa.Array:
+def _with_texts(array: pa.Array, wanted: pa.DataType | None, unknown: bool, fold: bool) -> pa.Array:
     types, kind = pa.types, array.type
     if is_uuid(kind):
         is_text = unknown if wanted is None else types.is_string(wanted) or types.is_large_string(wanted)
@@ -72,28 +76,32 @@ def _with_texts(array: pa.Array, wanted: pa.DataType | None, unknown: bool) -> p
     if not _has_uuids(kind):
         return array
     if types.is_dictionary(kind):
-        return pa.DictionaryArray.from_arrays(array.indices, _with_texts(array.dictionary, wanted, unknown))
+        return pa.DictionaryArray.from_arrays(
+            array.indices, _with_texts(array.dictionary, wanted, unknown, fold)
+        )
     if types.is_struct(kind):
-        below = [None if wanted is None else _field_type(wanted, field.name) for field in kind]
+        below = [None if wanted is None else _field_type(wanted, field.name, fold) for field in kind]
         pairs = zip(members(array), below, strict=True)
-        return rebuild(array, [_with_texts(part, each, unknown) for part, each in pairs])
+        return rebuild(array, [_with_texts(part, each, unknown, fold) for part, each in pairs])
     if types.is_map(kind):
         keys, items = (None, None)
         if wanted is not None and types.is_map(wanted):
             keys, items = wanted.key_type, wanted.item_type
         entries = array.values
-        parts = [_with_texts(entries.field(at), each, unknown) for at, each in ((0, keys), (1, items))]
+        parts = [_with_texts(entries.field(at), each, unknown, fold) for at, each in ((0, keys), (1, items))]
         return rebuild(array, [rebuild(entries, parts)])
     if is_list(kind):
         item = wanted.value_type if wanted is not None and is_list(wanted) else None
-        return rebuild(array, [_with_texts(array.values, item, unknown)])
+        return rebuild(array, [_with_texts(array.values, item, unknown, fold)])
     # In other layouts they are bytes.
     return array
 
 
-def _field_type(kind: pa.DataType, name: str) -> pa.DataType | None:
+def _field_type(kind: pa.DataType, name: str, fold: bool) -> pa.DataType | None:
     """Return the type of a field; None if a type has none of this name, or several."""
     number = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
+    if number < 0 and fold and name != name.upper():
+        return _field_type(kind, name.upper(), False)
     return None if number < 0 else kind.field(number).type
 
 

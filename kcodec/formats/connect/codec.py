@@ -10,6 +10,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors, report
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
@@ -356,6 +357,9 @@ class ConnectJsonCodec(Codec):
         if self._target is None and pa.types.is_null(array.type):
             # A column without a schema: JsonConverter, too, has a null for a null without one.
             return pa.nulls(len(array), self._encoded_type), []
+        if self.arrow_type is not None:
+            own = self.arrow_type
+            array = uuid_texts(array, lambda: own)
         writing = self._writer.writing(array.type)
         schema = writing.schema
         if writing.program is None:

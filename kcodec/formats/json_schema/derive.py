@@ -80,7 +80,7 @@ class _Derivation:
             return {"type": "object", "additionalProperties": self.optional(kind.item_field, level + 1)}
         if is_list(kind) or types.is_fixed_size_list(kind):
             return {"type": "array", "items": self.optional(kind.value_field, level + 1)}
-        return self.leaf(kind)
+        return self.leaf(field)
 
     def optional(self, field: pa.Field, level: int) -> dict[str, Any]:
         schema = self.schema(field, level)
@@ -88,8 +88,8 @@ class _Derivation:
             return schema
         return {"oneOf": [{"type": "null", "title": "Not included"}, schema]}
 
-    def leaf(self, kind: pa.DataType) -> dict[str, Any]:
-        types = pa.types
+    def leaf(self, field: pa.Field) -> dict[str, Any]:
+        types, kind = pa.types, field.type
         for is_one, schema in (
             (types.is_null, {"type": "null"}),
             (types.is_boolean, {"type": "boolean"}),
@@ -108,4 +108,5 @@ class _Derivation:
             return {"type": "string"}
         if kind in (pa.binary(), pa.large_binary(), pa.binary_view()) or types.is_fixed_size_binary(kind):
             return {"type": "string", "contentEncoding": "base64"}
-        raise SchemaError(f"a column of {kind} is not written as JSON")
+        place = f"{field.name}: " if field.name else ""
+        raise SchemaError(f"{place}a column of {kind} is not written as JSON")

@@ -30,6 +30,8 @@ __all__ = ["Conversions"]
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 #: What is converted here, of the readings that types have.
 _CONVERTED = ("json", "date", "time_of_day", "decimal")
+#: A message of text, as which columns of numbers are written.
+_DECIMAL_TEXT = "google.type.Decimal"
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
@@ -79,7 +81,8 @@ class Conversions:
         self.message = message
         self.readings = readings
         self.types = types
-        self.needed = _holds(message, {name for name, reading in readings.items() if reading in _CONVERTED})
+        converted = {name for name, reading in readings.items() if reading in _CONVERTED}
+        self.needed = _holds(message, converted | ({_DECIMAL_TEXT} & readings.keys()))
 
     def decoded(self, array: pa.Array, kind: pa.DataType, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Convert the bytes in an array of messages; the result is of a type that only differs in these."""
@@ -173,6 +176,10 @@ class Conversions:
             return array, []
         reading = "" if field.type == "group" else reading_of(message, self.readings)
         if reading == "inner":
+            if message.name == _DECIMAL_TEXT and (
+                pa.types.is_decimal(array.type) or pa.types.is_integer(array.type)
+            ):
+                array = array.cast(pa.string())
             return self._field(array, message.fields[0], kind, depth - 1)
         if reading in ("", "timestamp", "duration") or pa.types.is_struct(array.type):
             return self._message(array, message, kind, depth - 1)

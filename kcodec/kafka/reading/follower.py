@@ -106,7 +106,7 @@ class Follower:
     Attributes
     ----------
     report : ReadReport
-        What could not be read, with ``errors="report"``.
+        What could not be read, with ``errors="report"``; it grows until its ``faults`` are cleared.
 
     Examples
     --------

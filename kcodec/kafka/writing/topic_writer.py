@@ -325,8 +325,15 @@ class _TopicWriter:
                 if name not in (*_PARTS, *special):
                     known = ", ".join(_PARTS)
                     raise ConfigError(
-                        f"column {name!r} is not one of {known}: say with columns= what it is for"
+                        f"column {name!r} is not one of {known}: leave it out, or say with columns= what it is for"
+                        + "; partition='partition' writes each row to the one that it names"
+                        * (name == "partition")
                     )
+        if "key" not in chosen and not self._formats["key"].is_bytes:
+            raise ConfigError(
+                f"key: its format is given, and no column for it: say which with columns={{'key': ...}}, a name or a "
+                f"list of {', '.join(names)}"
+            )
         found = {}
         for part, given in chosen.items():
             wanted = [given] if isinstance(given, str) else list(given)

@@ -10,6 +10,7 @@ from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.arrays.nested import members
+from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.errors import (
     ConfigError,
     DecodeError,
@@ -363,11 +364,14 @@ class KsqlCodec(Codec):
         return joined, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults
 
     def _write_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        plain = array if self.wrapped else self._bare(array)
+        plain = uuid_texts(array if self.wrapped else self._bare(array), self._written_type, fold=True)
         if self._registered is not None:
             return self._registered.encode(plain, stop)
         assert self._rows is not None
         return self._rows.encode(plain, stop)
+
+    def _written_type(self) -> pa.DataType:
+        return self._record_type if self.wrapped else self._record_type.field(0).type
 
     def _bare(self, array: pa.Array) -> pa.Array:
         """Return the only column of a struct; anything but a struct is the bare column already."""

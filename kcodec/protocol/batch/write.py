@@ -277,7 +277,10 @@ def check_headers(kind: pa.DataType) -> None:
     if types.is_null(pair):
         return
     if not types.is_struct(pair) or [field.name for field in pair] != ["key", "value"]:
-        raise ConfigError(f"headers are lists of structs of key and value, or maps, not {kind}")
+        raise ConfigError(
+            f"headers are lists of structs of key and value, or maps, not {kind}: of Python, "
+            "[{'key': 'trace', 'value': b'1'}]"
+        )
 
 
 def _headers(headers: pa.Array) -> tuple[pa.Buffer, pa.Array, pa.Array]:

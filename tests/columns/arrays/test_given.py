@@ -290,7 +290,7 @@ class TestPythonValues:
             ([{"id": 1, "items": [{"A": 1}]}], r"items\[\]: there is no field 'A': did you mean 'a'?"),
             (
                 [{"id": 1}, {"id": 2}, {"id": "x"}, {"id": 3}],
-                "row 2 of the list does not fit struct<id: int64",
+                "row 2 of the list does not fit int64 at id: Could not convert 'x'",
             ),
             ([{"id": 2**64}], "row 0 of the list does not fit"),
             ([None, 1], "row 1 of the list does not fit"),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import kcodec
-from kcodec import AvroCodec, JsonCodec, JsonSchemaCodec, ProtobufCodec
+from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
 from kcodec.columns.arrays.uuids import uuid_texts
 
 IDS = [uuid.UUID("00112233-4455-6677-8899-aabbccddeeff"), uuid.UUID(int=7)]
@@ -42,6 +42,16 @@ TAKE_TEXT = {
     "json schema": JsonSchemaCodec(document(type="string", format="uuid")),
     "json schema without the column": JsonSchemaCodec('{"type": "object", "properties": {"g": {}}}'),
     "json": JsonCodec("f STRING"),
+    "connect": ConnectJsonCodec(pa.struct([("f", pa.string())]), schemas_enable=False),
+    "connect with envelopes": ConnectJsonCodec(pa.struct([("f", pa.string())])),
+    **{
+        f"ksql {each}": KsqlCodec(each, "f STRING")
+        for each in ("JSON", "DELIMITED", "PROTOBUF_NOSR", "KAFKA")
+    },
+    **{
+        f"ksql {each}": KsqlCodec(each, "f STRING", registry=f"memory://uuids-{each}", topic="t")
+        for each in ("AVRO", "JSON_SR", "PROTOBUF")
+    },
 }
 TAKE_BYTES = {
     "avro": AvroCodec(record("bytes")),
@@ -49,6 +59,9 @@ TAKE_BYTES = {
     "protobuf": ProtobufCodec(message("bytes")),
     "json schema": JsonSchemaCodec(document(type="string", contentEncoding="base64")),
     "json": JsonCodec("f BINARY"),
+    "connect": ConnectJsonCodec(pa.struct([("f", pa.binary())]), schemas_enable=False),
+    "connect without a schema": ConnectJsonCodec(),
+    "ksql": KsqlCodec("JSON", "f BYTES"),
 }
 
 

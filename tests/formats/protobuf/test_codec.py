@@ -341,6 +341,24 @@ def test_a_value_that_cannot_be_converted_costs_its_row(impl):
     assert faults.column("path").to_pylist() == ["day", "values[0].number_value"]
 
 
+@pytest.mark.parametrize("message", ["google", "confluent"])
+def test_columns_of_numbers_are_written_as_decimals(impl, message):
+    codec = ProtobufCodec(
+        f"""syntax = "proto3"; import "{message}/type/decimal.proto";
+        message M {{ {message}.type.Decimal d = 1; repeated {message}.type.Decimal l = 2; }}"""
+    )
+    for texts, kind in (
+        (["-1.50", None, "0.07"], pa.decimal128(9, 2)),
+        (["1.50", "123456789012345678901234567890123456789.00", None], pa.decimal256(50, 2)),
+        (["7", None, "-8"], pa.int64()),
+    ):
+        column = pa.array(texts).cast(kind)
+        lists = pa.ListArray.from_arrays([0, 1, 1, 1], column.drop_null())
+        found = codec.decode(codec.encode(pa.table({"d": column, "l": lists}))).to_pylist()
+        assert [each["d"] for each in found] == texts
+        assert found[0]["l"] == [each for each in texts if each is not None][:1]
+
+
 def test_a_decimal_of_very_many_digits_costs_its_row(impl):
     codec = ProtobufCodec(SHOP, "Known", fields=["exact"])
     longest = "-" + "9" * 4300

@@ -108,6 +108,12 @@ def test_tables_of_values(fast):
             (numbers(1), {"columns": {"values": "value"}}, "'values' is not one of key, value"),
             (numbers(1), {"columns": {"value": "x"}}, "the data has no column 'x', it has value"),
             (numbers(1).append_column("more", [[1]]), {}, "column 'more' is not one of key, value"),
+            (
+                numbers(1),
+                {"key": serde},
+                "key: its format is given, and no column for it: say which with columns=",
+            ),
+            (numbers(1).append_column("partition", [[1]]), {}, "; partition='partition' writes each row to"),
             (numbers(1), {"compression": "brotli"}, "compression='brotli'"),
             (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
             (numbers(1), {"partition": True}, "partition=True is neither a number"),

@@ -202,7 +202,7 @@ def test_what_is_refused(impl):
         ("headers", [1], "headers are lists of structs of key and value, or maps, not int64"),
         ("headers", [[{"key": "a", "val": b"1"}]], "not list<item: struct<key: string, val: binary>>"),
         ("headers", [[{"k": "a", "v": b"1"}]], "not list<item: struct<k: string, v: binary>>"),
-        ("headers", [[1]], "not list<item: int64>"),
+        ("headers", [[1]], r"not list<item: int64>: of Python, \[{'key': 'trace', 'value': b'1'}\]"),
         ("value", [1], "'value': a column of int64 does not hold payloads"),
     ]:
         with pytest.raises(ConfigError, match=match):

@@ -164,9 +164,10 @@ def of_registries(shell: Shell, steps: list[Step]) -> Story:
         yield
     finally:
         served.stop()
-    *checks, derived, copied_there, copied_here = steps
+    *checks, registered, derived, copied_there, copied_here = steps
     places = ("orders-value", "order-v1.avsc, order-v2.avsc")
     assert [step.output for step in checks] == [f"order.avsc: compatible with {each}\n" for each in places]
+    assert registered.output == "orders-value: id 1, version 1\n"
     assert "package shop;\n\nmessage Order {\n  optional int64 id = 1;\n}" in derived.output
     assert [copied_there.output, copied_here.output] == ["1 version copied\n"] * 2
     copied = registry.open(f"sqlite:///{shell.folder}/schemas.db").get_version("orders-value")

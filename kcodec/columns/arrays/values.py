@@ -1,0 +1,139 @@
+"""Python values as arrays of a type."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from kcodec.columns.types.plain import is_list
+from kcodec.errors import one_line
+
+__all__ = ["UNFIT", "typed"]
+
+#: What pyarrow raises for Python values that are not of a type.
+UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
+
+
+def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.ChunkedArray:
+    """Make an array of values of a type, or of the one that they have; UUIDs and enumerations are what they hold.
+
+    Raises
+    ------
+    TypeError
+        If a value is not of the type: which one, and where in it.
+
+    Examples
+    --------
+    >>> typed([UUID(int=10)], pa.string()).to_pylist()
+    ['00000000-0000-0000-0000-00000000000a']
+    >>> typed([["a"], ["b", {}]], pa.list_(pa.string()))
+    Traceback (most recent call last):
+    TypeError: row 1 of the list does not fit string at [1]: Expected bytes, got a 'dict' object
+    """
+    try:
+        return pa.array(values, kind)
+    except UNFIT:
+        values = [_held(value, kind) for value in values]
+    try:
+        return pa.array(values, kind)
+    except UNFIT as error:
+        if kind is None:
+            raise TypeError(f"the values of the list do not fit one type: {error}") from None
+        row = _unfit(values, kind)
+        path, wanted, reason = _misfit(values[row], kind, error)
+        place = f" at {path}" if path else ""
+        raise TypeError(
+            f"row {row} of the list does not fit {one_line(wanted, 100)}{place}: {reason}"
+        ) from None
+
+
+def _held(value: Any, kind: pa.DataType | None) -> Any:
+    """Return a value in which UUIDs, and members of an `enum.Enum`, are what they hold, where that is of the type."""
+    types = pa.types
+    if kind is None:
+        return _bare(value)
+    if isinstance(value, dict) and types.is_struct(kind):
+        below = {field.name: field.type for field in kind}
+        return {name: _held(each, below[name]) if name in below else each for name, each in value.items()}
+    if types.is_map(kind):
+        pairs = value.items() if isinstance(value, dict) else value
+        if isinstance(pairs, str | bytes) or not isinstance(pairs, Collection):
+            return value
+        return [
+            (_held(pair[0], kind.key_type), _held(pair[1], kind.item_type))
+            if isinstance(pair, (list, tuple)) and len(pair) == 2
+            else pair
+            for pair in pairs
+        ]
+    if is_list(kind) and isinstance(value, (list, tuple)):
+        return [_held(each, kind.value_type) for each in value]
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    if isinstance(value, UUID):
+        return str(value) if is_text else value.bytes if is_bytes else value
+    if isinstance(value, Enum):
+        held = value.value
+        if isinstance(held, str) and (is_text or is_bytes):
+            return held
+        if isinstance(held, int) and not isinstance(held, bool) and types.is_integer(kind):
+            return held
+    return value
+
+
+def _bare(value: Any) -> Any:
+    """Return a value whose type is not known, in which members of an `enum.Enum` are what they hold."""
+    if isinstance(value, dict):
+        return {name: _bare(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_bare(each) for each in value]
+    if isinstance(value, UUID):
+        raise TypeError(
+            f"{value!r} may be text or bytes where no schema is given: write one of these, or give it"
+        )
+    return value.value if isinstance(value, Enum) else value
+
+
+def _unfit(values: Sequence[Any], kind: pa.DataType) -> int:
+    """Return the first of the values that are not of a type; one is not."""
+    low, high = 0, len(values)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pa.array(values[low:middle], kind)
+        except UNFIT:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _misfit(value: Any, kind: pa.DataType, error: Exception, path: str = "") -> tuple[str, pa.DataType, str]:
+    """Return the innermost place in a value that does not fit its type, the type that is wanted there, and why."""
+    for part, below, place in _parts(value, kind, path):
+        try:
+            pa.array([part], below)
+        except UNFIT as inner:
+            return _misfit(part, below, inner, place)
+    if isinstance(value, Enum):
+        return path, kind, f"{one_line(repr(value), 60)} holds nothing of this type"
+    if isinstance(value, str) and pa.types.is_temporal(kind):
+        return path, kind, f"{one_line(repr(value), 60)} is text, not an object of datetime"
+    return path, kind, str(error)
+
+
+def _parts(value: Any, kind: pa.DataType, path: str) -> Iterator[tuple[Any, pa.DataType, str]]:
+    """Yield what a value is made of, with the type that is wanted of it, and its path."""
+    if pa.types.is_struct(kind) and isinstance(value, Mapping):
+        for field in kind:
+            if field.name in value:
+                yield value[field.name], field.type, f"{path}.{field.name}".lstrip(".")
+    elif pa.types.is_map(kind) and isinstance(value, list):
+        for at, pair in enumerate(value):
+            if isinstance(pair, tuple) and len(pair) == 2:
+                yield pair[0], kind.key_type, f"{path}[{at}].key"
+                yield pair[1], kind.item_type, f"{path}[{at}].value"
+    elif is_list(kind) and isinstance(value, (list, tuple)):
+        for at, each in enumerate(value):
+            yield each, kind.value_type, f"{path}[{at}]"
