@@ -427,7 +427,8 @@ def _without_windows(array: pa.Array) -> tuple[pa.Array, list[pa.Array | None]]:
     kept = [number for number in range(len(parts)) if number not in places]
     keys = pa.StructArray.from_arrays(
         [parts[number] for number in kept],
-        fields=[array.type.field(number) for number in kept],
+        # Runs that stand beneath nulls are unpacked.
+        fields=[array.type.field(number).with_type(parts[number].type) for number in kept],
         mask=array.is_null() if array.null_count else None,
     )
     return keys, [None if place is None else parts[place] for place in places]
