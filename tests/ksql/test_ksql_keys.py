@@ -116,7 +116,9 @@ def test_windowed_keys_in_runs(impl):
     ]
     for mask in (None, pa.array([False, True, False])):
         plain = codec.encode(pa.StructArray.from_arrays(parts, names, mask=mask))
-        assert codec.encode(pa.StructArray.from_arrays(runs, names, mask=mask)).equals(plain)
+        rows = pa.StructArray.from_arrays(runs, names, mask=mask)
+        assert codec.encode(rows).equals(plain)
+        assert codec.encode(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), rows)).equals(plain)
 
 
 @pytest.mark.parametrize(

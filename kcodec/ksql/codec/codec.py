@@ -9,7 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import payloads
-from kcodec.columns.arrays.nested import members
+from kcodec.columns.arrays.nested import members, unpack
 from kcodec.errors import (
     ConfigError,
     DecodeError,
@@ -419,6 +419,7 @@ def _with_windows(array: pa.Array, windows: Windowed) -> pa.Array:
 
 def _without_windows(array: pa.Array) -> tuple[pa.Array, list[pa.Array | None]]:
     """Return a struct without the columns of windows."""
+    array = unpack(array)
     if not pa.types.is_struct(array.type):
         return array, [None, None]
     parts = members(array)
@@ -427,8 +428,7 @@ def _without_windows(array: pa.Array) -> tuple[pa.Array, list[pa.Array | None]]:
     kept = [number for number in range(len(parts)) if number not in places]
     keys = pa.StructArray.from_arrays(
         [parts[number] for number in kept],
-        # Runs that stand beneath nulls are unpacked.
-        fields=[array.type.field(number).with_type(parts[number].type) for number in kept],
+        fields=[array.type.field(number) for number in kept],
         mask=array.is_null() if array.null_count else None,
     )
     return keys, [None if place is None else parts[place] for place in places]
