@@ -14,6 +14,7 @@ from kcodec._daemon_threads import Threads
 from kcodec._lazy import compute as pc
 from kcodec.arguments import FormatLike, Servers, Tables
 from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import cast_leaves, unpack
 from kcodec.columns.stream import reader_of
 from kcodec.columns.types.plain import plain_type
@@ -205,6 +206,8 @@ def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordB
     """Yield parts of the rows, shorter ones where rows are large, each with the number of its first row."""
     first = 0
     for batch in batches:
+        for column in batch.columns:
+            sound(column)
         # Columns of views may count the bytes of others too: so there are some rows in any case.
         rows = min(max(len(batch) * _BYTES // max(size_of(batch), 1), _FEWEST_ROWS), _MOST_ROWS)
         for at in range(0, len(batch), rows):

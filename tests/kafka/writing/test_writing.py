@@ -15,7 +15,7 @@ from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows
 from topic_rows import SMALL, numbers, values
 
 import kcodec
-from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
+from kcodec.errors import ArrayError, ConfigError, EncodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka import partition_of, read, write
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.cluster import TopicPartition
@@ -168,6 +168,16 @@ def test_columns_of_any_layout(fast, made):
         assert found["u", 1] == []
         write(frame, **place)
         assert sum(len(cluster.records(("t", number))) for number in range(2)) == 4
+
+
+def test_columns_that_lead_outside_of_their_buffers(fast):
+    offsets = pa.py_buffer(np.array([0, 1 << 30, 3], np.int32))
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    good = pa.array(["t", "u"])
+    with FakeCluster({"t": 1, "u": 1}) as cluster:
+        for columns in ({"value": wrong, "topic": good}, {"value": good, "topic": wrong}):
+            with pytest.raises(ArrayError):
+                write(pa.table(columns), servers=cluster.address, config=fast)
 
 
 def test_schema_ids_in_headers(fast):
