@@ -202,7 +202,7 @@ class DecimalCodec(Codec):
         names = [field.name for field in array.type]
         if not {"scale", "value"} <= set(names):
             raise SchemaError(f"a decimal of variable scale is a struct of scale and value, not of {names}")
-        parts = dict(zip(names, array.flatten(), strict=True))
+        parts = dict(zip(names, unpack(array).flatten(), strict=True))
         scales, values = parts["scale"].cast(pa.int64()), parts["value"]
         faults: list[Fault] = []
         if is_text(values.type):

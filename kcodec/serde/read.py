@@ -81,6 +81,8 @@ class ColumnReader:
         self._asked: RegisteredSchema | None = None
         #: The reader's schema, whatever it is.
         self._found: Schema | None = None
+        #: The last schema that could not be read as columns, and why: of 100,000 columns, that takes seconds to say.
+        self._refused: tuple[SchemaTexts, SchemaError] | None = None
         self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
         #: Writers' schemas, where payloads of one id may be of several messages.
@@ -141,13 +143,20 @@ class ColumnReader:
         texts, topic = self._texts or self._find(first, indexes), self._topic
         if texts is None:
             return None
+        if self._refused is not None and self._refused[0] == texts:
+            refusal = self._refused[1]
+            raise type(refusal)(*refusal.args)
         schema = topic.parsed(texts)
         if self._format is None:
             seen = None if first is None else (topic.parsed(topic.texts(first.schema)), indexes)
             self._format = topic.format.reading(schema, seen)
         if self._format is None:
             return None
-        decoder = self._format.decoder(schema, self._options, self._limits)
+        try:
+            decoder = self._format.decoder(schema, self._options, self._limits)
+        except SchemaError as error:
+            self._refused = texts, type(error)(*error.args)
+            raise
         self._texts = texts
         return decoder
 

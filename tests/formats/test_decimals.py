@@ -87,6 +87,15 @@ def test_what_does_not_fit_costs_its_row(impl):
         assert (caught.value.row, caught.value.code) == (rows[0], codes[0])
 
 
+@pytest.mark.parametrize("made", [pc.dictionary_encode, pc.run_end_encode])
+def test_variable_scales_of_other_layouts(impl, made):
+    scales, values = pa.array([2, 2, 3, None], pa.int32()), pa.array([b"\1", b"\1", b"\x0a", b"\2"])
+    structs = pa.StructArray.from_arrays([made(scales), made(values)], ["scale", "value"])
+    found, report = DecimalCodec(2, 9).decode(structs, errors="report")
+    assert found.to_pylist() == [Decimal("0.01")] * 3 + [None]
+    assert report["code"].to_pylist() == ["null_value"]
+
+
 def test_variable_scales_and_their_base64(impl):
     rows = [(1, "Dw=="), (3, "BdI="), None, (0, "BQ=="), (-2, "BQ=="), (1, "EA==")]
     values = pa.array([None if row is None else {"scale": row[0], "value": row[1]} for row in rows])

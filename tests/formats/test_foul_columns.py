@@ -26,6 +26,7 @@ CODECS = {
     "JSON": JsonCodec(pa.struct([("A", pa.string())])),
     "JSON_SR": JsonSchemaCodec({"type": "object", "properties": {"A": {"type": "string"}}}),
     "CONNECT_JSON": ConnectJsonCodec(schemas_enable=False),
+    "CONNECT_JSON of Connect": ConnectJsonCodec(schemas_enable=False, compat="connect"),
     "PROTOBUF": ProtobufCodec('syntax = "proto3"; message M { string A = 1; }'),
     "KSQL JSON": KsqlCodec("JSON", "A STRING"),
     "KSQL KAFKA": KsqlCodec("KAFKA", "A STRING"),
@@ -59,6 +60,21 @@ def test_text_that_is_not_utf_8_costs_its_row(name, kind, at):
     # The value of KAFKA is the payload as a whole.
     path = "" if name == "KSQL KAFKA" else "A"
     assert (fault["row"], fault["path"], fault["code"]) == (at, path, "invalid_utf8")
+
+
+DECIMAL = '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}'
+DECIMALS = {
+    "AVRO": AvroCodec(f'{{"type":"record","name":"R","fields":[{{"name":"A","type":{DECIMAL}}}]}}'),
+    "KSQL JSON": KsqlCodec("JSON", "A DECIMAL(9, 2)"),
+    "DELIMITED": KsqlCodec("DELIMITED", "A DECIMAL(9, 2)"),
+}
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_text_that_is_not_utf_8_is_no_number(name):
+    column = pa.StructArray.from_arrays([foul(pa.string(), [b"1.5", BAD, b"x", b"2"])], ["A"])
+    faults = on_both(lambda: DECIMALS[name].encode(column, errors="report")[1].to_pylist())
+    assert [(each["row"], each["code"]) for each in faults] == [(1, "invalid_number"), (2, "invalid_number")]
 
 
 MESSAGE = """{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [

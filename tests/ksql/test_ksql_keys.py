@@ -96,6 +96,29 @@ def test_windowed_keys_need_their_window(impl):
     written, report = codec.encode(pa.array([{"K": "a", "WINDOWSTART": 1}]), errors="report")
     assert written.to_pylist() == [None]
     assert report.select(["path", "code"]).to_pylist() == [{"path": "WINDOWEND", "code": "null_value"}]
+    # What is lost costs its row; beneath a null nothing is.
+    row = {"K": "a", "WINDOWSTART": 1.0, "WINDOWEND": 2}
+    rows = pa.array([row, {**row, "WINDOWSTART": 1.5}, {**row, "K": None, "WINDOWSTART": 1.5}])
+    written, report = codec.encode(rows, errors="report")
+    assert written.is_valid().to_pylist() == [True, False, False]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 1, "path": "WINDOWSTART", "code": "out_of_range"}
+    ]
+
+
+def test_windowed_keys_in_runs(impl):
+    codec = KsqlCodec("KAFKA", "K INT KEY", is_key=True, window="SESSION")
+    parts = [pa.array([7, 7, 8], kind) for kind in (pa.int32(), pa.int64(), pa.int64())]
+    names = ["K", "WINDOWSTART", "WINDOWEND"]
+    runs = [
+        pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), part.take(pa.array([0, 2])))
+        for part in parts
+    ]
+    for mask in (None, pa.array([False, True, False])):
+        plain = codec.encode(pa.StructArray.from_arrays(parts, names, mask=mask))
+        rows = pa.StructArray.from_arrays(runs, names, mask=mask)
+        assert codec.encode(rows).equals(plain)
+        assert codec.encode(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), rows)).equals(plain)
 
 
 @pytest.mark.parametrize(

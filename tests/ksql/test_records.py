@@ -1,11 +1,13 @@
 """Records as the rows of streams and tables, and rows as records."""
 
 import datetime
+import struct
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from kcodec import ConfigError, EncodeError, SchemaError, registry
+from kcodec import ArrayError, ConfigError, EncodeError, SchemaError, registry
 from kcodec.ksql import Records
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -208,6 +210,28 @@ def test_rows_that_are_not_written(impl):
         assert error.value.row == row
     with pytest.raises(EncodeError, match="out_of_range: row 1"):
         records.write(pa.table({"k": [1, 2], "v": [1, 1 << 40]}))
+
+
+@pytest.mark.parametrize("made", [pc.dictionary_encode, pc.run_end_encode])
+def test_times_in_other_layouts(made):
+    records = Records(f"CREATE STREAM s (v INT) WITH ({JSON});")
+    for times in (pa.array([5, 5, 7]), pa.array([5000, 5999, 7000], pa.timestamp("us"))):
+        table = pa.table({"V": [1, 2, 3], "ROWTIME": made(times)})
+        assert records.write(table)["timestamp"].to_pylist() == [5, 5, 7]
+
+
+def test_times_that_are_not_written():
+    records = Records(f"CREATE STREAM s (v INT) WITH ({JSON});")
+    with pytest.raises(EncodeError, match="row 1, ROWTIME"):
+        records.write(pa.table({"V": [1, 2], "ROWTIME": [1.0, 1.5]}))
+
+
+def test_columns_that_lead_outside_of_their_buffers():
+    offsets = pa.py_buffer(struct.pack("<3i", 0, 1 << 30, 3))
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    table = pa.table({"V": pa.chunked_array([pa.array(["a"]), wrong])})
+    with pytest.raises(ArrayError):
+        Records(f"CREATE STREAM s (v STRING) WITH ({JSON});").write(table)
 
 
 def test_arguments():

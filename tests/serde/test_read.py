@@ -10,6 +10,7 @@ from order_registry import V1, V2, V3, Counted, frame, written
 
 from kcodec import AvroCodec, Serde
 from kcodec.errors import DecodeError, RegistryError, SchemaError
+from kcodec.formats.avro.schema_format import AvroFormat
 from kcodec.registry import Config, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde.metrics import SerdeMetrics
@@ -236,6 +237,26 @@ class TestRead:
         assert serde.deserialize([frame(5, b"")], errors="null").to_pylist() == [None]
         with pytest.raises(SchemaError, match="nonsense is not defined"):
             serde.deserialize([frame(5, b"")])
+
+    def test_what_no_columns_can_be_made_of_is_said_again_without_trying(self, monkeypatch):
+        """A schema is refused when it comes to 100,000 columns, after seconds: not for each batch of a topic."""
+        text = '{"type":"record","name":"Order","fields":[{"name":"next","type":["null","Order"]}]}'
+        registry = MemoryRegistry()
+        registered = registry.register("orders-value", Schema(text))
+        serde = Serde("AVRO", registry, topic="orders")
+        tried, decoder = [], AvroFormat.decoder
+
+        def counted(*arguments):
+            tried.append(1)
+            return decoder(*arguments)
+
+        monkeypatch.setattr(AvroFormat, "decoder", counted)
+        reports = [serde.deserialize([frame(registered.id, b"\0")], errors="report")[1] for _ in range(3)]
+        assert reports[0]["reason"][0].as_py().startswith("the reader's schema: ")
+        assert reports[0].equals(reports[2])
+        with pytest.raises(SchemaError, match="contains itself"):
+            serde.deserialize_one(frame(registered.id, b"\0"))
+        assert len(tried) == 1
 
     def test_a_registry_that_fails_is_not_an_error_of_rows(self, mixed):
         class Down(Counted):

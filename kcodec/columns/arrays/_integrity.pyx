@@ -189,7 +189,13 @@ cdef const char *walk(
         return run_ends(kind.children[0].format[0], array.children[0]) or walk(
             kind.children[1], array.children[1], 0, array.children[1].length, depth + 1, NULL
         )
-    # Views of lists and unions are not read.
+    if format[1] == b"v":
+        if format[2] == b"L":
+            found = list_views(<const int64_t *>array.buffers[1], array, start, count)
+        else:
+            found = list_views(<const int32_t *>array.buffers[1], array, start, count)
+        return found or walk(kind.children[0], array.children[0], 0, array.children[0].length, depth + 1, NULL)
+    # Unions are not read.
     return NULL
 
 
@@ -240,13 +246,26 @@ cdef const char *views(const ArrowArray *array, int64_t start, int64_t count) no
     cdef int64_t at
     for at in range(start, start + count):
         view = <const int32_t *>array.buffers[1] + 4 * at
-        if 0 <= view[0] <= 12 or is_null(array, at):
+        # Arrow's casts add up all lengths, those of nulls too.
+        if view[0] >= 0 and (view[0] <= 12 or is_null(array, at)):
             continue
         if (
             view[0] < 0 or not 0 <= view[2] < array.n_buffers - 3
             or not 0 <= view[3] <= sizes[view[2]] - view[0]
         ):
             return b"a view is outside of its buffer"
+    return NULL
+
+
+cdef const char *list_views(
+    const Offset *offsets, const ArrowArray *array, int64_t start, int64_t count
+) noexcept nogil:
+    cdef const Offset *sizes = <const Offset *>array.buffers[2]
+    cdef int64_t length = array.children[0].length
+    cdef int64_t at
+    for at in range(start, start + count):
+        if sizes[at] < 0 or not 0 <= offsets[at] <= length - sizes[at]:
+            return b"a list is outside of its values"
     return NULL
 
 

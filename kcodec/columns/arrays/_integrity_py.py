@@ -73,6 +73,12 @@ def _walk(array: pa.Array, first: int, count: int, depth: int, shown: pa.Boolean
     if types.is_fixed_size_list(kind):
         size = kind.list_size
         return _walk(array.values, (array.offset + first) * size, count * size, depth + 1, None)
+    if types.is_list_view(kind) or types.is_large_list_view(kind):
+        length, part = len(array.values), array.slice(first, count)
+        places = zip(part.offsets.to_pylist(), part.sizes.to_pylist(), strict=True)
+        if any(size < 0 or not 0 <= start <= length - size for start, size in places):
+            return "a list is outside of its values"
+        return _walk(array.values, 0, length, depth + 1, None)
     wide = types.is_large_list(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
     has_items = is_list(kind) or types.is_map(kind)
     if not has_items and not wide and not types.is_string(kind) and not types.is_binary(kind):
@@ -112,7 +118,8 @@ def _views(array: pa.Array) -> str | None:
     valid = array.is_valid().to_pylist()
     for row in range(len(array)):
         size, _, piece, start = struct.unpack_from("<i4sii", content, 16 * (array.offset + row))
-        if not valid[row] or 0 <= size <= 12:
+        # Arrow's casts add up all lengths, those of nulls too.
+        if size >= 0 and (size <= 12 or not valid[row]):
             continue
         if size < 0 or not 0 <= piece < len(sizes) or not 0 <= start <= sizes[piece] - size:
             return "a view is outside of its buffer"

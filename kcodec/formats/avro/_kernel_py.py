@@ -550,7 +550,8 @@ class _DatumInputs(Inputs):
 
     def decimal(self, node: AvroNode, row: int, path: str) -> bytes:
         value = self.value(node, row, path)
-        return decimal_bytes(node, value.decode() if isinstance(value, bytes) else f"{Decimal(value)}", path)
+        text = value.decode(errors="replace") if isinstance(value, bytes) else f"{Decimal(value)}"
+        return decimal_bytes(node, text, path)
 
     def record(self, node: AvroNode, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:

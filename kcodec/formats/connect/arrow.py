@@ -258,7 +258,10 @@ def row_value(array: pa.Array, row: int, *, floor: bool = False) -> Any:
         return [_step(f"[{i - first}]", values, i, floor) for i in range(first, last)]
     if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
         return _millis(array[row].value, kind, floor)
-    value = array[row].as_py()
+    try:
+        value = array[row].as_py()
+    except UnicodeDecodeError:
+        raise RowError("invalid_utf8") from None
     if types.is_integer(kind):
         bits = kind.bit_width * (2 if types.is_unsigned_integer(kind) else 1)
         # Unsigned ones of 64 bits are Decimals, as in the schema that is made for them.

@@ -11,7 +11,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.given import arrays
 from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.faults import nulled
-from kcodec.columns.types.plain import is_text
+from kcodec.columns.types.plain import is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_choice
 from kcodec.formats.debezium.unavailable import MODES, UNAVAILABLE, Placeholder, is_unavailable
 
@@ -277,10 +277,11 @@ def _without(
     made, lost = [], []
     for column, name in zip(columns, names, strict=True):
         unknown = is_unavailable(column, placeholder)
+        # Of one type in all chunks, also in those without a placeholder.
+        made.append(column if unknown is None else _without_views(unpack(column)))
         if unknown is None or not pc.any(unknown).as_py():
-            made.append(column)
             continue
-        made.append(nulled(unpack(column), unknown))
+        made[-1] = nulled(made[-1], unknown)
         lost.append((name, np.asarray(unknown)))
     rows = len(columns[0]) if columns else 0
     counts = sum((unknown.astype(np.int32) for _, unknown in lost), np.zeros(rows, np.int32))
@@ -305,9 +306,24 @@ def _as(before: pa.Array, kind: pa.DataType) -> pa.Array:
     if before.type == kind:
         return before
     try:
+        if _has_list_views(before.type):
+            # Arrow's cast reads one offset more than they have.
+            raise pa.ArrowNotImplementedError("views of lists are not cast")
         return before.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise SchemaError(f"before is {before.type}, and after {kind}: {error}") from None
+
+
+def _has_list_views(kind: pa.DataType) -> bool:
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        return True
+    return any(_has_list_views(kind.field(number).type) for number in range(kind.num_fields))
+
+
+def _without_views(column: pa.Array) -> pa.Array:
+    """Return views of text or bytes as such, since Arrow's ``if_else`` takes no views."""
+    is_view = pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type)
+    return column.cast(plain_type(column.type)) if is_view else column
 
 
 def _references(changes: pa.Array, references: Iterable[FieldReference]) -> list[tuple[str, pa.Array]]:
@@ -334,6 +350,7 @@ def _headers(changes: pa.Array, extraction: Extraction) -> pa.Array | None:
     for reference in extraction.headers:
         for name, column in _references(changes, [reference]):
             if reference.name == "op":
+                column = _without_views(column)
                 column = pc.if_else(changes.is_null(), pa.scalar("d", column.type), column)
             names.append(name)
             columns.append(column)
@@ -346,7 +363,8 @@ def _topics(after: pa.Array, before: pa.Array | None, extraction: Extraction) ->
     if not extraction.route_by_field:
         return None
     columns = [_member(rows, extraction.route_by_field) for rows in (after, before) if rows is not None]
-    texts = [column for column in columns if column is not None and is_text(column.type)]
+    plain = [_without_views(column) for column in columns if column is not None]
+    texts = [column for column in plain if is_text(column.type)]
     if len(texts) < len(columns):
         raise SchemaError(f"route_by_field: rows have no text field {extraction.route_by_field}")
     # Of a delete the row that there was.

@@ -14,8 +14,10 @@ from kcodec._daemon_threads import Threads
 from kcodec._lazy import compute as pc
 from kcodec.arguments import FormatLike, Servers, Tables
 from kcodec.columns.arrays.casts import cast_rows
-from kcodec.columns.arrays.nested import unpack
+from kcodec.columns.arrays.given import sound
+from kcodec.columns.arrays.nested import cast_leaves, unpack
 from kcodec.columns.stream import reader_of
+from kcodec.columns.types.plain import plain_type
 from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
@@ -204,6 +206,8 @@ def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordB
     """Yield parts of the rows, shorter ones where rows are large, each with the number of its first row."""
     first = 0
     for batch in batches:
+        for column in batch.columns:
+            sound(column)
         # Columns of views may count the bytes of others too: so there are some rows in any case.
         rows = min(max(len(batch) * _BYTES // max(size_of(batch), 1), _FEWEST_ROWS), _MOST_ROWS)
         for at in range(0, len(batch), rows):
@@ -218,7 +222,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
         return
     if "topic" not in batch.schema.names:
         raise ConfigError("the data has no column 'topic', and no topic is given")
-    names = batch.column("topic")
+    names = _plain(batch.column("topic"))
     if names.null_count:
         raise ConfigError("topic: the column has nulls")
     rest = batch.drop_columns(["topic"])
@@ -230,7 +234,20 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
             yield name, None, rest
         else:
             numbers = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))
-            yield name, numbers, rest.take(pa.array(numbers))
+            columns = [_taken(column, pa.array(numbers)) for column in rest.columns]
+            yield name, numbers, pa.RecordBatch.from_arrays(columns, rest.schema.names)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return cast_leaves(column, plain_type(column.type))
+
+
+def _taken(column: pa.Array, rows: pa.Array) -> pa.Array:
+    try:
+        return column.take(rows)
+    except pa.ArrowNotImplementedError:
+        # Of views, which polars' columns of text are, and of runs.
+        return _plain(column).take(rows)
 
 
 class _Run(NamedTuple):
@@ -292,6 +309,7 @@ class _TopicWriter:
         arrays: dict[str, pa.Array] = {}
         headers = found.get("headers")
         if headers is not None:
+            headers = _plain(headers)
             check_headers(headers.type)
         for name in ("key", "value"):
             if name in found:
@@ -301,7 +319,7 @@ class _TopicWriter:
         if headers is not None:
             arrays["headers"] = headers
         if "timestamp" in found:
-            arrays["timestamp"] = _milliseconds(found["timestamp"])
+            arrays["timestamp"] = _milliseconds(unpack(found["timestamp"]))
         for name in ("key", "value"):
             if name in arrays and arrays[name].type not in (pa.binary(), pa.large_binary()):
                 arrays[name] = unpack(arrays[name]).cast(pa.large_binary())
@@ -370,7 +388,7 @@ class _TopicWriter:
         """Return the partitions given in a column, and chosen ones where the column is null."""
         if self._partition not in batch.schema.names:
             raise ConfigError(f"partition: the data has no column {self._partition!r}")
-        column = batch.column(self._partition)
+        column = unpack(batch.column(self._partition))
         if not pa.types.is_integer(column.type):
             raise ConfigError(f"partition: column {self._partition!r} has no integers")
         given = pc.drop_null(column).to_numpy()

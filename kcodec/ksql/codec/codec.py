@@ -9,7 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import payloads
-from kcodec.columns.arrays.nested import members
+from kcodec.columns.arrays.nested import members, unpack
 from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.errors import (
     ConfigError,
@@ -423,6 +423,7 @@ def _with_windows(array: pa.Array, windows: Windowed) -> pa.Array:
 
 def _without_windows(array: pa.Array) -> tuple[pa.Array, list[pa.Array | None]]:
     """Return a struct without the columns of windows."""
+    array = unpack(array)
     if not pa.types.is_struct(array.type):
         return array, [None, None]
     parts = members(array)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.faults import nulled, refused
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
@@ -75,12 +76,16 @@ class Windows(NamedTuple):
 
     def join(self, keys: pa.Array, starts: pa.Array, ends: pa.Array | None) -> tuple[pa.Array, list[Fault]]:
         """Append windows to keys; a key without a window cannot be written, a null key stays null."""
-        times = [starts] if self.size is not None else [ends, starts]
-        given = [pa.nulls(len(keys), pa.int64()) if each is None else each.cast(pa.int64()) for each in times]
+        times = {"WINDOWEND": ends, "WINDOWSTART": starts} if self.size is None else {"WINDOWSTART": starts}
+        given: list[pa.Array] = []
         faults: list[Fault] = []
-        for name, part in zip(COLUMNS if len(given) == 1 else COLUMNS[::-1], given, strict=False):
-            lost = pc.and_(keys.is_valid(), part.is_null())
-            faults += refused(lost, "null_value", "a windowed key has no window", path=name)
+        for name, each in times.items():
+            part, lost = cast_rows(pa.nulls(len(keys)) if each is None else each, pa.int64())
+            reasons = {fault.row: fault._replace(path=name) for fault in lost}
+            missing = pc.and_(keys.is_valid(), part.is_null())
+            found = refused(missing, "null_value", "a windowed key has no window", path=name)
+            faults += [reasons.get(fault.row, fault) for fault in found]
+            given.append(part)
         parts = [_bytes(part).cast(keys.type) for part in given]
         joined = pc.binary_join_element_wise(keys, *parts, pa.scalar(b"", keys.type))
         return joined, sorted(faults, key=lambda fault: fault.row)

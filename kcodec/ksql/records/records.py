@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, check_choice, near
 from kcodec.ksql.codec.codec import KsqlCodec
@@ -191,7 +193,11 @@ class Records:
         SchemaError
             For columns that the stream or table has not, or that are not written.
         """
-        batch = rows.combine_chunks() if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        batch = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        for column in batch.columns:
+            for chunk in column.chunks:
+                sound(chunk)
+        batch = batch.combine_chunks()
         statement = self.statement
         if statement.source:
             what = statement.kind.lower()
@@ -213,10 +219,13 @@ class Records:
                 struct = pa.StructArray.from_arrays([columns[name] for name in names], names=names)
             arrays[part] = codec.encode(struct)
         if _TIME in columns:
-            given = columns[_TIME]
-            arrays["timestamp"] = (
-                milliseconds_of(given) if pa.types.is_timestamp(given.type) else given.cast(pa.int64())
-            )
+            given = unpack(columns[_TIME])
+            if pa.types.is_timestamp(given.type):
+                arrays["timestamp"] = milliseconds_of(given)
+            else:
+                arrays["timestamp"], faults = cast_rows(given, pa.int64())
+                if faults:
+                    raise EncodeError(*faults[0]._replace(path=_TIME))
         return pa.table(arrays)
 
     def _named(self, table: pa.Table) -> dict[str, pa.Array]:

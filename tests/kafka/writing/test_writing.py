@@ -9,12 +9,13 @@ from datetime import datetime, timezone
 import numpy as np
 import polars
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows
 from topic_rows import SMALL, numbers, values
 
 import kcodec
-from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
+from kcodec.errors import ArrayError, ConfigError, EncodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka import partition_of, read, write
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.cluster import TopicPartition
@@ -142,6 +143,47 @@ def test_tables_of_values(fast):
             write(numbers(1), "t", servers=cluster.address, config=fast, value=kcodec.JsonCodec)
         with pytest.raises(TypeError, match="int is no table"):
             write(5, "t", **place)
+
+
+@pytest.mark.parametrize("made", [pa.array, pc.dictionary_encode, pc.run_end_encode])
+def test_columns_of_any_layout(fast, made):
+    """Text of polars comes as views, which Arrow does not take rows of; nor does it of runs."""
+    texts = {"topic": ["t", "u", "t"], "key": ["a", "b", "c"], "value": ["x", "y", "z"]}
+    columns = {name: made(pa.array(column)) for name, column in texts.items()}
+    columns |= {
+        "timestamp": made(pa.array([1, 2, 3], pa.timestamp("ms"))),
+        "place": made(pa.array([1, 0, 0], pa.int32())),
+        "headers": pa.array([[("h", "v")], [], []], pa.map_(pa.string_view(), pa.string_view())),
+    }
+    frame = polars.DataFrame({name: column for name, column in texts.items() if name != "key"})
+    with FakeCluster({"t": 2, "u": 2}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        write(
+            pa.table(columns),
+            columns={name: name for name in ("key", "value", "timestamp", "headers")},
+            partition="place",
+            **place,
+        )
+        found = {
+            name: cluster.records(name).select(["key", "value", "headers"]).to_pylist()
+            for name in cluster.logs
+        }
+        assert found["t", 1] == [{"key": b"a", "value": b"x", "headers": [{"key": "h", "value": b"v"}]}]
+        assert found["t", 0] == [{"key": b"c", "value": b"z", "headers": []}]
+        assert found["u", 0] == [{"key": b"b", "value": b"y", "headers": []}]
+        assert found["u", 1] == []
+        write(frame, **place)
+        assert sum(len(cluster.records(("t", number))) for number in range(2)) == 4
+
+
+def test_columns_that_lead_outside_of_their_buffers(fast):
+    offsets = pa.py_buffer(np.array([0, 1 << 30, 3], np.int32))
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    good = pa.array(["t", "u"])
+    with FakeCluster({"t": 1, "u": 1}) as cluster:
+        for columns in ({"value": wrong, "topic": good}, {"value": good, "topic": wrong}):
+            with pytest.raises(ArrayError):
+                write(pa.table(columns), servers=cluster.address, config=fast)
 
 
 def test_schema_ids_in_headers(fast):

@@ -1,12 +1,14 @@
 """Writing record batches: Kafka's bytes, and where a batch ends."""
 
+import struct
+
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from vector_files import read_vectors
 
-from kcodec import ConfigError, EncodeError
+from kcodec import ArrayError, ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.headers import list_batches
 from kcodec.protocol.batch.read import read_batches
@@ -262,3 +264,13 @@ def test_levels(impl):
     for codec, low, high in (("gzip", 1, 9), ("zstd", 1, 19), ("lz4", 1, 12)):
         sizes = [len(write_batches(table, compression=codec, level=level)) for level in (low, high)]
         assert sizes[1] < sizes[0]
+
+
+def test_columns_that_lead_outside_of_their_buffers(impl):
+    """They come by IPC; in chunks they are refused before they are joined."""
+    offsets = pa.py_buffer(struct.pack("<3i", 0, 1 << 30, 3))
+    wrong = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    keys = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array([b"a"]), safe=False)
+    for column in (wrong, keys, pa.chunked_array([pa.array(["a"]), wrong])):
+        with pytest.raises(ArrayError):
+            write_batches(pa.table({"value": column}))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.arrays import casts
 from kcodec.columns.types.layout import Column, layout
-from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_MILLI, is_list, list_of, stored_type
+from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_MILLI, is_list, is_text, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.java.numbers import integer_bounds, parse_java_decimal
@@ -182,12 +182,12 @@ _WRITTEN = {
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
     """Return the code of why a number, or the text of one, cannot be cast to the Arrow type of a DECIMAL."""
-    given = value[0].as_py()
-    if not pa.types.is_decimal(kind) or not isinstance(given, str):
+    if not pa.types.is_decimal(kind) or not is_text(value.type):
         return casts.code_of(value, kind)
     try:
-        number = parse_java_decimal(given)
+        number = parse_java_decimal(value[0].as_py())
     except ValueError:
+        # Not UTF-8 is one, too.
         return "invalid_number"
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 
