@@ -90,6 +90,7 @@ cdef class Decoder:
     cdef int fit_block(self) except -1
     cdef Answer advance(self) noexcept nogil
     cdef object among_all(self, faults)
+    cdef list behind_prefix(self, list faults)
     cdef object decode(self, bint stop)
 
 

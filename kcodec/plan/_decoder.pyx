@@ -312,6 +312,11 @@ cdef class Decoder:
         """Count the rows of faults among all rows."""
         return Faults.of(faults).at(self.picked) if faults and self.picked is not None else faults
 
+    cdef list behind_prefix(self, list faults):
+        """Count the bytes of faults from where their rows begin."""
+        cdef int64_t size = self.prefix_size
+        return [fault._replace(offset=fault.offset + size) for fault in faults] if size else faults
+
     cdef object decode(self, bint stop):
         """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
@@ -351,9 +356,7 @@ cdef class Decoder:
                         self.row + at, self.slices[at].end - self.slices[at].start, SIZE_LIMIT, -1, ""
                     )
                 if fault is not None:
-                    if self.prefix:
-                        fault = fault._replace(offset=fault.offset + len(self.prefix))
-                    faults.append(fault)
+                    faults += self.behind_prefix([fault])
                     if stop:
                         return None, self.among_all(faults)
             elif answer == OTHER_PREFIX:

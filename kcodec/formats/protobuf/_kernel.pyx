@@ -25,13 +25,16 @@ from kcodec.plan._decoder cimport (
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.binary.cursor cimport has_pext, unlikely
-from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
+from kcodec.wire.binary.status cimport MISSING_REQUIRED, NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
+
+from array import array
 
 import pyarrow as pa
 
 from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.faults import joined
 from kcodec.errors import CapacityError
 from kcodec.formats.protobuf import _kernel_py
 from kcodec.formats.protobuf._encode import encode
@@ -55,7 +58,8 @@ cdef class ProtobufDecoder(Decoder):
     cdef Builder aside              # columns that rows are read into to see what is wrong with them,
     cdef int64_t aside_payload      # with room for so many bytes
     cdef int64_t aside_room         # and so much beyond these
-    cdef list again                 # rows that the plain twin has read, among all
+    cdef list again                 # rows that are for the plain twin, with their programs, bytes and starts
+    cdef list read                  # those of them that it has read, among all
     cdef list found                 # and what it has found there
 
     def __init__(self, values, programs, selector, starts, picked):
@@ -65,6 +69,7 @@ cdef class ProtobufDecoder(Decoder):
         cdef int32_t at
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True, picked)
         self.again = []
+        self.read = []
         self.found = []
         self.in_blocks = True
         self.aside_payload = -1
@@ -202,7 +207,7 @@ cdef class ProtobufDecoder(Decoder):
         # What stands before has been read. If the first thing that is read now fails, nothing depends on that.
         p = find_field(p, end, context.ops[root.ops + field].number) if field < root.count else self.block.rest[at]
         status = self.read_aside(p, end, room)
-        if not (is_final(status) and is_first(context, field)):
+        if status == MISSING_REQUIRED or not (is_final(status) and is_first(context, field)):
             p = payload_of(self, self.row + at, slice, &end)
             status = self.read_aside(p, end, room)
         return is_final(status) and self.note(self.row + at, slice, program)
@@ -276,18 +281,9 @@ cdef class ProtobufDecoder(Decoder):
         cdef int32_t at
         if context.status == REREAD:
             p = payload_of(self, row, slice, &end)
-            start = p - slice.start
-            # What is right or wrong only at the end of a message (required fields, equal keys of a map) is rare and
-            # has many rules: they are written once, in the twin.
-            plain = _kernel_py.Program(program.plan, program.limits)
-            data = pa.array([slice.start[:end - slice.start]], pa.large_binary())
-            starts = None if start == 0 else memoryview(int(start).to_bytes(4, "little"))
-            value, faults = _kernel_py.decode(data, [plain], starts=starts)
-            if faults:
-                return faults[0]._replace(row=row)
-            self.again.append(row if self.rows.picked == NULL else self.rows.picked[row])
-            self.found.append(value)
-            return None
+            self.again.append((row, chosen, slice.start[:end - slice.start], p - slice.start))
+            # With `stop` it is asked at once, whether this is the first row that fails.
+            return next(iter(self.read_again()), None) if self.stop else None
         if context.status == SIZE_LIMIT:
             # It is the row as a whole that yields too much.
             return program.fault(row, slice.end - slice.start, context.status, -1, "")
@@ -296,6 +292,28 @@ cdef class ProtobufDecoder(Decoder):
         return program.fault(
             row, self.offset(slice), context.status, op, program.path(op, items) if op >= 0 else ""
         )
+
+    cdef list read_again(self):
+        """Have the plain twin read what is for it; return the rows that failed.
+
+        What is right or wrong only at the end of a message (times, items without required fields) has many rules: they
+        are written once, there.
+        """
+        cdef Compiled program
+        rows, chosen, data, starts = zip(*self.again)
+        self.again = []
+        plain = []
+        for program in self.compiled:
+            plain.append(None if program is None else _kernel_py.Program(program.plan, program.limits))
+        values, faults = _kernel_py.decode(
+            pa.array(data, pa.large_binary()), plain, selector=array("i", chosen), starts=array("i", starts)
+        )
+        failed = {fault.row for fault in faults}
+        kept = [at for at in range(len(rows)) if at not in failed]
+        if kept:
+            self.read += [rows[at] if self.rows.picked == NULL else self.rows.picked[rows[at]] for at in kept]
+            self.found.append(values.take(pa.array(kept, pa.int64())))
+        return [fault._replace(row=rows[fault.row]) for fault in faults]
 
 
 cdef bint is_final(Status status) noexcept nogil:
@@ -323,7 +341,11 @@ cdef bint is_first(const Context *context, int32_t field) noexcept nogil:
 def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False, picked=None):
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
     cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts, picked)
-    array, faults = decoder.decode(stop)
-    if decoder.again and array is not None:
-        array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))
-    return array, faults
+    column, faults = decoder.decode(stop)
+    if column is None:
+        return None, faults
+    if decoder.again:
+        faults = joined([faults, decoder.among_all(decoder.behind_prefix(decoder.read_again()))])
+    if decoder.read:
+        column = replace_rows(column, decoder.read, pa.concat_arrays(decoder.found))
+    return column, faults

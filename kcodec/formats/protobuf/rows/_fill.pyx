@@ -12,7 +12,7 @@ from kcodec.formats.protobuf.rows._program cimport (
 )
 from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.binary.cursor cimport ctz64
-from kcodec.wire.binary.status cimport NO_MEMORY, OK, REREAD, Status
+from kcodec.wire.binary.status cimport MISSING_REQUIRED, NO_MEMORY, OK, Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:
@@ -99,23 +99,29 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
 
 
 cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Return whether required fields are there, here and in messages that are not items; make keys differ."""
+    """Return whether required fields are there, here and in messages that are not items; make keys differ.
+
+    Otherwise the context tells of the first field that is not there.
+    """
     cdef const uint64_t *seen = context.seen + message.slot
     cdef const Op *first_op = context.ops + message.ops
     cdef const Op *op
     cdef Column *column
     cdef int32_t word
     cdef int32_t at
+    cdef int32_t missing = message.count
     cdef int64_t first
     cdef int64_t last
     cdef int found
     if message.required != NULL:
         for word in range(message.words):
             if message.required[word] & ~seen[word]:
-                context.status = REREAD
-                return False
+                missing = 64 * word + <int32_t>ctz64(message.required[word] & ~seen[word])
+                break
     for at in range(message.finish_count):
         op = first_op + message.finish_fields[at]
+        if op.position > missing:
+            break
         if not seen[op.position >> 6] >> (op.position & 63) & 1 and op.flags & (PRESENT | ENTRIES):
             # Only the message that an entry of a map has by default is there all the same.
             continue
@@ -133,4 +139,7 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
                 return False
         elif not finish(context, &context.messages[op.message], index):
             return False
+    if missing < message.count:
+        fail(context, MISSING_REQUIRED, first_op + missing, NULL)
+        return False
     return True

@@ -14,8 +14,8 @@ Fields come in any order, any number of times. The bits of `Context.seen` say wh
 never gets is filled in at its end. A message that comes twice is read on where it was left, so that both are one.
 Columns hold one value for each message, so the last value of a field is simply written over the one before.
 
-What is right or wrong only once all is read (required fields, times) ends as REREAD: the plain twin says which. So
-does, while text is not checked, what writes over text.
+What is right or wrong only once all is read (times, required fields of items) ends as REREAD: the plain twin says
+which. So does, while text is not checked, what writes over text.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -36,7 +36,7 @@ from kcodec.wire.binary.cursor cimport (
     copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
 from kcodec.wire.binary.status cimport (
-    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, NEGATIVE_LENGTH, OK, REREAD, TRUNCATED,
+    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, MISSING_REQUIRED, NEGATIVE_LENGTH, OK, REREAD, TRUNCATED,
     VARINT_OVERFLOW, Status,
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
@@ -583,7 +583,8 @@ cdef const uint8_t *read_items(
         return set_aside(context, message, index, op, p)
     if op.message >= 0 and context.messages[op.message].finishing:
         if not finish(context, &context.messages[op.message], item):
-            return fail(context, context.status, op, p)
+            # What is wrong further on comes first.
+            return fail(context, REREAD if context.status == MISSING_REQUIRED else context.status, op, p)
     if unlikely(op.flags & ENTRIES and op.flags & CLOSED and context.unknown_entry):
         if not context.checked:
             return fail(context, REREAD, op, p)
