@@ -66,7 +66,7 @@ failed = 0
 for _ in range(int(sys.argv[2])):
     child = os.fork()
     if not child:
-        signal.alarm(5)
+        signal.alarm(30)
         os._exit(registry.open(url).get_version("s", 1).version - 1)
     failed += os.waitpid(child, 0)[1] != 0
 stopped.set()
@@ -94,7 +94,7 @@ def test_children_find_sqlite_free(tmp_path):
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=280,
     )
     assert run.stdout.split() == ["0"]
 
