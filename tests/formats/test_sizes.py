@@ -23,6 +23,7 @@ from kcodec import (
     Serde,
 )
 from kcodec.columns.arrays import given
+from kcodec.columns.arrays import values as array_values
 from kcodec.protocol import load
 
 SIZE = 20_000_000
@@ -175,6 +176,7 @@ def test_a_list_that_no_array_holds(impl, monkeypatch):
     module = SimpleNamespace(**vars(pa))
     module.array = in_chunks
     monkeypatch.setattr(given, "pa", module)
+    monkeypatch.setattr(array_values, "pa", module)
     monkeypatch.setattr(given, "kernel", lambda _: SimpleNamespace(binary_array=lambda *_, **__: None))
     codec = AvroCodec('"string"')
     serde = Serde("AVRO", "memory://long-lists", topic="t", schema='"string"')
