@@ -182,8 +182,11 @@ def test_lag(spark, kafka, topic, story):
     found = consumer_lag(spark, kafka.address, group)
     assert found.columns == ["group", "topic", "partition", "committed", "end", "lag"]
     rows = [tuple(row) for row in found.orderBy("partition").collect()]
-    # Partition 0 also has the message of each transaction, behind ten others and the marker of the first.
-    assert rows == [(group, topic, 0, 7, 13, 6), (group, topic, 1, 4, 10, 6)]
+    # Partition 0 also has the message of each transaction, behind ten others. A broker answers a commit before it has
+    # written the marker, which stands before the second of these messages, or behind it.
+    end = rows[0][4]
+    assert end in (12, 13)
+    assert rows == [(group, topic, 0, 7, end, end - 7), (group, topic, 1, 4, 10, 6)]
     everyone = consumer_lag(spark, kafka.address)
     assert everyone.where(everyone["group"] == group).count() == 2
     assert consumer_lag(spark, kafka.address, "nobody").count() == 0
