@@ -28,8 +28,7 @@ cdef enum Answer:
 
 cdef class Decoder:
     cdef Rows rows
-    cdef object picked         # those that are decoded, if not all are,
-    cdef int64_t length        # and how many there are in all
+    cdef object picked         # those of the column that are decoded, if not all are
     cdef Builder builder
     cdef Int32Buffer selector
     cdef Int32Buffer starts    # per row, where its payload starts

@@ -54,13 +54,9 @@ cdef class Decoder:
         for program in programs:
             if program is not None:
                 break
-        self.length = len(values)
         self.picked = picked
-        if picked is not None:
-            self.builder = builder_of(program.shape, self.length + BEHIND)
-            self.builder.rows = self.rows.length
-        else:
-            self.builder = builder_of(program.shape, self.length)
+        self.builder = builder_of(program.shape, self.rows.length if picked is None else len(values) + BEHIND)
+        self.builder.rows = self.rows.length
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         if isinstance(starts, bytes):
             self.prefix = starts
@@ -337,13 +333,12 @@ cdef class Decoder:
                 if self.failures.count:
                     faults = joined([self.failures.faults(self.compiled, self.prefix_size), faults])
                 if self.picked is not None:
-                    faults = self.among_all(faults)
+                    self.builder.rows = len(self.rows.array)
                     scatter(
-                        self.builder.columns, self.builder.count, self.rows.picked, self.rows.length, self.length,
+                        self.builder.columns, self.builder.count, self.rows.picked, self.rows.length, self.builder.rows,
                         self.builder.wide,
                     )
-                    self.builder.rows = self.length
-                return self.builder.finish(), faults
+                return self.builder.finish(), self.among_all(faults)
             if answer == GROW:
                 self.fit_block()
             elif answer == FAULT or answer == OVERSIZED:

@@ -18,6 +18,7 @@ __all__ = [
     "floor_times",
     "hide_nulls",
     "members",
+    "plain_array",
     "rebuild",
     "replace_rows",
     "unpack",
@@ -165,6 +166,15 @@ def cast_leaves(array: pa.Array, kind: pa.DataType) -> pa.Array:
     [{'s': None, 't': 'x'}]
     """
     return array if array.type == kind else cast_unpacked(unpack(array), kind)
+
+
+def plain_array(array: pa.Array) -> pa.Array:
+    """Return an array in the layout that others of its kind stand for, see `plain_type`.
+
+    >>> plain_array(pa.array(["a"], pa.string_view())).type
+    DataType(string)
+    """
+    return cast_leaves(array, plain_type(array.type))
 
 
 def cast_unpacked(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -10,10 +10,10 @@ import pyarrow as pa
 from kcodec.columns.types.plain import is_list
 from kcodec.errors import one_line
 
-__all__ = ["UNFIT", "typed"]
+__all__ = ["typed"]
 
 #: What pyarrow raises for Python values that are not of a type.
-UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
+_UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 
 
 def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.ChunkedArray:
@@ -34,11 +34,11 @@ def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.Chun
     """
     try:
         return pa.array(values, kind)
-    except UNFIT:
+    except _UNFIT:
         values = [_held(value, kind) for value in values]
     try:
         return pa.array(values, kind)
-    except UNFIT as error:
+    except _UNFIT as error:
         if kind is None:
             raise TypeError(f"the values of the list do not fit one type: {error}") from None
         row = _unfit(values, kind)
@@ -102,7 +102,7 @@ def _unfit(values: Sequence[Any], kind: pa.DataType) -> int:
         middle = (low + high) // 2
         try:
             pa.array(values[low:middle], kind)
-        except UNFIT:
+        except _UNFIT:
             high = middle
         else:
             low = middle
@@ -114,7 +114,7 @@ def _misfit(value: Any, kind: pa.DataType, error: Exception, path: str = "") -> 
     for part, below, place in _parts(value, kind, path):
         try:
             pa.array([part], below)
-        except UNFIT as inner:
+        except _UNFIT as inner:
             return _misfit(part, below, inner, place)
     if isinstance(value, Enum):
         return path, kind, f"{one_line(repr(value), 60)} holds nothing of this type"

@@ -15,6 +15,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_t
+
+
 cdef int scatter(
     Column *columns, int32_t column_count, const int32_t *rows, int64_t count, int64_t length, bint wide
 ) except -1:

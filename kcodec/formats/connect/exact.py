@@ -8,9 +8,8 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.arrays.nested import plain_array
 from kcodec.columns.faults import joined
-from kcodec.columns.types.plain import plain_type
 from kcodec.errors import Fault
 from kcodec.formats.connect.arrow import column_value, row_value, unscaled
 from kcodec.formats.connect.converter import JsonConverter
@@ -97,7 +96,7 @@ class ExactRows:
 
         With `tombstones` null rows stay null.
         """
-        array = cast_leaves(array, plain_type(array.type))
+        array = plain_array(array)
         payloads: list[bytes | None] = []
         faults: list[Fault] = []
         for row in range(len(array)):

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.nested import cast_leaves
-from kcodec.columns.types.plain import is_bytes, is_list, is_text, plain_type
+from kcodec.columns.arrays.nested import plain_array
+from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import ConfigError
 
 __all__ = ["MODES", "UNAVAILABLE", "Placeholder", "is_unavailable"]
@@ -65,7 +65,7 @@ class Placeholder:
 
 def is_unavailable(column: pa.Array, placeholder: Placeholder) -> pa.Array | None:
     """Return where a column holds the placeholder, never null; None if columns of the type never do."""
-    column = cast_leaves(column, plain_type(column.type))
+    column = plain_array(column)
     kind = column.type
     if is_text(kind):
         found = pc.is_in(column, value_set=pa.array(placeholder.texts, kind))

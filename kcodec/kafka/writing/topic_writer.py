@@ -15,9 +15,8 @@ from kcodec._lazy import compute as pc
 from kcodec.arguments import FormatLike, Servers, Tables
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.given import sound
-from kcodec.columns.arrays.nested import cast_leaves, unpack
+from kcodec.columns.arrays.nested import plain_array, unpack
 from kcodec.columns.stream import reader_of
-from kcodec.columns.types.plain import plain_type
 from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
@@ -222,7 +221,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
         return
     if "topic" not in batch.schema.names:
         raise ConfigError("the data has no column 'topic', and no topic is given")
-    names = _plain(batch.column("topic"))
+    names = plain_array(batch.column("topic"))
     if names.null_count:
         raise ConfigError("topic: the column has nulls")
     rest = batch.drop_columns(["topic"])
@@ -238,16 +237,12 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
             yield name, numbers, pa.RecordBatch.from_arrays(columns, rest.schema.names)
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    return cast_leaves(column, plain_type(column.type))
-
-
 def _taken(column: pa.Array, rows: pa.Array) -> pa.Array:
     try:
         return column.take(rows)
     except pa.ArrowNotImplementedError:
         # Of views, which polars' columns of text are, and of runs.
-        return _plain(column).take(rows)
+        return plain_array(column).take(rows)
 
 
 class _Run(NamedTuple):
@@ -309,7 +304,7 @@ class _TopicWriter:
         arrays: dict[str, pa.Array] = {}
         headers = found.get("headers")
         if headers is not None:
-            headers = _plain(headers)
+            headers = plain_array(headers)
             check_headers(headers.type)
         for name in ("key", "value"):
             if name in found:

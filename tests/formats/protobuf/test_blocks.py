@@ -82,14 +82,12 @@ def test_rows_that_are_picked(impl):
 def test_picked_rows_stand_where_they_did(impl, seed, large):
     """Columns of every kind, null or not, in calls of all sizes: as where the other rows are told to be null."""
     drawn = random.Random(seed)
-    text = 'syntax = "proto3"; import "google/protobuf/timestamp.proto"; enum E { A = 0; B = 1; } '
-    text += "message I { string a = 1; optional bool b = 2; repeated E below = 3; } "
-    text += "message M { double d = 1; bool o = 2; optional bool p = 3; int32 i = 4; optional int64 l = 5; "
-    text += (
-        "string s = 6; optional bytes y = 7; repeated I r = 8; map<string, int32> m = 9; I n = 10; E e = 12; "
-    )
-    text += "google.protobuf.Timestamp t = 11; "
-    text += "oneof either { string x = 13; int32 z = 14; } repeated sint64 packed = 15; }"
+    text = """syntax = "proto3"; import "google/protobuf/timestamp.proto"; enum E { A = 0; B = 1; }
+        message I { string a = 1; optional bool b = 2; repeated E below = 3; }
+        message M { double d = 1; bool o = 2; optional bool p = 3; int32 i = 4; optional int64 l = 5; string s = 6;
+            optional bytes y = 7; repeated I r = 8; map<string, int32> m = 9; I n = 10; E e = 12;
+            google.protobuf.Timestamp t = 11; oneof either { string x = 13; int32 z = 14; }
+            repeated sint64 packed = 15; }"""
     reader = ProtobufReader(ProtobufSchema.parse(text).message("M"), options=ProtobufOptions(large=large))
     count = drawn.choice([1, 7, 8, 9, 64, 300, 3000])
     payloads = payloads_of_every_kind(reader, drawn)
