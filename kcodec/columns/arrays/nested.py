@@ -172,7 +172,7 @@ def plain_array(array: pa.Array) -> pa.Array:
     """Return an array in the layout that others of its kind stand for, see `plain_type`.
 
     >>> plain_array(pa.array(["a"], pa.string_view())).type
-    DataType(string)
+    DataType(large_string)
     """
     return cast_leaves(array, plain_type(array.type))
 

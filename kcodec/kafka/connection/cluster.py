@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from kcodec.errors import KafkaError, KafkaTimeoutError
+from kcodec.errors import KafkaError
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.error_codes import (
     LEADER_NOT_AVAILABLE,
@@ -102,6 +102,7 @@ class Deadline:
         """Start the time anew, because there was progress."""
         self.end = time.monotonic() + self._settings.timeout_ms / 1000
         self._pause = self._settings.backoff_ms / 1000
+        self._before: KafkaError | None = None
 
     def postpone(self, seconds: float) -> None:
         """Do not count time in which nothing could be done."""
@@ -111,9 +112,8 @@ class Deadline:
         """Return how many seconds to pause before the next try; raise if there is no time for it."""
         left = self.end - time.monotonic()
         if left <= 0:
-            if isinstance(error, KafkaTimeoutError):
-                raise error
-            raise timed_out(error, self._settings.timeout_ms) from error
+            raise timed_out(error, self._before, self._settings.timeout_ms)
+        self._before = error
         # As Java's clients since KIP-580: twice as long each time, and a fifth more or less, so that clients which
         # lost the same broker do not all come back at once.
         pause = min(self._pause * _RANDOM.uniform(0.8, 1.2), left)

@@ -163,6 +163,17 @@ def truncated(what: str, offset: int, end: int) -> KafkaError:
     return KafkaError(f"{text} ({LOG_TRUNCATED})", None, LOG_TRUNCATED)
 
 
-def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:
-    """Return the error of a time-out: that of the last try, and how long was tried."""
+def timed_out(error: KafkaError, before: KafkaError | None, milliseconds: int) -> KafkaTimeoutError:
+    """Return the error of tries that took too long: that of the last one, and how long was tried.
+
+    The end of the time cuts off a try that waits for a broker. If the one before it had an answer, that says more.
+
+    >>> cut = KafkaTimeoutError("localhost:9092: no response: timed out")
+    >>> timed_out(cut, broker_error(6, "orders-0"), 60_000).message
+    'orders-0: NOT_LEADER_OR_FOLLOWER (after tries for 60000 ms)'
+    """
+    if isinstance(error, KafkaTimeoutError):
+        if error.code is not None or before is None or before.code is None:
+            return error
+        error = before
     return KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from kcodec.errors import KafkaError, KafkaTimeoutError
+from kcodec.errors import KafkaError
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.cluster import (
     MAX_OFFSET,
@@ -65,6 +65,8 @@ class Batch:
         self.size = sum(map(len, parts))
         self.records = records
         self.deadline = deadline
+        #: Why the last try failed.
+        self.error: KafkaError | None = None
 
 
 class _Log:
@@ -347,8 +349,8 @@ class Producer:
         if not passes and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
-            is_told = isinstance(error, KafkaTimeoutError)
-            self.fail(error if is_told else timed_out(error, self.settings.delivery_timeout_ms))
+            self.fail(timed_out(error, batch.error, self.settings.delivery_timeout_ms))
+        batch.error = error
         self._restore(log)
 
     def next_of(self, log: _Log) -> Batch:
@@ -489,7 +491,8 @@ class _Sender:
                 if not is_retriable(cause):
                     producer.fail(cause)
                 elif log.waiting and time.monotonic() > log.waiting[0].deadline:
-                    producer.fail(timed_out(cause, producer.settings.delivery_timeout_ms))
+                    before = log.waiting[0].error
+                    producer.fail(timed_out(cause, before, producer.settings.delivery_timeout_ms))
                 log.not_before = time.monotonic() + producer.settings.max_backoff_ms / 1000
 
     def _send(self, found: list[tuple[_Log, Batch]]) -> None:

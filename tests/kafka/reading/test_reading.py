@@ -561,6 +561,23 @@ def test_a_leader_that_refuses_for_ever(fast):
             offsets(cluster, fast)
 
 
+def test_the_end_of_the_time_hides_no_answer(fast):
+    """A try that the end of the time cuts off says less than what the broker answered before."""
+    with filled() as cluster:
+
+        def refuses(body):
+            if cluster.brokers[0].asked.count("Fetch") > 1:
+                return False
+            answer = cluster.brokers[0]._Fetch(body)
+            answer["responses"][0]["partitions"][0] |= {"errorCode": NOT_LEADER, "records": b""}
+            return answer
+
+        cluster.brokers[0].hooks["Fetch"] = refuses
+        config = {**fast, "request.timeout.ms": 20_000, "default.api.timeout.ms": 1_000}
+        with pytest.raises(KafkaTimeoutError, match=r"NOT_LEADER_OR_FOLLOWER \(after tries for 1000 ms\)"):
+            offsets(cluster, config)
+
+
 @pytest.mark.parametrize("code", [29, 2, 87, -1, 12345])
 def test_errors_that_do_not_pass(fast, code):
     with filled() as cluster:

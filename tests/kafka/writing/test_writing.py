@@ -683,8 +683,19 @@ def test_sequences_begin_again_behind_the_largest(fast, monkeypatch):
 def test_leaders_that_refuse(fast):
     with FakeCluster({"t": 1}) as cluster:
         cluster.brokers[0]._leads = lambda place: False
-        # A broker on a machine that has much to do may need more than a second for one answer.
+        # On a machine that has much to do, one answer may take more than a second.
         config = {**fast, "request.timeout.ms": 3_000, "default.api.timeout.ms": 3_000}
         with pytest.raises(KafkaTimeoutError, match="NOT_LEADER_OR_FOLLOWER") as info:
             write(numbers(1), "t", servers=cluster.address, config=config)
         assert info.value.code == NOT_LEADER
+
+
+def test_the_end_of_the_time_hides_no_answer(fast):
+    """A try that the end of the time cuts off says less than what the broker answered before."""
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        broker._leads = lambda place: False
+        broker.hooks["Produce"] = lambda body: None if broker.asked.count("Produce") == 1 else False
+        config = {**fast, "request.timeout.ms": 20_000, "default.api.timeout.ms": 1_000}
+        with pytest.raises(KafkaTimeoutError, match=r"NOT_LEADER_OR_FOLLOWER \(after tries for 1000 ms\)"):
+            write(numbers(1), "t", servers=cluster.address, config=config)
