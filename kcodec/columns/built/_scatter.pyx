@@ -7,14 +7,21 @@ What fields hold is moved; text, bytes and items stay where they are::
     offsets  0  2  5  ab cde  become   0  0  2  2  5  5  ab cde
 
 It is done from the last row to the first, as no value moves to a lower place: what is still to be read is where it was.
-Eight rows are a step, so some behind the last one are written to.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_t
+from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column
+
+
+cdef extern from "scatter.h" nogil:
+    void scatter_bits "kc_scatter_bits_best"(uint8_t *data, const uint8_t *present, int64_t count, int64_t length)
+    void scatter32 "kc_scatter_32_best"(uint32_t *data, const uint8_t *present, int64_t count, int64_t length)
+    void scatter64 "kc_scatter_64_best"(uint64_t *data, const uint8_t *present, int64_t count, int64_t length)
+    void scatter_ends32 "kc_scatter_ends_32_best"(int32_t *ends, const uint8_t *present, int64_t count, int64_t length)
+    void scatter_ends64 "kc_scatter_ends_64"(int64_t *ends, const uint8_t *present, int64_t count, int64_t length)
 
 
 cdef int scatter(
@@ -44,46 +51,16 @@ cdef void scatter_column(
         scatter_bits(column.bits, present, count, length)
     elif column.kind == FIXED:
         if column.width == 8:
-            scatter_values(<int64_t *>column.data, present, count, length)
+            scatter64(<uint64_t *>column.data, present, count, length)
         elif column.width == 4:
-            scatter_values(<int32_t *>column.data, present, count, length)
+            scatter32(<uint32_t *>column.data, present, count, length)
         else:
             scatter_any(column.data, column.width, present, count, length)
     elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
         if wide and column.kind != MAP:
-            scatter_offsets(<int64_t *>column.offsets, present, count, length)
+            scatter_ends64(<int64_t *>column.offsets, present, count, length)
         else:
-            scatter_offsets(<int32_t *>column.offsets, present, count, length)
-
-
-cdef void scatter_bits(uint8_t *data, const uint8_t *present, int64_t count, int64_t length) noexcept nogil:
-    cdef int64_t step
-    cdef int32_t bit
-    cdef int32_t held
-    cdef int32_t there
-    cdef int32_t found
-    for step in range(length // 8, -1, -1):
-        for bit in range(8):
-            count -= present[step] >> bit & 1
-        # The byte behind may be written to already, but then holds none of the bits that are wanted.
-        held = (data[count >> 3] | data[(count >> 3) + 1] << 8) >> (count & 7)
-        found = 0
-        for bit in range(8):
-            there = present[step] >> bit & 1
-            found |= (held & there) << bit
-            held >>= there
-        data[step] = <uint8_t>found
-
-
-cdef void scatter_values(offset_t *data, const uint8_t *present, int64_t count, int64_t length) noexcept nogil:
-    cdef int64_t step
-    cdef int32_t bit
-    cdef int32_t there
-    for step in range(length // 8, -1, -1):
-        for bit in range(7, -1, -1):
-            there = present[step] >> bit & 1
-            count -= there
-            data[8 * step + bit] = data[count] & <offset_t>-there
+            scatter_ends32(<int32_t *>column.offsets, present, count, length)
 
 
 cdef void scatter_any(
@@ -97,12 +74,3 @@ cdef void scatter_any(
                 memcpy(data + row * width, data + count * width, width)
         else:
             memset(data + row * width, 0, width)
-
-
-cdef void scatter_offsets(offset_t *ends, const uint8_t *present, int64_t count, int64_t length) noexcept nogil:
-    cdef int64_t step
-    cdef int32_t bit
-    for step in range(length // 8, -1, -1):
-        for bit in range(7, -1, -1):
-            ends[8 * step + bit + 1] = ends[count]
-            count -= present[step] >> bit & 1
