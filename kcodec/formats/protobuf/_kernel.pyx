@@ -25,7 +25,7 @@ from kcodec.plan._decoder cimport (
 from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.binary.cursor cimport has_pext, unlikely
-from kcodec.wire.binary.status cimport MISSING_REQUIRED, NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
+from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -207,7 +207,8 @@ cdef class ProtobufDecoder(Decoder):
         # What stands before has been read. If the first thing that is read now fails, nothing depends on that.
         p = find_field(p, end, context.ops[root.ops + field].number) if field < root.count else self.block.rest[at]
         status = self.read_aside(p, end, room)
-        if status == MISSING_REQUIRED or not (is_final(status) and is_first(context, field)):
+        # Without a place it is what is wrong with the whole, of which only the rest was read.
+        if context.at == NULL or not (is_final(status) and is_first(context, field)):
             p = payload_of(self, self.row + at, slice, &end)
             status = self.read_aside(p, end, room)
         return is_final(status) and self.note(self.row + at, slice, program)
@@ -296,8 +297,8 @@ cdef class ProtobufDecoder(Decoder):
     cdef list read_again(self):
         """Have the plain twin read what is for it; return the rows that failed.
 
-        What is right or wrong only at the end of a message (times, items without required fields) has many rules: they
-        are written once, there.
+        What is right or wrong only at the end of a message has many rules where it is in an item: they are written
+        once, there.
         """
         cdef Compiled program
         rows, chosen, data, starts = zip(*self.again)

@@ -307,6 +307,41 @@ def test_what_stands_before_a_required_field_that_is_missing(rows):
         assert (fault.row, fault.code, fault.offset) == (rows, code, offset)
 
 
+@pytest.mark.parametrize("rows", [1, 30])
+def test_times_that_are_wrong_are_told_without_the_twin(rows):
+    message = ProtobufSchema.parse(
+        """syntax = "proto2"; import "google/protobuf/timestamp.proto";
+        message N { optional google.protobuf.Timestamp at = 1; repeated google.protobuf.Timestamp more = 2; }
+        message M { optional N n = 1; oneof x { google.protobuf.Timestamp t = 2; int32 i = 3; } required int32 c = 4;
+        repeated N ns = 5; }"""
+    ).message("M")
+    program = kernel("formats.protobuf._kernel", "native")
+    plan = plan_of(message, {})
+    exact, fine = b"\x0a\2\x08\1", b"\x0a\2\x10\1"
+    end = b"\x20\1"
+    for bad, code, path in (
+        (b"\x0a\4" + fine + end, "inexact", "n.at"),
+        (b"\x0a\x0d\x0a\x0b\x08" + b"\x80" * 9 + b"\1" + end, "out_of_range", "n.at"),
+        (b"\x12\2\x10\1" + end, "inexact", "t"),
+        # The time comes again: its parts are of both.
+        (b"\x0a\4" + fine + b"\x0a\4" + exact + end, "inexact", "n.at"),
+        (b"\x0a\4" + fine + b"\x0a\5\x0a\3\x10\xe8\7" + end, "", ""),
+        # Another member of its oneof comes.
+        (b"\x12\2\x10\1\x18\1" + end, "", ""),
+        # What is not there, and what cannot be read, come first in their turn.
+        (b"\x0a\4" + fine, "inexact", "n.at"),
+        (b"\x0a\4" + fine + b"\x0f", "invalid_tag", ""),
+        (b"\x0a\4" + exact, "missing_required", "c"),
+        (b"\x0a\4" + fine + b"\x2a\4" + exact + end, "inexact", "n.at"),
+        (b"\x0a\4" + exact + b"\x2a\4" + fine + end, "inexact", "ns[0].at"),
+        (b"\x0a\4\x12\2\x10\1" + end, "inexact", "n.more[0]"),
+    ):
+        column = [end] * rows + [bad] + [end] * rows
+        same_decode([plan], column)
+        faults = program.decode(pa.array(column), [program.Program(plan, Limits())])[1]
+        assert [(fault.row, fault.code, fault.path) for fault in faults] == [(rows, code, path)] * bool(code)
+
+
 MAPS = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
 message M { map<KEY, string> s = 1; map<KEY, V> v = 2; map<KEY, E> e = 3;
 map<KEY, google.protobuf.Timestamp> t = 4; I i = 5; repeated I is = 6; string z = 7; }

@@ -573,7 +573,7 @@ def test_the_end_of_the_time_hides_no_answer(fast):
             return answer
 
         cluster.brokers[0].hooks["Fetch"] = refuses
-        config = {**fast, "request.timeout.ms": 20_000, "default.api.timeout.ms": 1_000}
+        config = {**fast, "request.timeout.ms": 2_000, "default.api.timeout.ms": 1_000}
         with pytest.raises(KafkaTimeoutError, match=r"NOT_LEADER_OR_FOLLOWER \(after tries for 1000 ms\)"):
             offsets(cluster, config)
 

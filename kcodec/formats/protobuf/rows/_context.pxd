@@ -25,6 +25,7 @@ cdef struct Context:
     bint checked              # check UTF-8 per value, to find the guilty one
     int32_t number            # of a closed enum, which it does not declare
     bint unknown_entry        # the value of the entry in hand is a number that its enum does not declare
+    bint has_bad_time         # a time was wrong, which may have come again since
     # Of a failure:
     Status status
     const Op *op

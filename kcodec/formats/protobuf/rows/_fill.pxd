@@ -2,10 +2,12 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from kcodec.columns.built._column cimport set_null
 from kcodec.formats.protobuf.rows._context cimport Context
-from kcodec.formats.protobuf.rows._program cimport Message
+from kcodec.formats.protobuf.rows._program cimport Message, Op
+from kcodec.wire.binary.status cimport Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil
+cdef Status time_status(const Op *op, const int64_t *parts) noexcept nogil
 cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil
 
 

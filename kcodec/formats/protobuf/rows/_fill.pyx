@@ -1,6 +1,6 @@
 """The end of a message: missing fields are filled in, and what can only be checked at the end is checked."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport BITS, BLOB, Column, offset_at, set_end, set_null
@@ -8,11 +8,12 @@ from kcodec.columns.built._compact cimport has_duplicates, replace_duplicates
 from kcodec.formats.protobuf.rows._context cimport Context, column_of, fail, set_valid
 from kcodec.formats.protobuf.rows._names cimport put_name
 from kcodec.formats.protobuf.rows._program cimport (
-    ENTRIES, ITEMS, PRESENT, READ_ENUM, READ_ENUM_NAME, READ_TEXT, ZERO_NULL, Message, Op, Text,
+    DURATION, ENTRIES, ITEMS, PRESENT, READ_ENUM, READ_ENUM_NAME, READ_TEXT, READ_TIME, STRICT, ZERO_NULL, Message, Op,
+    Text,
 )
 from kcodec.plan._budget cimport charge, fit_bytes
 from kcodec.wire.binary.cursor cimport ctz64
-from kcodec.wire.binary.status cimport MISSING_REQUIRED, NO_MEMORY, OK, Status
+from kcodec.wire.binary.status cimport INEXACT, MISSING_REQUIRED, NO_MEMORY, OK, OUT_OF_RANGE, REREAD, Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:
@@ -98,10 +99,30 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
                 set_valid(column, index)
 
 
-cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Return whether required fields are there, here and in messages that are not items; make keys differ.
+cdef Status time_status(const Op *op, const int64_t *parts) noexcept nogil:
+    """Return whether seconds and nanoseconds are a time of a field; REREAD if that takes more than 64 bits."""
+    cdef int64_t seconds = parts[0]
+    cdef int64_t nanos = parts[1]
+    cdef int64_t most = INT64_MAX // (1000000000 // op.factor)
+    if op.flags & STRICT:
+        if seconds < op.low or seconds > op.high or nanos <= -1000000000 or nanos >= 1000000000:
+            return OUT_OF_RANGE
+        if nanos < 0 and (seconds > 0 or not op.flags & DURATION):
+            return OUT_OF_RANGE
+        if nanos > 0 and seconds < 0 and op.flags & DURATION:
+            return OUT_OF_RANGE
+        if op.factor == 1000 and nanos % 1000 != 0:
+            return INEXACT
+    # Nanoseconds have 32 bits, so they are three seconds at most.
+    if seconds > most - 3 or seconds < -most + 3:
+        return REREAD if seconds <= most + 3 and seconds >= -most - 3 else OUT_OF_RANGE
+    return OK
 
-    Otherwise the context tells of the first field that is not there.
+
+cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
+    """Return whether required fields are there and times right, here and in messages that are not items.
+
+    Otherwise the context tells of the first field that is not. Keys of maps are made to differ.
     """
     cdef const uint64_t *seen = context.seen + message.slot
     cdef const Op *first_op = context.ops + message.ops
@@ -113,6 +134,7 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
     cdef int64_t first
     cdef int64_t last
     cdef int found
+    cdef Status status
     if message.required != NULL:
         for word in range(message.words):
             if message.required[word] & ~seen[word]:
@@ -137,6 +159,12 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
             if found < 0 or last < 0:
                 context.status = NO_MEMORY
                 return False
+        elif op.code == READ_TIME:
+            if context.has_bad_time:
+                status = time_status(op, context.times + 2 * (op - context.ops))
+                if status != OK:
+                    fail(context, status, op, NULL)
+                    return False
         elif not finish(context, &context.messages[op.message], index):
             return False
     if missing < message.count:

@@ -127,8 +127,9 @@ cdef struct Message:
     int32_t oneofs        # number of these
     int32_t cases         # and of their columns
     bint finishing        # required fields or maps are here or below
+    bint has_times        # times are
     int32_t finish_count
-    const int32_t *finish_fields  # positions of maps, and of messages with such below
+    const int32_t *finish_fields  # positions of maps, times, and messages with what is checked below
     uint64_t fields       # bits of all fields, if these are one word
     const int32_t *case_columns
     const uint64_t *case_bits   # by oneof: its members

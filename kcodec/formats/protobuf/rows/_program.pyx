@@ -358,14 +358,23 @@ cdef class ProtobufProgram(Program):
         cdef int32_t at
         cdef const Op *op
         positions = []
+        message.finishing = message.required != NULL
         for at in range(message.count):
             op = &self.ops[message.ops + at]
-            if op.column >= 0 and (
-                op.flags & ENTRIES
-                or op.message >= 0 and not op.flags & ITEMS and self.messages[op.message].finishing
+            if op.column < 0 or op.flags & ITEMS and not op.flags & ENTRIES:
+                continue
+            if op.flags & ENTRIES:
+                message.finishing = True
+            elif op.code == READ_TIME:
+                message.has_times = True
+            elif op.message >= 0 and (
+                self.messages[op.message].finishing or self.messages[op.message].has_times
             ):
-                positions.append(at)
-        message.finishing = message.required != NULL or bool(positions)
+                message.finishing |= self.messages[op.message].finishing
+                message.has_times |= self.messages[op.message].has_times
+            else:
+                continue
+            positions.append(at)
         message.finish_count = len(positions)
         message.finish_fields = <const int32_t *>self.constant(
             b"".join(position.to_bytes(4, "little") for position in positions), 0

@@ -14,19 +14,19 @@ Fields come in any order, any number of times. The bits of `Context.seen` say wh
 never gets is filled in at its end. A message that comes twice is read on where it was left, so that both are one.
 Columns hold one value for each message, so the last value of a field is simply written over the one before.
 
-What is right or wrong only once all is read (times, required fields of items) ends as REREAD: the plain twin says
-which. So does, while text is not checked, what writes over text.
+What is wrong only once all is read ends as REREAD where it is in an item: the plain twin says which. So does, while
+text is not checked, what writes over text.
 """
 
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, TRAIL, Context, column_of, fail, set_valid
-from kcodec.formats.protobuf.rows._fill cimport begin, fill, finish
+from kcodec.formats.protobuf.rows._fill cimport begin, fill, finish, time_status
 from kcodec.formats.protobuf.rows._names cimport find_name, put_name
 from kcodec.formats.protobuf.rows._program cimport (
-    CHECKED, CLOSED, DURATION, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH,
+    CHECKED, CLOSED, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH,
     PACKABLE, PACKED, READ_BOOL, READ_BYTES, READ_DROPPED, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
     READ_FIXED32_WIDE, READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_RAW, READ_SINT32,
     READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, VARINT, ZERO_NULL, Message, Op,
@@ -36,7 +36,7 @@ from kcodec.wire.binary.cursor cimport (
     copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
 from kcodec.wire.binary.status cimport (
-    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, MISSING_REQUIRED, NEGATIVE_LENGTH, OK, REREAD, TRUNCATED,
+    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY, OK, REREAD, TRUNCATED,
     VARINT_OVERFLOW, Status,
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
@@ -208,8 +208,6 @@ cdef const uint8_t *read_time(
 ) noexcept nogil:
     """Read a Timestamp or a Duration, whose bytes end at `end`."""
     cdef int64_t *parts = context.times + 2 * (op - context.ops)
-    cdef int64_t units
-    cdef int64_t value
     cdef uint64_t raw
     cdef uint32_t number
     cdef int32_t wire_type
@@ -243,20 +241,13 @@ cdef const uint8_t *read_time(
             parts[0] = <int64_t>raw
         else:
             parts[1] = <int32_t>raw
-    if op.flags & STRICT:
-        if parts[0] < op.low or parts[0] > op.high or parts[1] <= -1000000000 or parts[1] >= 1000000000:
+    if unlikely(time_status(op, parts) != OK):
+        if op.flags & ITEMS:
             return fail(context, REREAD, op, p)
-        if parts[1] < 0 and (parts[0] > 0 or not op.flags & DURATION) or parts[1] > 0 and parts[0] < 0 and (
-            op.flags & DURATION
-        ):
-            return fail(context, REREAD, op, p)
-        if op.factor == 1000 and parts[1] % 1000 != 0:
-            return fail(context, REREAD, op, p)
-    units = 1000000000 // op.factor
-    value = parts[1] // op.factor
-    if parts[0] > INT64_MAX // units - 3 or parts[0] < INT64_MIN // units + 3:
-        return fail(context, REREAD, op, p)
-    (<int64_t *>column.data)[index] = parts[0] * units + value
+        # It may come again, which goes on with this one.
+        context.has_bad_time = True
+        return p
+    (<int64_t *>column.data)[index] = parts[0] * (1000000000 // op.factor) + parts[1] // op.factor
     return p
 
 
@@ -581,10 +572,10 @@ cdef const uint8_t *read_items(
         return leave(context, item - start)
     if unlikely(aside):
         return set_aside(context, message, index, op, p)
-    if op.message >= 0 and context.messages[op.message].finishing:
+    if op.message >= 0 and (context.messages[op.message].finishing or context.has_bad_time):
         if not finish(context, &context.messages[op.message], item):
             # What is wrong further on comes first.
-            return fail(context, REREAD if context.status == MISSING_REQUIRED else context.status, op, p)
+            return fail(context, NO_MEMORY if context.status == NO_MEMORY else REREAD, op, p)
     if unlikely(op.flags & ENTRIES and op.flags & CLOSED and context.unknown_entry):
         if not context.checked:
             return fail(context, REREAD, op, p)
@@ -644,8 +635,9 @@ cdef const uint8_t *read_root(
     """Read a payload."""
     cdef const Message *root = &context.messages[0]
     context.status = OK
+    context.has_bad_time = False
     begin(context, root, index)
     p = read_message(context, root, index, p, end, 0, context.max_depth)
-    if p != NULL and root.finishing and not finish(context, root, index):
+    if p != NULL and (root.finishing or context.has_bad_time) and not finish(context, root, index):
         return NULL
     return p
