@@ -136,8 +136,11 @@ class Run:
     """
 
     def __init__(self, errors: str, *, use_threads: bool = False, as_list: bool = False) -> None:
-        check_errors(errors)
-        check_booleans(use_threads=use_threads, as_list=as_list)
+        # Most calls leave them as they are, and one of few rows takes as long as what is asked of them.
+        if errors != "raise":
+            check_errors(errors)
+        if use_threads is not False or as_list is not False:
+            check_booleans(use_threads=use_threads, as_list=as_list)
         self.errors = errors
         self._threads = pa.cpu_count() if use_threads else 0
         self._as_list = as_list
