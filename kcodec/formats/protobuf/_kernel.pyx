@@ -207,8 +207,8 @@ cdef class ProtobufDecoder(Decoder):
         # What stands before has been read. If the first thing that is read now fails, nothing depends on that.
         p = find_field(p, end, context.ops[root.ops + field].number) if field < root.count else self.block.rest[at]
         status = self.read_aside(p, end, room)
-        # Without a place it is what is wrong with the whole, of which only the rest was read.
-        if context.at == NULL or not (is_final(status) and is_first(context, field)):
+        # Without a place, or in items, it is what is wrong with the whole, of which only the rest was read.
+        if context.at == NULL or context.tells_items or not (is_final(status) and is_first(context, field)):
             p = payload_of(self, self.row + at, slice, &end)
             status = self.read_aside(p, end, room)
         return is_final(status) and self.note(self.row + at, slice, program)
@@ -297,8 +297,7 @@ cdef class ProtobufDecoder(Decoder):
     cdef list read_again(self):
         """Have the plain twin read what is for it; return the rows that failed.
 
-        What is right or wrong only at the end of a message has many rules where it is in an item: they are written
-        once, there.
+        Which of several things is wrong first has rules of its own at the end of a message: they are written once, there.
         """
         cdef Compiled program
         rows, chosen, data, starts = zip(*self.again)

@@ -342,6 +342,43 @@ def test_times_that_are_wrong_are_told_without_the_twin(rows):
         assert [(fault.row, fault.code, fault.path) for fault in faults] == [(rows, code, path)] * bool(code)
 
 
+def test_items_that_are_wrong_are_told_without_the_twin(monkeypatch):
+    message = ProtobufSchema.parse(
+        """syntax = "proto2"; import "google/protobuf/timestamp.proto";
+        message I { required int32 x = 1; optional google.protobuf.Timestamp at = 2; repeated I2 is = 3; }
+        message I2 { required int32 y = 1; }
+        message M { repeated I is = 1; repeated google.protobuf.Timestamp ts = 2; map<int32, I2> m = 3;
+        oneof o { I2 a = 4; int32 b = 5; } optional google.protobuf.Timestamp t = 6; }"""
+    ).message("M")
+    program = kernel("formats.protobuf._kernel", "native")
+    twin = kernel("formats.protobuf._kernel", "pure")
+    plan = plan_of(message, {})
+    good, lacks, fine = b"\x0a\2\x08\1", b"\x0a\0", b"\x12\2\x10\1"
+    for bad, code, path, offset, is_left in (
+        (good + lacks + good, "missing_required", "is[1].x", 6, False),
+        (lacks + lacks, "missing_required", "is[0].x", 2, False),
+        (b"\x0a\6\x08\1" + fine, "inexact", "is[0].at", 8, False),
+        (good + b"\x0a\4\x08\1\x1a\0", "missing_required", "is[1].is[0].y", 10, False),
+        (b"\x12\0" + fine, "inexact", "ts[1]", 6, False),
+        (b"\x1a\4\x08\1\x12\0", "missing_required", "m[0].value.y", 6, False),
+        (lacks + b"\x0f", "invalid_tag", "", 2, False),
+        # Of several things the first is that of the first field, for which the twin reads all.
+        (fine + lacks, "missing_required", "is[0].x", 6, True),
+        (b"\x32\2\x10\1" + lacks, "missing_required", "is[0].x", 6, True),
+        (b"\x1a\4\x08\1\x12\0" + b"\x1a\6\x08\1\x12\2\x08\1", "", "", None, True),
+        (lacks + b"\x22\2\x08\1\x28\1", "missing_required", "is[0].x", 2, True),
+    ):
+        column = [good] * 3 + [bad] + [good] * 3
+        same_decode([plan], column)
+        asked = []
+        with monkeypatch.context() as patch:
+            decode = twin.decode
+            patch.setattr(twin, "decode", lambda *given, **named: asked.append(1) or decode(*given, **named))
+            faults = program.decode(pa.array(column), [program.Program(plan, Limits())])[1]
+        assert [tuple(fault)[:4] for fault in faults] == [(3, offset, path, code)] * bool(code)
+        assert bool(asked) == is_left
+
+
 MAPS = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
 message M { map<KEY, string> s = 1; map<KEY, V> v = 2; map<KEY, E> e = 3;
 map<KEY, google.protobuf.Timestamp> t = 4; I i = 5; repeated I is = 6; string z = 7; }

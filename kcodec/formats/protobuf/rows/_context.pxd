@@ -26,6 +26,9 @@ cdef struct Context:
     int32_t number            # of a closed enum, which it does not declare
     bint unknown_entry        # the value of the entry in hand is a number that its enum does not declare
     bint has_bad_time         # a time was wrong, which may have come again since
+    const Op *bad_item        # what was wrong once an item had ended: of all items; NULL: nothing
+    bint is_replaced          # a member of a oneof, or a value of a map, which may have been what was wrong
+    bint tells_items          # the payload is read again, to fail at the first item that is wrong
     # Of a failure:
     Status status
     const Op *op

@@ -153,6 +153,7 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
             last = offset_at(column, index + 1, context.wide)
             found = has_duplicates(column + 1, first, last, context.wide) if last - first > 1 else 0
             if found > 0:
+                context.is_replaced = True
                 # As in Java's maps: a value that comes later is put where the key was first.
                 last = replace_duplicates(context.columns, op.column, first, last, context.wide)
                 set_end(column, index, last, context.wide)

@@ -14,8 +14,8 @@ Fields come in any order, any number of times. The bits of `Context.seen` say wh
 never gets is filled in at its end. A message that comes twice is read on where it was left, so that both are one.
 Columns hold one value for each message, so the last value of a field is simply written over the one before.
 
-What is wrong only once all is read ends as REREAD where it is in an item: the plain twin says which. So does, while
-text is not checked, what writes over text.
+What is wrong only once all is read is left to the plain twin, as REREAD, where that may be several things in items. So
+is, while text is not checked, what writes over text.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -31,7 +31,7 @@ from kcodec.formats.protobuf.rows._program cimport (
     READ_FIXED32_WIDE, READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_RAW, READ_SINT32,
     READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, VARINT, ZERO_NULL, Message, Op,
 )
-from kcodec.plan._budget cimport charge, fit_bytes, fit_item
+from kcodec.plan._budget cimport begin_row, charge, fit_bytes, fit_item
 from kcodec.wire.binary.cursor cimport (
     copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
@@ -243,7 +243,7 @@ cdef const uint8_t *read_time(
             parts[1] = <int32_t>raw
     if unlikely(time_status(op, parts) != OK):
         if op.flags & ITEMS:
-            return fail(context, REREAD, op, p)
+            return p if pass_item(context, time_status(op, parts), op, p) else NULL
         # It may come again, which goes on with this one.
         context.has_bad_time = True
         return p
@@ -503,6 +503,7 @@ cdef const uint8_t *read_message(
                         return fail(context, REREAD, op, p)
                     # What is not seen is made null at the end.
                     seen[at] &= ~word
+                    context.is_replaced = True
         seen[op.position >> 6] |= bit
         op += op.ahead
     if seen[0] != message.fields or message.words > 1 or message.cases:
@@ -574,14 +575,31 @@ cdef const uint8_t *read_items(
         return set_aside(context, message, index, op, p)
     if op.message >= 0 and (context.messages[op.message].finishing or context.has_bad_time):
         if not finish(context, &context.messages[op.message], item):
-            # What is wrong further on comes first.
-            return fail(context, NO_MEMORY if context.status == NO_MEMORY else REREAD, op, p)
+            if context.status == NO_MEMORY or not pass_item(context, context.status, context.op, p):
+                return leave(context, item - start)
     if unlikely(op.flags & ENTRIES and op.flags & CLOSED and context.unknown_entry):
         if not context.checked:
             return fail(context, REREAD, op, p)
         return put_unknown(context, message, index, tag, p, op.number, LENGTH)
     set_end(column, index, item + 1, context.wide)
     return p
+
+
+cdef bint pass_item(Context *context, Status status, const Op *op, const uint8_t *at) noexcept nogil:
+    """Return whether to read on behind an item that is wrong: what cannot be read further on comes first.
+
+    All at the end of the message come in the order of its fields, not in that of its bytes, so it is for the twin to
+    say what is first, unless the same is wrong in all items.
+    """
+    if context.tells_items:
+        fail(context, status, op, at)
+        return False
+    if status == REREAD or context.bad_item != NULL and context.bad_item != op:
+        fail(context, REREAD, op, at)
+        return False
+    context.status = OK
+    context.bad_item = op
+    return True
 
 
 cdef const uint8_t *leave(Context *context, int64_t item) noexcept nogil:
@@ -633,11 +651,28 @@ cdef const uint8_t *read_root(
     Context *context, int64_t index, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
     """Read a payload."""
+    cdef const uint8_t *start = p
+    context.tells_items = False
+    p = read_whole(context, index, p, end)
+    if p == NULL or context.bad_item == NULL:
+        return p
+    if context.is_replaced:
+        return fail(context, REREAD, NULL, p)
+    context.tells_items = True
+    begin_row(&context.budget)
+    return read_whole(context, index, start, end)
+
+
+cdef const uint8_t *read_whole(
+    Context *context, int64_t index, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
     cdef const Message *root = &context.messages[0]
     context.status = OK
     context.has_bad_time = False
+    context.bad_item = NULL
+    context.is_replaced = False
     begin(context, root, index)
     p = read_message(context, root, index, p, end, 0, context.max_depth)
     if p != NULL and (root.finishing or context.has_bad_time) and not finish(context, root, index):
-        return NULL
+        return NULL if context.bad_item == NULL else fail(context, REREAD, NULL, end)
     return p
