@@ -3,6 +3,7 @@
 import array
 import random
 from functools import partial
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -370,13 +371,12 @@ def test_items_that_are_wrong_are_told_without_the_twin(monkeypatch):
     ):
         column = [good] * 3 + [bad] + [good] * 3
         same_decode([plan], column)
-        asked = []
         with monkeypatch.context() as patch:
-            decode = twin.decode
-            patch.setattr(twin, "decode", lambda *given, **named: asked.append(1) or decode(*given, **named))
+            asked = mock.Mock(wraps=twin.decode)
+            patch.setattr(twin, "decode", asked)
             faults = program.decode(pa.array(column), [program.Program(plan, Limits())])[1]
         assert [tuple(fault)[:4] for fault in faults] == [(3, offset, path, code)] * bool(code)
-        assert bool(asked) == is_left
+        assert asked.called == is_left
 
 
 MAPS = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
