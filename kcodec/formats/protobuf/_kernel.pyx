@@ -297,7 +297,8 @@ cdef class ProtobufDecoder(Decoder):
     cdef list read_again(self):
         """Have the plain twin read what is for it; return the rows that failed.
 
-        Which of several things is wrong first has rules of its own at the end of a message: they are written once, there.
+        Which of several things is wrong first has rules of its own at the end of a message, which are written there
+        alone.
         """
         cdef Compiled program
         rows, chosen, data, starts = zip(*self.again)
