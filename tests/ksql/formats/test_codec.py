@@ -380,6 +380,15 @@ def test_values_that_do_not_fit_cost_their_row(impl, sql, values, code):
         codec.encode(array)
 
 
+@pytest.mark.parametrize("format", ["JSON", "DELIMITED", "PROTOBUF_NOSR"])
+def test_a_time_is_one_of_a_day(impl, format):
+    given = pa.array([-1, 5, 90_000], pa.int32()).view(pa.time32("s"))
+    report = KsqlCodec(format, "A TIME").encode(pa.table({"A": given}), errors="report")[1]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": row, "path": "A", "code": "out_of_range"} for row in (0, 2)
+    ]
+
+
 @pytest.mark.parametrize(
     ("sql", "given", "message"),
     [
