@@ -61,7 +61,16 @@ def test_wrong_arguments(format, columns, options, message):
         ("A BYTES HEADER('a')", False, "there is no value column"),
         ("A DECIMAL(77,0)", False, "76 digits at most"),
         ("`\ud83d` INT", False, r"the name '\\ud83d' holds half of a surrogate pair"),
-        (pa.struct([("A", pa.decimal128(5, 7))]), False, r"no type for Arrow's decimal128\(5, 7\)"),
+        (
+            pa.struct([("A", pa.decimal128(5, 7))]),
+            False,
+            r"A: ksqlDB has no type for Arrow's decimal128\(5, 7\)",
+        ),
+        (
+            pa.struct([("A", pa.struct([("B", pa.list_(pa.uint64()))]))]),
+            False,
+            r"A\.B\[\]: ksqlDB has no type for Arrow's uint64",
+        ),
     ],
 )
 @pytest.mark.parametrize("wide_decimals", ["decimal256", "string"])

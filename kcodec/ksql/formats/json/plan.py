@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.arrays import casts
+from kcodec.columns.shown import shortened
 from kcodec.columns.types.layout import Column, layout
 from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_MILLI, is_list, is_text, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
@@ -105,7 +106,7 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
         name = field.name if field.name in names else field.name.upper()
         if name not in names:
             raise SchemaError(
-                f"{field.name!r} is not one of the columns {', '.join(names)}{near(name, names)}"
+                f"{field.name!r} is not one of the columns {shortened(', '.join(names), 200)}{near(name, names)}"
             )
         if name in found:
             raise SchemaError(
