@@ -276,6 +276,20 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
+def test_all_columns_that_consume_writes_are_not_taken_for_values(run, filled, tmp_path):
+    file = tmp_path / "orders.parquet"
+    options = ("--value", "avro", "--registry", filled)
+    assert run("consume", "orders", *options, "--output", file)[0] == 0
+    status, _, errors = run("produce", "orders", *options, "--file", file)
+    assert status == 2
+    assert "has the columns of kcodec consume: with --columns headers,key,timestamp,value it writes" in errors
+    assert (
+        run("consume", "orders", *options, "--columns", "headers,key,timestamp,value", "--output", file)[0]
+        == 0
+    )
+    assert run("produce", "orders", *options, "--file", file)[0] == 0
+
+
 def test_produce_lines_as_they_come(run, cluster, monkeypatch):
     receiver, sender = os.pipe()
     with open(receiver) as stdin, ThreadPoolExecutor(1) as threads, open(sender, "wb", buffering=0) as pipe:
