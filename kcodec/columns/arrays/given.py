@@ -102,6 +102,8 @@ def arrays(
             wanted = "bytes" if kind == BYTES else "values"
             if isinstance(values, dict) and kind != BYTES:
                 wanted += "; pyarrow.table(...) makes columns of it"
+            if hasattr(values, "collect_schema"):
+                wanted += "; collect() gives the columns of a lazy frame"
             raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of {wanted}")
     if isinstance(values, pa.RecordBatch):
         return [check(values.to_struct_array())], False

@@ -155,6 +155,10 @@ def test_objects_of_polars_are_not_written_as_their_addresses(impl):
             codec.encode(values)
     with pytest.raises(TypeError, match="column 'u' is of Python objects"):
         reader_of(frame)
+    with pytest.raises(
+        TypeError, match=r"LazyFrame is not an Arrow column, .*; collect\(\) gives the columns"
+    ):
+        codec.encode(frame.lazy())
     wide = polars.DataFrame({"u": [2**100]}, schema={"u": polars.Int128})
     with pytest.raises(TypeError, match="column 'u' is of Int128, which Arrow does not have: cast it"):
         codec.encode(wide)
