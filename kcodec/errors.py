@@ -293,6 +293,8 @@ def near(name: str, known: Iterable[str]) -> str:
     """
     # Comparing takes time that grows with the square of names, which may be of any length.
     names = {each.casefold(): each for each in known if len(each) <= 100}
+    if name.casefold() in names:
+        return f": did you mean {names[name.casefold()]!r}?"
     if len(name) > 100 or len(names) > 1000:
         return ""
     found = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.6)

@@ -40,6 +40,12 @@ def _run(given: argparse.Namespace) -> int:
     from kcodec.cli.record_output import RecordOutput
 
     found = _found(given, KafkaOptions(given).config)
+    if given.group is not None and given.reset is None and not found.num_rows:
+        what = "members" if given.members else "offsets"
+        print(
+            f"kcodec groups: {given.group!r} has no {what}; without a name all groups are listed",
+            file=sys.stderr,
+        )
     format = given.format or ("table" if sys.stdout.isatty() else "json")
     with RecordOutput(format, None, {}) as output:
         output.begin(found.schema)

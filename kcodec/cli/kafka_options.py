@@ -46,6 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-b",
         "--server",
+        "--bootstrap-server",
         metavar="HOST:PORT,...",
         help="some brokers; by default bootstrap.servers of the settings",
     )

@@ -17,7 +17,7 @@ from kcodec.cli.kafka_options import (
     with_frame,
     with_message,
 )
-from kcodec.errors import ConfigError, EncodeError, SchemaError, one_line
+from kcodec.errors import ConfigError, EncodeError, RegistryError, SchemaError, one_line
 
 __all__ = ["add"]
 
@@ -106,6 +106,12 @@ def _run(given: argparse.Namespace) -> int:
                 raise KeyboardInterrupt
     except (ConfigError, SchemaError):
         raise
+    except RegistryError as error:
+        if not error.missing:
+            raise
+        raise RegistryError(
+            f"{error} (without --schema FILE the latest one is written: give a file to register its schema)"
+        ) from None
     except ValueError as error:
         print(f"kcodec produce: {error}", file=sys.stderr)
         return 1

@@ -35,6 +35,8 @@ _LONGEST = (1 << 31) - 1
 _PATIENCE = 0.5
 #: Columns of a Parquet file whose rows are records, not values.
 _RECORD = {"key", "value", "headers", "timestamp"}
+#: Those of ``kcodec consume`` without ``--columns``.
+_CONSUMED = {*_RECORD, "topic", "partition", "offset", "timestampType"}
 
 
 class _OfLine:
@@ -126,6 +128,11 @@ def open_rows(
         with pq.ParquetFile(file) as opened:
             schema, batches = opened.schema_arrow, opened.iter_batches()
             names = set(schema.names)
+            if names == _CONSUMED:
+                raise ConfigError(
+                    f"{file} has the columns of kcodec consume: with --columns {','.join(sorted(_RECORD))} it writes "
+                    "those that are read here"
+                )
             if key_field is None and "value" in names and names <= _RECORD:
                 yield InputRows(schema, batches)
             else:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,15 @@ _TYPES = {".avsc": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
 #: The types of Avro that are no type of a JSON Schema.
 _AVRO_ALONE = ("record", "enum", "fixed")
 _INVALID = 42201
+_STANDARD_INPUT = "-"
 
 
 def add_schema(command: argparse.ArgumentParser) -> None:
     """Add the file of a schema, what it is, and the settings of a registry to a command's arguments."""
     command.add_argument(
-        "file", type=Path, help=".avsc, .proto, .json: a schema, or what is sent to a registry for one"
+        "file",
+        type=Path,
+        help=".avsc, .proto, .json: a schema, or what is sent to a registry for one; - is the standard input",
     )
     command.add_argument("--format", help=f"{registered()} or a plugin's; by default the file's name says it")
     command.add_argument(
@@ -78,7 +82,7 @@ def schema_in(file: Path, format: str | None, references: "Sequence[Reference]")
     from kcodec.kafka.payload_format import format_name
     from kcodec.registry import Schema
 
-    text = read_text(file)
+    text = read_text(file) if str(file) != _STANDARD_INPUT else _piped()
     kind = _TYPES.get(file.suffix.lower())
     if format is not None:
         found = find_schema_format(format_name(format))
@@ -95,11 +99,21 @@ def schema_in(file: Path, format: str | None, references: "Sequence[Reference]")
         schema = Schema.of(tree)
         own = tuple(schema.references)
         return Schema(schema.text, schema.type, own or tuple(references), schema.metadata, schema.rules)
+    is_avro = isinstance(tree, dict) and tree.get("type") in _AVRO_ALONE
+    if kind is None and is_avro and str(file) == _STANDARD_INPUT:
+        kind = "AVRO"
     if kind is None:
         raise ConfigError(f"{file}: what its schema is, its name says ({', '.join(_TYPES)}), or --format")
-    if format is None and kind == "JSON" and isinstance(tree, dict) and tree.get("type") in _AVRO_ALONE:
+    if format is None and kind == "JSON" and is_avro:
         kind = "AVRO"
     return Schema(text, kind, tuple(references))
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the standard input is not text: {error.reason} at byte {error.start}") from None
 
 
 def naming(file: object, ask: Callable[[], Any]) -> Any:

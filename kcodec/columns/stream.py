@@ -1,7 +1,6 @@
 """Readers of batches that are made as they are read."""
 
 import itertools
-import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Tables
-from kcodec.columns.arrays.given import check_objects
+from kcodec.columns.arrays.given import INDEX, REFUSED, check_objects, told
 from kcodec.columns.arrays.values import typed
 from kcodec.errors import KcodecError
 
@@ -81,8 +80,6 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
 
 #: Rows that are made columns together.
 _ROWS = 1 << 14
-#: What pandas gives out an index for that has no name.
-_INDEX = re.compile(r"__index_level_\d+__")
 _TABLES = (
     "a table is an Arrow table, batch or reader, a frame of pandas or polars, a relation of DuckDB, a list or an "
     "iterator of dicts, an iterator of batches, or a dict of lists"
@@ -118,9 +115,9 @@ def reader_of(data: Tables) -> pa.RecordBatchReader:
             return _without_index(pa.RecordBatchReader.from_stream(data))
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)]).to_reader()
-    except pa.ArrowInvalid as error:
-        # A column.
-        raise TypeError(f"{type(data).__name__} is no table: {error}; {_TABLES}") from None
+    except REFUSED as error:
+        # A column, or one of Python objects that are of no type.
+        raise TypeError(f"{type(data).__name__} is no table: {told(error)}; {_TABLES}") from None
     if isinstance(data, Mapping):
         return _columns(data).to_reader()
     if isinstance(data, (list, tuple, Iterator)):
@@ -130,7 +127,7 @@ def reader_of(data: Tables) -> pa.RecordBatchReader:
 
 def _without_index(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     schema = reader.schema
-    names = [name for name in schema.names if _INDEX.fullmatch(name) is None]
+    names = [name for name in schema.names if INDEX.fullmatch(name) is None]
     if len(names) == len(schema) or b"pandas" not in (schema.metadata or {}):
         return reader
     places = [schema.get_field_index(name) for name in names]

@@ -296,7 +296,7 @@ def columns_of(columns: object) -> tuple[SqlColumn, ...]:
         return parse_columns(columns)
     made: tuple[SqlColumn, ...]
     if isinstance(columns, (pa.Schema, pa.StructType)):
-        made = tuple(SqlColumn(field.name, sql_type(field.type)) for field in columns)
+        made = tuple(SqlColumn(field.name, sql_type(field.type, field.name)) for field in columns)
     elif isinstance(columns, Iterable):
         made = tuple(columns)
     else:
@@ -604,20 +604,23 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
     return _ARROW[kind.base]
 
 
-def sql_type(kind: pa.DataType) -> SqlType:
-    """Return the SQL type that an Arrow type is written as; names of fields are kept as they are."""
+def sql_type(kind: pa.DataType, place: str = "") -> SqlType:
+    """Return the SQL type that an Arrow type is written as, at a place that errors name; names are kept as they are."""
     types = pa.types
     stored = stored_type(kind)
     if stored is not None:
-        return sql_type(stored)
+        return sql_type(stored, place)
     if types.is_struct(kind):
-        fields = tuple(SqlField(field.name, sql_type(field.type)) for field in kind)
+        before = f"{place}." if place else ""
+        fields = tuple(SqlField(field.name, sql_type(field.type, before + field.name)) for field in kind)
         _unique(fields, "field")
         return SqlType("STRUCT", fields=fields)
     if is_list(kind) or types.is_fixed_size_list(kind):
-        return SqlType("ARRAY", item=sql_type(kind.value_type))
+        return SqlType("ARRAY", item=sql_type(kind.value_type, f"{place}[]"))
     if types.is_map(kind):
-        return SqlType("MAP", key=sql_type(kind.key_type), item=sql_type(kind.item_type))
+        return SqlType(
+            "MAP", key=sql_type(kind.key_type, f"{place}[]"), item=sql_type(kind.item_type, f"{place}[]")
+        )
     if types.is_decimal(kind) and 0 <= kind.scale <= kind.precision:
         return SqlType("DECIMAL", kind.precision, kind.scale)
     if types.is_integer(kind) and kind != pa.uint64():
@@ -625,7 +628,7 @@ def sql_type(kind: pa.DataType) -> SqlType:
     for base, accepts in _FROM_ARROW.items():
         if any(accept(kind) for accept in accepts):
             return SqlType(base)
-    raise SchemaError(f"ksqlDB has no type for Arrow's {kind}")
+    raise SchemaError(f"{place or 'the root'}: ksqlDB has no type for Arrow's {kind}")
 
 
 _FROM_ARROW = {

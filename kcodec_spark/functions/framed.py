@@ -88,7 +88,16 @@ def framed_writer(
     config.setdefault("auto.register.schemas", False)
     if schema is None:
         wanted = config.get("use.schema.id")
-        found = registry.get_version(subject) if wanted is None else registry.get(int(wanted))
+        try:
+            found = registry.get_version(subject) if wanted is None else registry.get(int(wanted))
+        except RegistryError as error:
+            if not error.missing:
+                raise
+            raise RegistryError(
+                f"{error} (without a schema the latest one is written: give one to register it)",
+                error.status,
+                error.error_code,
+            ) from None
         given = found.schema
         # Registries of GUIDs have no numbers.
         chosen = {"use.schema.guid": found.guid} if found.id is None else {"use.schema.id": found.id}

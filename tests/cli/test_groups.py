@@ -27,7 +27,6 @@ def test_groups_and_their_lag(run, filled, cluster):
         {"topic": "gone", "partition": 0, "committed": 5, "start": None, "end": None, "lag": None},
         {"topic": "orders", "partition": 1, "committed": 1, "start": 0, "end": 3, "lag": 2},
     ]
-    assert rows(run, "none") == []
     assert [each["client"] for each in rows(run, "live", "--members")] == ["a", "b"]
     table = run("groups", "totals", "-o", "table")[1].splitlines()
     assert table[0].split() == ["topic", "partition", "committed", "start", "end", "lag"]
@@ -68,6 +67,13 @@ def test_what_cannot_be_done(run, filled, cluster, arguments, reason):
     assert (status, out) == (2, "")
     assert reason in errors
     assert cluster.committed == {}
+
+
+@pytest.mark.parametrize(("more", "what"), [((), "offsets"), (("--members",), "members")])
+def test_a_group_of_which_nothing_is_known(run, more, what):
+    status, out, errors = run("groups", "totlas", *more)
+    assert (status, out) == (0, "")
+    assert errors == f"kcodec groups: 'totlas' has no {what}; without a name all groups are listed\n"
 
 
 def test_errors_of_brokers(cluster):

@@ -101,7 +101,11 @@ def test_produce_lines_of_json(run, cluster, registry, tmp_path):
     other = ("produce", "orders", "--value", "avro", "--registry", f"sqlite:///{tmp_path}/other.db")
     assert run(*other, "--schema", schema, stdin=b"5\n")[::2] == (0, "")
     nowhere = run(*other[:-1], f"sqlite:///{tmp_path}/third.db", stdin=b"5\n")
-    assert nowhere[::2] == (2, "kcodec produce: Subject 'orders-value' not found.\n")
+    assert nowhere[0] == 2
+    assert nowhere[2] == (
+        "kcodec produce: Subject 'orders-value' not found. (without --schema FILE the latest one is written: give a "
+        "file to register its schema)\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -274,6 +278,20 @@ def wait_until(condition):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_all_columns_that_consume_writes_are_not_taken_for_values(run, filled, tmp_path):
+    file = tmp_path / "orders.parquet"
+    options = ("--value", "avro", "--registry", filled)
+    assert run("consume", "orders", *options, "--output", file)[0] == 0
+    status, _, errors = run("produce", "orders", *options, "--file", file)
+    assert status == 2
+    assert "has the columns of kcodec consume: with --columns headers,key,timestamp,value it writes" in errors
+    assert (
+        run("consume", "orders", *options, "--columns", "headers,key,timestamp,value", "--output", file)[0]
+        == 0
+    )
+    assert run("produce", "orders", *options, "--file", file)[0] == 0
 
 
 def test_produce_lines_as_they_come(run, cluster, monkeypatch):

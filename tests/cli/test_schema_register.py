@@ -1,5 +1,7 @@
 """``kcodec registry register``: the schema of a file as the next version of a subject."""
 
+import io
+
 import pytest
 
 import kcodec
@@ -42,6 +44,29 @@ def test_id_and_version(register, url):
     assert kcodec.registry.open(url).get_version("orders-value").schema == Schema(
         OLD.replace(": ", ":").replace(", ", ",")
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "answer"),
+    [
+        (OLD.encode(), (), (0, "orders-value: id 1, version 1\n", "")),
+        (
+            b"\xef\xbb\xbf" + ITEM.encode(),
+            ("--format", "protobuf"),
+            (0, "orders-value: id 1, version 1\n", ""),
+        ),
+        (
+            ITEM.encode(),
+            (),
+            (2, "", "-: what its schema is, its name says (.avsc, .proto, .json), or --format"),
+        ),
+        (b"\xff", (), (2, "", "the standard input is not text: invalid start byte at byte 0")),
+    ],
+)
+def test_the_standard_input(register, monkeypatch, text, words, answer):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    status, out, errors = register({}, "orders-value", "-", *words)
+    assert (status, out, errors.removeprefix("kcodec registry: ").rstrip()) == answer
 
 
 def test_a_refusal(register):

@@ -14,6 +14,11 @@ def test_topics(run, filled):
     ]  # fmt: skip
 
 
+def test_the_option_of_kafkas_own_tools(run, filled, cluster, monkeypatch):
+    monkeypatch.delenv("KCODEC_KAFKA_BOOTSTRAP_SERVERS")
+    assert run("topics", "--bootstrap-server", cluster.address)[0] == 0
+
+
 def test_what_topics_look_like(run, filled):
     status, out, _ = run("topics", "--sample", "--registry", filled)
     (row,) = (json.loads(line) for line in out.splitlines())

@@ -1,5 +1,6 @@
 """The texts of docs/troubleshooting.md are those that are raised."""
 
+import importlib
 import json
 import re
 import zipfile
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import kcodec
 from kcodec import CODES, AvroCodec
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +55,28 @@ def test_texts_are_those_that_are_raised(text):
     assert text in FLAT
 
 
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: kcodec.kafka.write([], "t", codec="zstd"), "got an unexpected keyword argument 'codec'"),
+        (lambda: kcodec.ConnectJsonCodec(key=True), "'key'"),
+        (lambda: kcodec.ProtobufCodec("", reader=""), "'reader'"),
+        (lambda: AvroCodec('"int"').plan, "has no attribute 'plan'"),
+        (lambda: kcodec.kafka.plan, "has no attribute 'plan'"),
+        (lambda: kcodec.TypeOptions, "'TypeOptions'"),
+        (
+            lambda: importlib.import_module("kcodec.registry.server"),
+            "No module named 'kcodec.registry.server'",
+        ),
+    ],
+)
+def test_former_names_are_there(call, text):
+    with pytest.raises((TypeError, AttributeError, ImportError)) as raised:
+        call()
+    assert text in str(raised.value)
+    assert f"`{text}`" in PAGE
+
+
 def test_what_pyarrow_says_of_null_rows_is_there(tmp_path):
     schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
     table = pa.Table.from_struct_array(AvroCodec(schema).decode([None]))
@@ -94,6 +118,7 @@ def test_conditions_are_sparks():
 #: What others print: Spark, pyarrow, Python, the system, web servers.
 OTHERS = re.compile(
     r"^\[[A-Z_]+|^Column '|^No module named|^Failed to find data source|^KeyError|^HTTP |Errno|^all columns|html|"
+    r"^got an unexpected keyword argument '|^has no attribute '|^'[a-zA-Z]+'$|"
     r"^SSLCertVerificationError|^deterministic|^Invalid schema|^\"NaN\"|^\"Infinity\"|^from_avro$|requires \["
 )
 

@@ -97,6 +97,12 @@ def test_names_in_each_format():
             kcodec.SchemaError,
             "at: a column of month_day_nano_interval is not written as JSON",
         ),
+        (
+            pa.schema([("at", pa.list_(pa.month_day_nano_interval()))]),
+            {"format": "JSON_SR"},
+            kcodec.SchemaError,
+            r"at\[\]: a column of month_day_nano_interval is not written as JSON",
+        ),
     ],
 )
 def test_what_has_no_schema(data, arguments, error, message):

@@ -1,6 +1,7 @@
 """What users hand in as a column, as Arrow arrays."""
 
 import math
+import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, time, timedelta
 from decimal import Decimal
@@ -17,9 +18,25 @@ from kcodec.columns.arrays.values import typed
 from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
 
-__all__ = ["BYTES", "arrays", "check_objects", "column_of", "payloads", "sound", "valid", "without_view"]
+__all__ = [
+    "BYTES",
+    "INDEX",
+    "REFUSED",
+    "arrays",
+    "check_objects",
+    "column_of",
+    "payloads",
+    "sound",
+    "told",
+    "valid",
+    "without_view",
+]
 
 BYTES = pa.binary()
+#: What pyarrow calls the index of a frame of pandas, where it has no name.
+INDEX = re.compile(r"__index_level_\d+__")
+#: What pyarrow and pandas raise for a frame that they cannot hand over.
+REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, ValueError)
 #: Types of payloads, but for binary of a fixed size; most columns are of the first.
 _PAYLOADS = (
     BYTES,
@@ -66,7 +83,8 @@ def arrays(
     A list of more than 2 GiB comes in chunks. With `fold`, keys of a list's values may be the upper case of which is a
     name; they stay as they are.
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
-    duckdb, and arrays and series of NumPy and pandas. Extension types become their storage, but UUIDs.
+    duckdb, and arrays and series of NumPy and pandas; of frames of pandas, an index without a name is no column.
+    Extension types become their storage, but UUIDs.
     """
     if isinstance(values, pa.Array):
         return [_stored(check(values))], False
@@ -77,14 +95,15 @@ def arrays(
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
         elif hasattr(values, "__arrow_c_stream__"):
-            check_objects(values)
-            values = pa.chunked_array(values)
+            values = _streamed(values)
         elif hasattr(values, "__array__"):
             values = _of_numpy(values)
         else:
             wanted = "bytes" if kind == BYTES else "values"
             if isinstance(values, dict) and kind != BYTES:
                 wanted += "; pyarrow.table(...) makes columns of it"
+            if hasattr(values, "collect_schema"):
+                wanted += "; collect() gives the columns of a lazy frame"
             raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of {wanted}")
     if isinstance(values, pa.RecordBatch):
         return [check(values.to_struct_array())], False
@@ -95,8 +114,37 @@ def arrays(
     return [_stored(check(values))], False
 
 
+def _streamed(values: Any) -> pa.ChunkedArray:
+    check_objects(values)
+    if type(values).__module__.partition(".")[0] != "pandas":
+        return pa.chunked_array(values)
+    try:
+        column = pa.chunked_array(values)
+    except REFUSED as error:
+        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error)}") from None
+    kind = column.type
+    if not pa.types.is_struct(kind):
+        return column
+    kept = [field for field in kind if INDEX.fullmatch(field.name) is None]
+    if not kept or len(kept) == kind.num_fields:
+        return column
+    chunks = [
+        pa.StructArray.from_arrays([chunk.field(field.name) for field in kept], fields=kept)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.struct(kept))
+
+
+def told(error: BaseException) -> str:
+    """Return what an error says; pyarrow says which column it is behind the reason."""
+    return ": ".join(map(str, reversed(error.args)))
+
+
 def check_objects(values: Any) -> None:
-    """Raise TypeError for polars' columns of Python objects: it hands over their addresses, as bytes."""
+    """Raise TypeError for polars' columns that Arrow does not have.
+
+    It hands over the addresses of Python objects, as bytes, and integers of 128 bits under a name of its own.
+    """
     kind = type(values)
     if kind.__module__.partition(".")[0] != "polars" or kind.__name__ not in ("DataFrame", "Series"):
         return
@@ -104,6 +152,11 @@ def check_objects(values: Any) -> None:
         if str(column.dtype) == "Object":
             raise TypeError(
                 f"polars' column {column.name!r} is of Python objects: cast them, such as to text"
+            )
+        if str(column.dtype) in ("Int128", "UInt128"):
+            raise TypeError(
+                f"polars' column {column.name!r} is of {column.dtype}, which Arrow does not have: cast it, "
+                "such as to Decimal(38, 0)"
             )
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.shown import shortened
 from kcodec.columns.types.plain import PER_SECOND, is_list, list_of, plain_type, stored_type, zone_hint
 from kcodec.errors import SchemaError, near
 
@@ -278,7 +279,7 @@ def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     unknown = [name for name in parts if kind.get_field_index(name) < 0]
     if unknown or len(parts) < array.type.num_fields:
         raise TypeError(
-            f"{path or 'the column'}: {kind} has no place for {unknown or 'names that stand twice'}"
+            f"{path or 'the column'}: {shortened(kind, 200)} has no place for {unknown or 'names that stand twice'}"
             + (near(unknown[0], (field.name for field in kind)) if unknown else "")
         )
     columns, fields = [], []

@@ -71,7 +71,12 @@ def _has_uuids(kind: pa.DataType) -> bool:
 def _with_texts(array: pa.Array, wanted: pa.DataType | None, unknown: bool, fold: bool) -> pa.Array:
     types, kind = pa.types, array.type
     if is_uuid(kind):
-        is_text = unknown if wanted is None else types.is_string(wanted) or types.is_large_string(wanted)
+        # A struct is that of a union's members: which one it is nobody says.
+        is_text = (
+            unknown
+            if wanted is None or types.is_struct(wanted)
+            else types.is_string(wanted) or types.is_large_string(wanted)
+        )
         return _texts(array.storage) if is_text else array.storage
     if not _has_uuids(kind):
         return array

@@ -629,6 +629,8 @@ def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
         names = [part.name for part in kind]
         if len(set(names)) != len(names):
             raise SchemaError(f"{path or 'the root'}: two fields have the same name: {names}")
+        if "" in names:
+            raise SchemaError(f"{path or 'the root'}: Connect has no fields without a name")
         fields = {part.name: _from_arrow(part.type, part.nullable, step(path, part.name)) for part in kind}
         return ConnectSchema("struct", optional, fields=fields)
     if is_list(kind) or types.is_fixed_size_list(kind):

@@ -112,11 +112,16 @@ class _Planner:
         self.options = options
         self.decoding = direction == "decode"
         self.count = 0
-        self.depth = 0
+        #: The names on the way to the column in hand.
+        self.path: list[str] = []
         self.shared = Form.PLAIN
         if options.duplicate_keys == "error":
             self.shared |= Form.UNIQUE
         self.numbers = Form.TEXT if options.text_numbers else Form.PLAIN
+
+    def place(self) -> str:
+        """Return where the column in hand stands, for errors."""
+        return ".".join(self.path[1:]).replace(".[]", "[]") or "the root"
 
     def field(self, field: pa.Field, name: str = "") -> JsonNode:
         forms = Form.PLAIN
@@ -130,8 +135,8 @@ class _Planner:
         kind = field.type
         column = self.count
         self.count += 1
-        self.depth += 1
-        if self.depth > MAX_DEPTH // 2:
+        self.path.append(name or "[]")
+        if len(self.path) > MAX_DEPTH // 2:
             raise SchemaError(f"types are nested deeper than {MAX_DEPTH // 2} levels")
         if pa.types.is_struct(kind):
             names = [child.name for child in kind]
@@ -142,7 +147,7 @@ class _Planner:
         elif pa.types.is_map(kind):
             key = self.node(kind.key_field, Form.TEXT)
             if key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT):
-                raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
+                raise SchemaError(f"{self.place()}: a map with keys of {kind.key_type} has no form in JSON")
             entry = (key, self.field(kind.item_field))
             node = JsonNode(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
         elif is_list(kind):
@@ -150,7 +155,7 @@ class _Planner:
             node = JsonNode(Op.JSON_LIST, column, name, (item,), forms=forms)
         else:
             node = self.leaf(field, column, name, forms)
-        self.depth -= 1
+        self.path.pop()
         return node
 
     def leaf(self, field: pa.Field, column: int, name: str, forms: Form) -> JsonNode:
@@ -185,4 +190,6 @@ class _Planner:
                 forms |= self.numbers
                 return JsonNode(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
             return JsonNode(Op.JSON_TIME, column, name, forms=forms)
-        raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")
+        raise SchemaError(
+            f"{self.place()}: a column of {kind} has no form in JSON: it is neither read nor written"
+        )

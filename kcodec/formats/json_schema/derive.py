@@ -77,9 +77,17 @@ class _Derivation:
             required = [each.name for each in kind if not each.nullable]
             return {**made, "required": required} if required else made
         if types.is_map(kind):
-            return {"type": "object", "additionalProperties": self.optional(kind.item_field, level + 1)}
+            return {
+                "type": "object",
+                "additionalProperties": self.optional(
+                    kind.item_field.with_name(f"{field.name}[]"), level + 1
+                ),
+            }
         if is_list(kind) or types.is_fixed_size_list(kind):
-            return {"type": "array", "items": self.optional(kind.value_field, level + 1)}
+            return {
+                "type": "array",
+                "items": self.optional(kind.value_field.with_name(f"{field.name}[]"), level + 1),
+            }
         return self.leaf(field)
 
     def optional(self, field: pa.Field, level: int) -> dict[str, Any]:

@@ -112,7 +112,12 @@ class _Planner(ABC):
     def __init__(self, options: JsonSchemaOptions) -> None:
         self.options = options
         self.count = 0
-        self.depth = 0
+        #: The names on the way to the column in hand.
+        self.path: list[str] = []
+
+    def place(self) -> str:
+        """Return where the column in hand stands, for errors."""
+        return ".".join(self.path[1:]).replace(".[]", "[]") or "the root"
 
     def root(self, kind: pa.DataType, given: pa.DataType, shape: Shape) -> JsonNode:
         return self.node(kind, pa.field("", given), shape, self.shared | Form.NULL, "")
@@ -122,8 +127,8 @@ class _Planner(ABC):
     ) -> JsonNode:
         made = JsonNode(Op.JSON_NULL, self.count, name, forms=forms)
         self.count += 1
-        self.depth += 1
-        if self.depth > MAX_DEPTH // 2:
+        self.path.append(name or "[]")
+        if len(self.path) > MAX_DEPTH // 2:
             raise SchemaError(f"types are nested deeper than {MAX_DEPTH // 2} levels")
         types, stored = pa.types, _stored(given.type)
         kinds = () if shape is None else kinds_of(shape)
@@ -140,7 +145,7 @@ class _Planner(ABC):
             made = _with(made, Op.JSON_LIST, children=(below,))
         else:
             made = self.leaf(kind, shape, kinds, made)
-        self.depth -= 1
+        self.path.pop()
         return made
 
     def struct(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: JsonNode) -> JsonNode:
@@ -196,7 +201,7 @@ class _Planner(ABC):
             kind.key_type, given.key_field, key_shape, self.shared | key_forms, "key" if entry else ""
         )
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
-            raise SchemaError(f"a map with keys of {kind.key_type} has no form in JSON")
+            raise SchemaError(f"{self.place()}: a map with keys of {kind.key_type} has no form in JSON")
         if entry:
             forms, data = self.field_forms(kind.item_field, item_shape, None)
         else:
@@ -239,7 +244,9 @@ class _Planner(ABC):
             return _with(made, Op.JSON_BYTES)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             return self.time(kind, shape, kinds, made)
-        raise SchemaError(f"a column of {kind} has no form in JSON: it is neither read nor written")
+        raise SchemaError(
+            f"{self.place()}: a column of {kind} has no form in JSON: it is neither read nor written"
+        )
 
     def integer(self, shape: Shape | None, made: JsonNode) -> JsonNode:
         return _with(made, Op.JSON_INTEGER)

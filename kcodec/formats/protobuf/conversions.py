@@ -8,7 +8,7 @@ import datetime
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
@@ -185,8 +185,13 @@ class Conversions:
             return self._message(array, message, kind, depth - 1)
         if kind is not None:
             return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1))
-        if not _WRITTEN[reading](array.type):
-            # Bytes are the message's already, nulls are none, and of what is left the plan says what is wrong.
+        if is_text(array.type) or is_bytes(array.type):
+            if not _WRITTEN[reading](array.type):
+                # To the plan, which comes after, bytes are a message that was converted.
+                reason = f"{array.type} cannot be written as {message.name}"
+                return _each(array, pa.large_binary(), lambda _: _refuse(reason))
+        elif not _WRITTEN[reading](array.type):
+            # Nulls are none, and of what is left the plan says what is wrong.
             return array, []
         return _each(array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type))
 
@@ -226,6 +231,10 @@ def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> 
             lost.append(_Lost(place, RowError(error.code, None, error.path, error.reason)))
             values.append("" if text else b"" if binary else 0)
     return pa.array(values, stored).cast(kind), lost
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise RowError("type_mismatch", None, "", reason)
 
 
 def _numbers(message: Message) -> list[int]:

@@ -400,7 +400,7 @@ class Settings:
 
     def _check(self) -> None:
         if not self.addresses:
-            raise ConfigError("no servers are given: servers='host:9092'")
+            raise ConfigError("no servers are given: servers='host:9092', on the command line -b host:9092")
         for name, value in (
             ("client.id", self.client_id), ("client.rack", self.rack), ("group.id", self.group),
             ("transactional.id", self.transactional_id),

@@ -255,7 +255,9 @@ def in_utc(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def time_of_day(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
-    """Return integers as milliseconds of the day; null where they are outside of a day."""
+    """Return integers, or times of milliseconds, as milliseconds of the day; null where they are outside of a day."""
+    if pa.types.is_time(array.type):
+        array = array.cast(pa.int32())
     bad = pc.fill_null(pc.or_(pc.less(array, 0), pc.greater(array, MILLIS_PER_DAY)), False)
     lost = refused(bad)
     return pc.if_else(bad, None, array).cast(pa.int32()) if lost else array.cast(pa.int32()), lost

@@ -155,6 +155,13 @@ def test_objects_of_polars_are_not_written_as_their_addresses(impl):
             codec.encode(values)
     with pytest.raises(TypeError, match="column 'u' is of Python objects"):
         reader_of(frame)
+    with pytest.raises(
+        TypeError, match=r"LazyFrame is not an Arrow column, .*; collect\(\) gives the columns"
+    ):
+        codec.encode(frame.lazy())
+    wide = polars.DataFrame({"u": [2**100]}, schema={"u": polars.Int128})
+    with pytest.raises(TypeError, match="column 'u' is of Int128, which Arrow does not have: cast it"):
+        codec.encode(wide)
 
 
 def test_duckdb(codec):
@@ -340,6 +347,26 @@ class TestPythonValues:
         )
         codec = AvroCodec(schema, round="truncate")
         assert codec.decode(codec.encode([fine, None])).to_pylist() == [whole, None]
+
+    def test_an_index_of_pandas_without_a_name_is_no_column(self, impl):
+        frame = pd.DataFrame({"id": [1, 2]}, index=[7, 5])
+        assert self.CODEC.encode(frame).to_pylist() == self.CODEC.encode(pa.table({"id": [1, 2]})).to_pylist()
+        assert self.CODEC.encode(frame.iloc[:0]).to_pylist() == []
+
+    @pytest.mark.parametrize(
+        ("frame", "message"),
+        [
+            (pd.DataFrame({"id": [1, "x"]}), "Conversion failed for column id .*: Could not convert 'x'"),
+            (pd.DataFrame({"id": [1j]}), "Conversion failed for column id with type complex128: Unsupported"),
+            (pd.DataFrame({"id": [2**70]}), "too large"),
+            (pd.DataFrame([[1, 2]], columns=["id", "id"]), r"Duplicate column names found: \['id', 'id'\]"),
+            (pd.Series([1, "x"]), "Could not convert 'x'"),
+        ],
+        ids=["mixed", "complex", "large", "twice", "series"],
+    )
+    def test_a_frame_of_pandas_that_has_no_arrow_type(self, frame, message):
+        with pytest.raises(TypeError, match=rf"is not an Arrow column: .*{message}"):
+            self.CODEC.encode(frame)
 
     def test_numpy_and_pandas(self, impl):
         values = [b"\x02\x00\x00", None, b"\x04\x00\x00\x00"[:3]]

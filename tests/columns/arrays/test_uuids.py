@@ -40,6 +40,7 @@ TAKE_TEXT = {
     "avro uuid": AvroCodec(record({"type": "string", "logicalType": "uuid"})),
     "protobuf": ProtobufCodec(message("string")),
     "json schema": JsonSchemaCodec(document(type="string", format="uuid")),
+    "json schema with a union": JsonSchemaCodec(document(type=["string", "integer"])),
     "json schema without the column": JsonSchemaCodec('{"type": "object", "properties": {"g": {}}}'),
     "json": JsonCodec("f STRING"),
     "connect": ConnectJsonCodec(pa.struct([("f", pa.string())]), schemas_enable=False),

@@ -37,6 +37,8 @@ def test_an_arrow_type_drives(impl):
     assert ConnectJsonCodec().decode(ConnectJsonCodec().encode(array)).to_pylist()[0]["raw"] == b"\x01\x02"
     with pytest.raises(SchemaError, match="Connect has no type for Arrow's"):
         ConnectJsonCodec(pa.struct([("a", pa.duration("s"))]))
+    with pytest.raises(SchemaError, match="a: Connect has no fields without a name"):
+        ConnectJsonCodec(pa.struct([("a", pa.struct([("", pa.int64())]))]))
 
 
 @pytest.mark.parametrize("compat", [None, "connect"])

@@ -463,6 +463,26 @@ def test_types_of_another_kind_are_refused(impl, kind, column):
         kcodec.JsonCodec(pa.struct([("x", kind)])).encode(pa.table({"x": column}))
 
 
+@pytest.mark.parametrize(
+    "codec",
+    [
+        kcodec.JsonCodec(", ".join(f"F{each} INT" for each in range(2000))),
+        kcodec.KsqlCodec("JSON", ", ".join(f"F{each} INT" for each in range(2000))),
+    ],
+)
+def test_an_unknown_column_of_a_wide_type_takes_few_words(codec):
+    with pytest.raises((TypeError, kcodec.SchemaError)) as caught:
+        codec.encode(pa.table({"Other": [1]}))
+    assert "Other" in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_among_many_fields_the_one_of_other_case_is_near():
+    kind = pa.schema([(f"f{each}", pa.int8()) for each in range(2000)])
+    with pytest.raises(kcodec.ConfigError, match="has no field F7: did you mean 'f7'"):
+        kcodec.JsonCodec(kind, fields=["F7"])
+
+
 def test_types_that_mix_offsets(impl):
     kind = pa.struct([("a", pa.string()), ("b", pa.large_binary()), ("l", pa.list_(pa.large_string()))])
     codec = kcodec.JsonCodec(kind)
@@ -532,6 +552,8 @@ def test_types_are_checked():
         deep = pa.list_(deep)
     with pytest.raises(kcodec.SchemaError, match="nested"):
         kcodec.JsonCodec(deep)
+    with pytest.raises(kcodec.SchemaError, match=r"a\.b\[\]: a column of halffloat has no form in JSON"):
+        kcodec.JsonCodec(pa.schema([("a", pa.struct([("b", pa.list_(pa.float16()))]))]))
     with pytest.raises(kcodec.SchemaError, match="two fields have the same name"):
         kcodec.JsonCodec(pa.struct([pa.field("a", pa.int8()), pa.field("a", pa.int8())]))
     with pytest.raises(kcodec.SchemaError, match="cannot hold JSON"):

@@ -393,10 +393,15 @@ DAY = 86_400_000
         ("exact", pa.bool_(), [True, None], ["type_mismatch", ""]),
         ("exact", pa.date32(), [1, None], ["type_mismatch", ""]),
         ("extra", pa.int64(), [1, None], ["type_mismatch", ""]),
+        ("extra", pa.binary(), [b"\xff", None], ["type_mismatch", ""]),
+        ("day", pa.string(), ["2024-05-01", None], ["type_mismatch", ""]),
+        ("time", pa.string_view(), ["12:00:00", None], ["type_mismatch", ""]),
+        ("time", pa.binary(), [b"", None], ["type_mismatch", ""]),
+        ("exact", pa.binary(3), [b"1.5", None], ["type_mismatch", ""]),
     ],
 )
 def test_only_days_and_times_of_a_day_are_written_as_such(impl, name, kind, numbers, codes):
-    stored = {1: pa.bool_(), 32: pa.int32(), 64: pa.int64()}[kind.bit_width]
+    stored = {32: pa.int32(), 64: pa.int64()}[kind.bit_width] if pa.types.is_temporal(kind) else kind
     column = pa.array(numbers, stored)
     column = column if kind == stored else column.view(kind)
     codec = ProtobufCodec(SHOP, "Known")

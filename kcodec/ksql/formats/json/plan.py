@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.arrays import casts
+from kcodec.columns.shown import shortened
 from kcodec.columns.types.layout import Column, layout
 from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_MILLI, is_list, is_text, list_of, stored_type
 from kcodec.errors import Fault, SchemaError, near
@@ -36,7 +37,9 @@ __all__ = [
 def is_ambiguous(kind: SqlType) -> bool:
     """Return whether two names of one STRUCT are equal in upper case: then one key may be both."""
     names = {field.name for field in kind.fields}
-    return any(name.upper() in names - {name} for name in names) or any(map(is_ambiguous, kind.parts))
+    return any(name.upper() in names and name.upper() != name for name in names) or any(
+        map(is_ambiguous, kind.parts)
+    )
 
 
 def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
@@ -99,13 +102,13 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
 
     None stands for a column without a field, which is null. Fields that match no column, or the same one, are refused.
     """
-    names = [field.name for field in fields]
+    names = dict.fromkeys(field.name for field in fields)
     found: dict[str, int] = {}
     for number, field in enumerate(given):
         name = field.name if field.name in names else field.name.upper()
         if name not in names:
             raise SchemaError(
-                f"{field.name!r} is not one of the columns {', '.join(names)}{near(name, names)}"
+                f"{field.name!r} is not one of the columns {shortened(', '.join(names), 200)}{near(name, names)}"
             )
         if name in found:
             raise SchemaError(

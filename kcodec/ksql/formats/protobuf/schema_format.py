@@ -507,8 +507,10 @@ class _Target:
         changes: list[Change] = []
         if kind.base == "BIGINT" and self._is_unsigned and pa.types.is_signed_integer(given):
             changes.append(_unsigned)
-        if kind.base in ("TIME", "TIMESTAMP"):
-            changes = [time_of_day if pa.types.is_integer(given) else partial(in_millis, floor=self._floor)]
+        if kind.base in ("TIME", "TIMESTAMP") and not pa.types.is_integer(given):
+            changes.append(partial(in_millis, floor=self._floor))
+        if kind.base == "TIME":
+            changes.append(time_of_day)
         if kind.base == "TIMESTAMP" and given.tz is None:
             changes.append(in_utc)
         if kind.base in _PARTS:
