@@ -15,7 +15,7 @@ __all__ = ["bounds", "read_iso", "write_iso"]
 
 _DATE = r"(\d{4})-(\d\d)-(\d\d)"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
-_ZONE = r"(?:[Zz]|([+-])(\d\d):?(\d\d))"
+_ZONE = r"(?:[Zz]|([+-])(\d\d)(?::?(\d\d)|:(\d\d):(\d\d)))"
 
 #: Days before 1970-01-01, as `datetime` counts them.
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -80,9 +80,11 @@ def _instant(text: str, kind: pa.DataType, utc: bool) -> Fraction | None:
         return None
     seconds = days * 86400 + hour * 3600 + minute * 60 + second + Fraction("0." + (parts[3] or "0"))
     if parts[4:] and parts[4]:
-        if int(parts[5]) > 23 or int(parts[6]) > 59:
+        offset = [int(part) for part in parts[5:] if part]
+        if offset[0] > 23 or max(offset[1:]) > 59:
             return None
-        seconds -= (int(parts[5]) * 60 + int(parts[6])) * (60 if parts[4] == "+" else -60)
+        apart = offset[0] * 3600 + offset[1] * 60 + sum(offset[2:])
+        seconds -= apart if parts[4] == "+" else -apart
     return seconds * PER_SECOND[kind.unit]
 
 

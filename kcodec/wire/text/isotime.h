@@ -2,7 +2,8 @@
  *
  *   date       YYYY-MM-DD
  *   time       hh:mm:ss [. one to nine digits]
- *   timestamp  date T time [zone]     T may be t or a space; zone is Z, z, +hh:mm or +hhmm
+ *   timestamp  date T time [zone]     T may be t or a space; zone is Z, z, +hh:mm, +hhmm or, as java.time prints the
+ *                                     offsets of times before there were zones, +hh:mm:ss
  *
  * A form with KC_ISO_UTC is as java.time's ISO_OFFSET formatters print what is in UTC: a Z stands behind dates and times
  * too (and need not, when read), and fractions have no zeros at their end.
@@ -80,12 +81,20 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
         if (sign == '+' || sign == '-') {
             const int hours = end - at >= 2 ? kc_iso_number(at, 2) : -1;
             at += 2;
-            if (at < end && *at == ':') at++;
+            const int colon = at < end && *at == ':';
+            at += colon;
             if (hours < 0 || hours > 23 || end - at < 2) return KC_INVALID_TIME;
             const int minutes = kc_iso_number(at, 2);
             if (minutes < 0 || minutes > 59) return KC_INVALID_TIME;
             at += 2;
-            seconds -= (hours * 60 + minutes) * (sign == '+' ? 60 : -60);
+            int offset = (hours * 60 + minutes) * 60;
+            if (colon && end - at == 3 && *at == ':') {
+                const int rest = kc_iso_number(at + 1, 2);
+                if (rest < 0 || rest > 59) return KC_INVALID_TIME;
+                offset += rest;
+                at += 3;
+            }
+            seconds -= sign == '+' ? offset : -offset;
         } else if (sign != 'Z' && sign != 'z') {
             return KC_INVALID_TIME;
         }

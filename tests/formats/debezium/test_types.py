@@ -125,11 +125,19 @@ def test_digits_beyond_the_unit_are_cut_off_when_asked_to(impl, way):
 
 
 def test_offsets_are_instants_and_written_in_utc(impl, way):
-    text = "2024-01-31T14:34:56.5+02:00"
+    # Seconds, as of a place's own time before there were zones, stand behind a second colon.
+    texts = ["2024-01-31T14:34:56.5+02:00", "1850-01-01T00:53:28.5+00:53:28", "1850-01-01T00:00:00-0530"]
     codec = way[1]("ZonedTimestamp")
-    found = codec.decode(way[0]("ZonedTimestamp", [text]))
+    found = codec.decode(way[0]("ZonedTimestamp", texts))
     plain = way[1]("ZonedTimestamp", debezium=False).decode(codec.encode(found))
-    assert plain.to_pylist() == [{"x": "2024-01-31T12:34:56.5Z"}]
+    expected = ["2024-01-31T12:34:56.5Z", "1850-01-01T00:00:00.5Z", "1850-01-01T05:30:00Z"]
+    assert [row["x"] for row in plain.to_pylist()] == expected
+    wrong = [
+        f"1850-01-01T00:00:00{zone}"
+        for zone in ("+00:53:60", "+00:53:1", "+0053:28", "+005328", "-00:53:28Z")
+    ]
+    _, report = codec.decode(way[0]("ZonedTimestamp", wrong), errors="report")
+    assert report["code"].to_pylist() == ["invalid_time"] * len(wrong)
 
 
 def test_the_numbers_are_written_as_they_are_and_other_units_too(impl, way):

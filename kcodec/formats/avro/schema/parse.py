@@ -260,9 +260,9 @@ class _Parser:
             return NAMED_ALONE[name]
         full = name if "." in name or not space else f"{space}.{name}"
         found = self.names.get(full)
-        if found is None and name not in self.open:
-            # A type without a namespace, which Avro Java finds there once it is complete.
-            found = self.names.get(name)
+        if (found is None or full in self.open) and name not in self.open:
+            # Avro Java finds types once they are complete, one without a namespace too: an open one comes last.
+            found = self.names.get(name, found)
         if found is not None:
             return found
         schema = Schema("reference", full)

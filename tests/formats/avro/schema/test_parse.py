@@ -292,6 +292,20 @@ def _within(inner, namespace="n"):
     return {"type": "record", "name": "R", "fields": [{"name": "s", "type": record}]}
 
 
+def test_a_complete_type_without_a_namespace_comes_before_the_one_that_is_open():
+    # As Avro Java has it, whose records are known by their names once their fields are.
+    inner = {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": ["null", "R"]}]}
+    enum = {"type": "enum", "name": "R", "symbols": ["x"]}
+    schema = parse(
+        {"type": "record", "name": "S", "fields": [{"name": "e", "type": enum}, {"name": "r", "type": inner}]}
+    )
+    assert [branch.name for branch in schema.fields[1].type.fields[0].type.branches] == ["null", "R"]
+    # Without one, and by its full name, it is the record itself.
+    assert parse(inner).fields[0].type.branches[1].name == "n.R"
+    inner["fields"][0]["type"] = ["null", "n.R"]
+    assert parse(inner, [enum]).fields[0].type.branches[1].name == "n.R"
+
+
 @pytest.mark.parametrize(
     "schema",
     [
