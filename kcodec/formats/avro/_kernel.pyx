@@ -7,7 +7,7 @@ it can be read after all, the rows behind it are read again.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport calloc
 from libc.string cimport memchr
 
 from kcodec.columns.built._compact cimport empty_rows
@@ -55,9 +55,10 @@ cdef class AvroDecoder(Decoder):
         self.memory = BlockMemory(self.builder)
         self.in_blocks = self.memory.texts != NULL
         self.memory.block.context = &self.context
-        self.memory.block.alike = <int32_t *>malloc(self.programs * sizeof(int32_t))
+        self.memory.block.alike = <int32_t *>calloc(2 * self.programs, sizeof(int32_t))
         if self.memory.block.alike == NULL:
             raise MemoryError
+        self.memory.block.met = self.memory.block.alike + self.programs
         find_alike(self.memory.block.alike, <const Op **>self.tables, self.stops, self.programs)
 
     cdef int prepare(self, Compiled program) except -1:

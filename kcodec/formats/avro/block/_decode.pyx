@@ -112,6 +112,7 @@ cdef bint read_all(
     cdef Column *columns = builder.columns
     cdef Column *column
     cdef int32_t used[PROGRAMS]
+    cdef int32_t chosen[LANES]
     cdef int64_t lanes[LANES]
     cdef int64_t absent[LANES]
     cdef int64_t absent_count = 0
@@ -119,7 +120,6 @@ cdef bint read_all(
     cdef const Op *op
     cdef int32_t used_count = 0
     cdef int32_t program = 0
-    cdef int32_t known = -1
     cdef int32_t at
     cdef const Slice *slice
     cdef int64_t lane
@@ -133,6 +133,7 @@ cdef bint read_all(
     block.depth = 0
     block.whole = block.whole and block.rejected == 0
     block.rejected = 0
+    block.turn += 1
     memset(block.odd, 0, block.count)
     memset(block.noted, UNTOUCHED, builder.count)
     for lane in range(block.count):
@@ -165,27 +166,25 @@ cdef bint read_all(
     else:
         block.whole = False
         for lane in range(block.count):
+            # Rows of several programs come in any order, so there is no branch on which of them it is.
             program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
-            if selector != NULL and 0 <= program < program_count:
+            if likely(0 <= program < program_count):
                 # Programs that do the same count as one: each further one would be another pass over the block.
                 program = block.alike[program]
-            if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
-                known = -1
-            elif program != known:
-                known = program
-                for at in range(used_count):
-                    if used[at] == program:
-                        break
-                else:
-                    if used_count == PROGRAMS:
-                        return False
-                    used[used_count] = program
-                    used_count += 1
-            if known < 0:
+            else:
+                program = -1
+            if unlikely(program < 0 or programs[program] == NULL):
                 leave_out(block, lane)
                 absent[absent_count] = lane
                 absent_count += 1
                 continue
+            if unlikely(block.met[program] != block.turn):
+                if used_count == PROGRAMS:
+                    return False
+                block.met[program] = block.turn
+                used[used_count] = program
+                used_count += 1
+            chosen[lane] = program
             begin = 0 if starts == NULL else starts[block.row + lane]
             if slices[lane].limit - slices[lane].end < SLACK:
                 return False
@@ -236,7 +235,7 @@ cdef bint read_all(
                 chosen_count = 0
                 for lane in range(count):
                     lanes[chosen_count] = block.lanes[lane]
-                    chosen_count += block.alike[selector[block.row + block.lanes[lane]]] == used[at]
+                    chosen_count += chosen[block.lanes[lane]] == used[at]
                 if run_lanes(
                     block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, False,
                     tag

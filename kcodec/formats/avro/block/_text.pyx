@@ -29,10 +29,10 @@ cdef void place(
     cdef int64_t size
     cdef int64_t at
     for at in range(count):
-        source = texts[at].data
+        # Nulls come as they come, so there is no branch on them: of what does not matter nothing is kept.
+        source = texts[at].data if texts[at].data != NULL else <const uint8_t *>texts
         size = texts[at].size
-        if likely(source != NULL):
-            copy_wide(data + used, source, size)
+        copy_wide(data + used, source, size)
         used += <offset_t>size
         offsets[at + 1] = used
 
