@@ -302,7 +302,7 @@ def test_a_broker_that_stops_is_asked_for_nothing_else(fast):
     with FakeCluster({"t": 1}, brokers=4) as cluster:
         stopped = cluster.brokers[0]
         address = f"127.0.0.1:{stopped.port}"
-        config = {**fast, "request.timeout.ms": 700, "default.api.timeout.ms": 1_300}
+        config = {**fast, "request.timeout.ms": 3_000, "default.api.timeout.ms": 5_900}
         append(cluster, "abcde")
         with follow(
             "t", servers=address, start="earliest", columns=["offset", "value"], config=config
