@@ -166,7 +166,7 @@ cdef bint read_all(
     else:
         block.whole = False
         for lane in range(block.count):
-            # Rows of several programs come in any order, so there is no branch on which of them it is.
+            # Rows of several programs come in any order: a branch on which one it is would be foreseen wrongly.
             program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
             if likely(0 <= program < program_count):
                 # Programs that do the same count as one: each further one would be another pass over the block.
