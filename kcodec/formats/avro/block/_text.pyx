@@ -29,8 +29,8 @@ cdef void place(
     cdef int64_t size
     cdef int64_t at
     for at in range(count):
-        # A null has no bytes, but is copied like a text: nobody foresees nulls, so a branch on them costs more. The next
-        # text is written over what was copied.
+        # A null has no bytes, but is copied like a text: nulls cannot be foreseen, so a branch on them costs more. The
+        # next text is written over what was copied.
         source = texts[at].data if texts[at].data != NULL else <const uint8_t *>texts
         size = texts[at].size
         copy_wide(data + used, source, size)
