@@ -1,17 +1,13 @@
 """Values spread among rows: by the loop of any processor, and by that which this one is given."""
 
 import ctypes
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-WIRE = Path(__file__).parents[2] / "kcodec" / "wire" / "binary"
 KINDS = {"32": np.uint32, "64": np.uint64, "ends_32": np.int32, "bits": np.uint8}
 SOURCE = '#include "scatter.h"\n' + "".join(
     f"void call_{name}{variant}(void *data, const uint8_t *present, int64_t count, int64_t length)"
@@ -24,17 +20,7 @@ BEHIND = 8
 
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory):
-    compiler = sysconfig.get_config_var("CC")
-    if not WIRE.is_dir():
-        pytest.skip("the sources are not here")
-    if not compiler or not shutil.which(compiler.split()[0]):
-        pytest.skip("there is no C compiler")
-    folder = tmp_path_factory.mktemp("scatter")
-    (folder / "loops.c").write_text(SOURCE)
-    library = folder / "loops.so"
-    command = [compiler.split()[0], "-O2", "-shared", "-fPIC", f"-I{WIRE}", "-o", str(library)]
-    subprocess.run([*command, str(folder / "loops.c")], check=True)
-    return ctypes.CDLL(str(library))
+    return compiled(SOURCE, tmp_path_factory.mktemp("scatter"))
 
 
 def expected(name, data, present):

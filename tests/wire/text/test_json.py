@@ -2,18 +2,14 @@
 
 import ctypes
 import json
-import shutil
 import struct
-import subprocess
-import sysconfig
-from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-WIRE = Path(__file__).parents[3] / "kcodec" / "wire"
 SOURCE = r"""
 #include "json.h"
 #include "real.h"
@@ -67,26 +63,7 @@ MARGIN = 64  # readable bytes behind a document, and before it
 # The headers as they are here, and as where there is no SSE2.
 @pytest.fixture(scope="module", params=[[], ["-U__SSE2__"]], ids=["vectors", "words"])
 def variants(tmp_path_factory, request):
-    compiler = sysconfig.get_config_var("CC")
-    if not WIRE.is_dir():
-        pytest.skip("the sources are not here")
-    if not compiler or not shutil.which(compiler.split()[0]):
-        pytest.skip("there is no C compiler")
-    folder = tmp_path_factory.mktemp("json")
-    (folder / "variants.c").write_text(SOURCE)
-    library = folder / "variants.so"
-    command = [
-        compiler.split()[0],
-        *request.param,
-        "-O2",
-        "-shared",
-        "-fPIC",
-        *(f"-I{WIRE / room}" for room in ("binary", "text")),
-        "-o",
-        str(library),
-    ]
-    subprocess.run([*command, str(folder / "variants.c")], check=True)
-    loaded = ctypes.CDLL(str(library))
+    loaded = compiled(SOURCE, tmp_path_factory.mktemp("json"), *request.param)
     loaded.vectors = not request.param
     for name in ("read_text", "read_doubles", "past"):
         getattr(loaded, name).restype = ctypes.c_int64
