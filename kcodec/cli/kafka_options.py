@@ -1,6 +1,7 @@
 """Options of the commands that talk to brokers: where these are, and the settings of clients."""
 
 import argparse
+import io
 import logging
 import os
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kcodec._files import check_end
 from kcodec.cli.properties import properties
@@ -27,6 +28,7 @@ __all__ = [
     "read_where",
     "registered",
     "shown_tries",
+    "text_of",
     "unknown_format",
     "with_frame",
     "with_message",
@@ -234,11 +236,20 @@ def registered(last: str = ", ") -> str:
 def read_text(file: str | Path) -> str:
     """Return the text of a file."""
     check_end(file)
+    with open(file, "rb") as opened:
+        return text_of(opened, file)
+
+
+def text_of(opened: IO[bytes], name: object) -> str:
+    """Return the text of an open file of a name, or of a pipe; its lines end with newlines alone."""
+    # Windows' editors write a mark before the text.
+    text = io.TextIOWrapper(opened, encoding="utf-8-sig")
     try:
-        # Windows' editors write a mark before the text.
-        return Path(file).read_text(encoding="utf-8-sig")
+        return text.read()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text: {error.reason} at byte {error.start}") from None
+        raise ConfigError(f"{name} is not text: {error.reason} at byte {error.start}") from None
+    finally:
+        text.detach()
 
 
 def name_and_value(text: str, option: str) -> tuple[str, str]:

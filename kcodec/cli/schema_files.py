@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcodec.cli.kafka_options import name_and_value, read_text, registered
+from kcodec.cli.kafka_options import name_and_value, read_text, registered, text_of
 from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError, RegistryError
 
@@ -82,7 +82,8 @@ def schema_in(file: Path, format: str | None, references: "Sequence[Reference]")
     from kcodec.kafka.payload_format import format_name
     from kcodec.registry import Schema
 
-    text = read_text(file) if str(file) != _STANDARD_INPUT else _piped()
+    is_piped = str(file) == _STANDARD_INPUT
+    text = text_of(sys.stdin.buffer, "the standard input") if is_piped else read_text(file)
     kind = _TYPES.get(file.suffix.lower())
     if format is not None:
         found = find_schema_format(format_name(format))
@@ -100,20 +101,13 @@ def schema_in(file: Path, format: str | None, references: "Sequence[Reference]")
         own = tuple(schema.references)
         return Schema(schema.text, schema.type, own or tuple(references), schema.metadata, schema.rules)
     is_avro = isinstance(tree, dict) and tree.get("type") in _AVRO_ALONE
-    if kind is None and is_avro and str(file) == _STANDARD_INPUT:
+    if kind is None and is_avro and is_piped:
         kind = "AVRO"
     if kind is None:
         raise ConfigError(f"{file}: what its schema is, its name says ({', '.join(_TYPES)}), or --format")
     if format is None and kind == "JSON" and is_avro:
         kind = "AVRO"
     return Schema(text, kind, tuple(references))
-
-
-def _piped() -> str:
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"the standard input is not text: {error.reason} at byte {error.start}") from None
 
 
 def naming(file: object, ask: Callable[[], Any]) -> Any:
