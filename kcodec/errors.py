@@ -339,6 +339,18 @@ class RegistryError(KcodecError, LookupError):
     def __str__(self) -> str:
         return self.message
 
+    def hinted(self, hint: str) -> "RegistryError":
+        """Return the same error with a text that also says what to do.
+
+        Examples
+        --------
+        >>> RegistryError("Subject 'a' not found.", 404, 40401).hinted("register one")
+        RegistryError("Subject 'a' not found. (register one)", 404, 40401)
+        """
+        told = RegistryError(f"{self} ({hint})", self.status, self.error_code)
+        told.details = self.details
+        return told
+
     @property
     def missing(self) -> bool:
         """Whether a registry has answered that it does not have it: a code of 404 and two digits.

@@ -109,9 +109,8 @@ def _run(given: argparse.Namespace) -> int:
     except RegistryError as error:
         if not error.missing:
             raise
-        raise RegistryError(
-            f"{error} (without --schema FILE the latest one is written: give a file to register its schema)"
-        ) from None
+        hint = "without --schema FILE the latest one is written: give a file to register its schema"
+        raise error.hinted(hint) from None
     except ValueError as error:
         print(f"kcodec produce: {error}", file=sys.stderr)
         return 1

@@ -55,9 +55,7 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Chosen:
         except RegistryError as error:
             if not is_derived or error.status != _INCOMPATIBLE:
                 raise
-            refused = RegistryError(f"{error} ({_DERIVED})", error.status, error.error_code)
-            refused.details = error.details
-            raise refused from error
+            raise error.hinted(_DERIVED) from error
         return _written(topic, schema, found)
     compared = None if is_derived else given
     if config.use_id is not None:

@@ -91,13 +91,10 @@ def framed_writer(
         try:
             found = registry.get_version(subject) if wanted is None else registry.get(int(wanted))
         except RegistryError as error:
-            if not error.missing:
+            if not error.missing or wanted is not None:
                 raise
-            raise RegistryError(
-                f"{error} (without a schema the latest one is written: give one to register it)",
-                error.status,
-                error.error_code,
-            ) from None
+            hint = "without a schema the latest one is written: give one to register it"
+            raise error.hinted(hint) from None
         given = found.schema
         # Registries of GUIDs have no numbers.
         chosen = {"use.schema.guid": found.guid} if found.id is None else {"use.schema.id": found.id}
