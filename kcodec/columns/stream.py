@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Tables
-from kcodec.columns.arrays.given import INDEX, REFUSED, check_objects, told
+from kcodec.columns.arrays.given import REFUSED, check_objects, columns_kept, told
 from kcodec.columns.arrays.values import typed
 from kcodec.errors import KcodecError
 
@@ -127,10 +127,9 @@ def reader_of(data: Tables) -> pa.RecordBatchReader:
 
 def _without_index(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     schema = reader.schema
-    names = [name for name in schema.names if INDEX.fullmatch(name) is None]
-    if len(names) == len(schema) or b"pandas" not in (schema.metadata or {}):
+    places = columns_kept(schema)
+    if len(places) == len(schema) or b"pandas" not in (schema.metadata or {}):
         return reader
-    places = [schema.get_field_index(name) for name in names]
     return stream(
         pa.schema([schema.field(place) for place in places]), (each.select(places) for each in reader)
     )

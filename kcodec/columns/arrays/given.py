@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -20,11 +20,11 @@ from kcodec.errors import ArrayError, near, one_line
 
 __all__ = [
     "BYTES",
-    "INDEX",
     "REFUSED",
     "arrays",
     "check_objects",
     "column_of",
+    "columns_kept",
     "payloads",
     "sound",
     "told",
@@ -34,7 +34,7 @@ __all__ = [
 
 BYTES = pa.binary()
 #: What pyarrow calls the index of a frame of pandas, where it has no name.
-INDEX = re.compile(r"__index_level_\d+__")
+_INDEX = re.compile(r"__index_level_\d+__")
 #: What pyarrow and pandas raise for a frame that they cannot hand over.
 REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, ValueError)
 #: Types of payloads, but for binary of a fixed size; most columns are of the first.
@@ -64,9 +64,7 @@ def valid(array: pa.Array) -> pa.Array:
 
 def sound(array: pa.Array) -> pa.Array:
     """Return an array whose values are where its type says; others come by IPC, or of buffers."""
-    valid(array)
-    if not pa.types.is_primitive(array.type):
-        kernel("columns.arrays._integrity").check_offsets(array)
+    kernel("columns.arrays._integrity").check_offsets(valid(array))
     return array
 
 
@@ -125,14 +123,20 @@ def _streamed(values: Any) -> pa.ChunkedArray:
     kind = column.type
     if not pa.types.is_struct(kind):
         return column
-    kept = [field for field in kind if INDEX.fullmatch(field.name) is None]
+    kept = columns_kept(kind)
     if not kept or len(kept) == kind.num_fields:
         return column
+    fields = [kind.field(place) for place in kept]
     chunks = [
-        pa.StructArray.from_arrays([chunk.field(field.name) for field in kept], fields=kept)
+        pa.StructArray.from_arrays([chunk.field(place) for place in kept], fields=fields)
         for chunk in column.chunks
     ]
-    return pa.chunked_array(chunks, pa.struct(kept))
+    return pa.chunked_array(chunks, pa.struct(fields))
+
+
+def columns_kept(fields: Iterable[pa.Field]) -> list[int]:
+    """Return the places of the columns of a frame of pandas, without those of an index that has no name."""
+    return [place for place, field in enumerate(fields) if _INDEX.fullmatch(field.name) is None]
 
 
 def told(error: BaseException) -> str:
@@ -333,8 +337,7 @@ def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:
     """
     if type(values) in _PLAIN:
         # Most are, and a call of few rows takes as long as what is asked of them.
-        kernel("columns.arrays._integrity").check_offsets(valid(values))
-        return [values], False
+        return [sound(values)], False
     chunks, chunked = arrays(values)
     return [_payload(chunk) for chunk in chunks], chunked
 
