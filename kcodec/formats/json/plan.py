@@ -18,6 +18,7 @@ Rules for trees:
 What a dialect answers to input that strict reading refuses is its own: see `kcodec.formats.json.reread`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -105,6 +106,11 @@ def _widened(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def place_of(path: Sequence[str]) -> str:
+    """Return where a column stands, for errors: `path` has the names on the way to it, first that of the root."""
+    return ".".join(path[1:]).replace(".[]", "[]") or "the root"
+
+
 class _Planner:
     """Numbers the columns in pre-order, as `kcodec.columns.types.layout.layout` does."""
 
@@ -118,10 +124,6 @@ class _Planner:
         if options.duplicate_keys == "error":
             self.shared |= Form.UNIQUE
         self.numbers = Form.TEXT if options.text_numbers else Form.PLAIN
-
-    def place(self) -> str:
-        """Return where the column in hand stands, for errors."""
-        return ".".join(self.path[1:]).replace(".[]", "[]") or "the root"
 
     def field(self, field: pa.Field, name: str = "") -> JsonNode:
         forms = Form.PLAIN
@@ -147,7 +149,9 @@ class _Planner:
         elif pa.types.is_map(kind):
             key = self.node(kind.key_field, Form.TEXT)
             if key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT):
-                raise SchemaError(f"{self.place()}: a map with keys of {kind.key_type} has no form in JSON")
+                raise SchemaError(
+                    f"{place_of(self.path)}: a map with keys of {kind.key_type} has no form in JSON"
+                )
             entry = (key, self.field(kind.item_field))
             node = JsonNode(Op.JSON_MAP, column, name, entry, forms=forms | self.shared)
         elif is_list(kind):
@@ -191,5 +195,5 @@ class _Planner:
                 return JsonNode(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
             return JsonNode(Op.JSON_TIME, column, name, forms=forms)
         raise SchemaError(
-            f"{self.place()}: a column of {kind} has no form in JSON: it is neither read nor written"
+            f"{place_of(self.path)}: a column of {kind} has no form in JSON: it is neither read nor written"
         )

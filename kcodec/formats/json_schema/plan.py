@@ -18,7 +18,7 @@ from kcodec.columns.types.plain import (
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.model import BITS, DATE
 from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op
-from kcodec.formats.json.plan import RAW
+from kcodec.formats.json.plan import RAW, place_of
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
 from kcodec.formats.json_schema.shape import Shape
@@ -115,10 +115,6 @@ class _Planner(ABC):
         #: The names on the way to the column in hand.
         self.path: list[str] = []
 
-    def place(self) -> str:
-        """Return where the column in hand stands, for errors."""
-        return ".".join(self.path[1:]).replace(".[]", "[]") or "the root"
-
     def root(self, kind: pa.DataType, given: pa.DataType, shape: Shape) -> JsonNode:
         return self.node(kind, pa.field("", given), shape, self.shared | Form.NULL, "")
 
@@ -201,7 +197,9 @@ class _Planner(ABC):
             kind.key_type, given.key_field, key_shape, self.shared | key_forms, "key" if entry else ""
         )
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
-            raise SchemaError(f"{self.place()}: a map with keys of {kind.key_type} has no form in JSON")
+            raise SchemaError(
+                f"{place_of(self.path)}: a map with keys of {kind.key_type} has no form in JSON"
+            )
         if entry:
             forms, data = self.field_forms(kind.item_field, item_shape, None)
         else:
@@ -245,7 +243,7 @@ class _Planner(ABC):
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             return self.time(kind, shape, kinds, made)
         raise SchemaError(
-            f"{self.place()}: a column of {kind} has no form in JSON: it is neither read nor written"
+            f"{place_of(self.path)}: a column of {kind} has no form in JSON: it is neither read nor written"
         )
 
     def integer(self, shape: Shape | None, made: JsonNode) -> JsonNode:
