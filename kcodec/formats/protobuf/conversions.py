@@ -185,15 +185,16 @@ class Conversions:
             return self._message(array, message, kind, depth - 1)
         if kind is not None:
             return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1))
+        if _WRITTEN[reading](array.type):
+            return _each(
+                array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type)
+            )
         if is_text(array.type) or is_bytes(array.type):
-            if not _WRITTEN[reading](array.type):
-                # To the plan, which comes after, bytes are a message that was converted.
-                reason = f"{array.type} cannot be written as {message.name}"
-                return _each(array, pa.large_binary(), lambda _: _refuse(reason))
-        elif not _WRITTEN[reading](array.type):
-            # Nulls are none, and of what is left the plan says what is wrong.
-            return array, []
-        return _each(array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type))
+            # To the plan, which comes after, bytes are a message that was converted.
+            reason = f"{array.type} cannot be written as {message.name}"
+            return _each(array, pa.large_binary(), lambda _: _refuse(reason))
+        # Nulls are none, and of what is left the plan says what is wrong.
+        return array, []
 
     def _read(self, reading: str, message: MessageType, data: bytes, kind: pa.DataType, depth: int) -> Any:
         found = read_message(message, data, depth=depth)
