@@ -176,4 +176,6 @@ def timed_out(error: KafkaError, before: KafkaError | None, milliseconds: int) -
         if error.code is not None or before is None or before.code is None:
             return error
         error = before
-    return KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)
+    told = KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)
+    told.__cause__ = error
+    return told
