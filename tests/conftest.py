@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 QUICK = os.environ.get("KCODEC_QUICK") == "1"
 RECURSION_LIMIT = sys.getrecursionlimit()
 
-settings.register_profile("quick", max_examples=20 if QUICK else 60, deadline=None, derandomize=True)
+settings.register_profile("quick", max_examples=15 if QUICK else 60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 

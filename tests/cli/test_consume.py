@@ -280,6 +280,7 @@ def test_faults_behind_the_last_record(run, filled, cluster):
     assert errors.startswith("orders-0, offset 0, value: ")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("columns", ["value", "value.*", "value.id", "offset, value.topic"])
 @pytest.mark.parametrize("more", [(), ("--follow",), ("--follow", "--group", "g")], ids=" ".join)
 def test_a_number_of_records_is_that_whatever_the_columns(run, cluster, tmp_path, columns, more):
@@ -334,6 +335,7 @@ def test_records_that_were_read_ahead(run, cluster, registry):
     assert (status, out.count("null"), errors.count("\n")) == (1, 4, 2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("format", "number"), [("json", signal.SIGINT), ("csv", signal.SIGTERM), ("parquet", signal.SIGTERM)]
 )

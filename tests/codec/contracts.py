@@ -246,6 +246,7 @@ class Contract:
             with pytest.raises(TypeError):
                 codec.decode(values)
 
+    @pytest.mark.sampled(2)
     def test_threads_share_a_codec(self, impl, example):
         payloads = example.column([*example.payloads, example.bad, None] * (200 if impl == "native" else 10))
         expected, faults = example.make().decode(payloads, errors="report")

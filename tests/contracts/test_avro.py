@@ -82,6 +82,7 @@ def as_row(value):
     return row
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_both_ways(box, topic, impl, name):
     box.register(f"{topic}-value", CUSTOMER, **VARIANTS[name])

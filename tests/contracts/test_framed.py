@@ -148,6 +148,7 @@ def theirs(box, format, kind):
     return lambda row, place: write(message(**row), place)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rules", RULES)
 def test_headers_beside_confluents(box, topic, impl, format, rules):
     """Both write the same header, and read what the other writes."""

@@ -310,6 +310,7 @@ def test_plain_rows_take_no_columns(quick):
     }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "payload",
     [

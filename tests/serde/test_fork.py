@@ -73,7 +73,7 @@ print(bad)
 """
 
 
-def run(url, forks=30):
+def run(url, forks=15):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, url, str(forks)], capture_output=True, text=True, timeout=280
     )

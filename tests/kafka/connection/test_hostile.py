@@ -132,6 +132,7 @@ def test_offsets_of_batches_that_are_none(base, delta):
             read("t", servers=cluster.address, config=QUICK).read_all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("port", [1, -1, 70_000])
 @pytest.mark.parametrize("host", ["", ".", "a..b", "x" * 70, "a\0b", "\ud7ff" * 30, HOST])
 def test_places_that_are_none(host, port):
@@ -170,6 +171,7 @@ def test_a_topic_without_partitions():
             read("t", **place)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "head",
     [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\4\0\0\0\7", b"HTTP/1.1 400\r\n", b""],

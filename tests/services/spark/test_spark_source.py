@@ -89,6 +89,7 @@ def test_rows_are_those_of_sparks_source(spark, kafka, source, topic):
         assert own.count() == 80
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [
