@@ -73,6 +73,7 @@ class TopicSchemas:
     given: tuple[Given, ...] = ()
     has_registry: bool = True
     ring: Keyring = field(init=False, repr=False, compare=False)
+    _last: tuple[SchemaTexts, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         #: The keys of encrypted fields.
@@ -238,7 +239,11 @@ class TopicSchemas:
 
     def parsed(self, texts: SchemaTexts) -> Any:
         """Parse a schema with what it refers to; errors that only a registry finds are left to it."""
-        return self.format.parse_known(texts.text, texts.references)
+        last = self._last
+        if last is None or last[0] != texts:
+            # The first value's schema is mostly the reader's too, and is asked for as both.
+            last = self._last = texts, self.format.parse_known(texts.text, texts.references)
+        return last[1]
 
 
 def latest_versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:
