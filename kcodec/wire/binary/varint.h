@@ -55,7 +55,7 @@ static KC_INLINE uint64_t kc_read_any(const uint8_t *p, int pext, int64_t *size)
     const uint64_t stops = ~word & KC_STOP_BITS;
     const uint64_t beyond = (uint64_t)0 - (stops == 0);
     const uint64_t ten = behind >> 7 & 1;
-    const uint64_t high = (behind & 0x7F) << 56 | (behind << 55 & (uint64_t)0 - ten & UINT64_C(1) << 63);
+    const uint64_t high = (behind & 0x7F) << 56 | (behind << 55 & ((uint64_t)0 - ten) & UINT64_C(1) << 63);
     const int64_t more = (int64_t)(1 + ten) + (int64_t)(ten & behind >> 15) * KC_ENDLESS;
     *size = (kc_ctz64(stops | UINT64_C(1) << 63) >> 3) + 1 + (more & (int64_t)beyond);
     return kc_gather7_by(word & (stops ^ (stops - 1)), pext) | (high & beyond);
