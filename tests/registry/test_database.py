@@ -359,3 +359,8 @@ del session
         check=True,
     )
     assert run.stderr == ""
+
+
+def test_a_folder_that_is_missing_is_hinted_at(tmp_path):
+    with pytest.raises(RegistryError, match="unable to open database file; is its folder there"):
+        registries.open(f"sqlite:///{tmp_path}/none/s.db").subjects()

@@ -131,6 +131,8 @@ _STEPS = {0: _TABLES + _KEYS + _CHANGES, 1: _FROM_1 + _KEYS + _CHANGES, 2: _KEYS
 
 _FORMAT = 4
 
+_UNOPENED = "unable to open database file"
+
 
 #: Held while sessions that are garbage are closed.
 _closing = fork_safe_lock(awaited=True)
@@ -300,7 +302,9 @@ class Database:
         return connection.execute(statement, values)
 
     def _failed(self, error: Exception) -> RegistryError:
-        return RegistryError(f"{self.url}: {error}", 500, 50001)
+        # SQLite tells no reason: a folder that is missing or may not be written, where it has files of its own, too.
+        hint = "; is its folder there, and may it be written?" if str(error) == _UNOPENED else ""
+        return RegistryError(f"{self.url}: {error}{hint}", 500, 50001)
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
