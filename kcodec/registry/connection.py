@@ -1,5 +1,6 @@
 """HTTP requests that end in time, with answers of bounded size, over connections that are kept open."""
 
+import atexit
 import base64
 import http.client
 import io
@@ -7,6 +8,7 @@ import os
 import socket
 import ssl
 import time
+import weakref
 from collections.abc import Mapping
 from email.message import Message
 from typing import Any, NamedTuple
@@ -32,6 +34,16 @@ class Answer(NamedTuple):
     body: bytes
 
 
+_open: "weakref.WeakSet[Connections]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what is idle when the program ends: Python warns of sockets that nobody has closed."""
+    for connections in list(_open):
+        connections.close()
+
+
 class Connections:
     """The connections to one server; from any number of threads, and anew in a forked child.
 
@@ -55,6 +67,7 @@ class Connections:
         self._lock = fork_safe_lock()
         self._idle: list[_Connection] = []
         self._pid = os.getpid()
+        _open.add(self)
 
     def request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, timeout: float

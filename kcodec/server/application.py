@@ -114,9 +114,12 @@ class RegistryApplication:
                 exchange.challenge = self._gate.challenge
             if error.status == 405:
                 exchange.allowed = self._api.allowed(path)
+            if error.status == 500:
+                # A full disk, a damaged file: who runs the server is not who is told by the answer.
+                _log.error("%s %s: %s", method, path.decode("latin-1"), error)
             return failure(error.status or 500, error.error_code, str(error))
         except Exception:
-            _log.exception("%s %s failed", method, exchange.scope["path"])
+            _log.exception("%s %s failed", method, path.decode("latin-1"))
             return failure(500, 50001, "Internal Server Error")
 
     # What is no part of Confluent's API

@@ -338,3 +338,29 @@ def test_several_processes_open_a_new_file_at_once(tmp_path):
         subprocess.Popen([sys.executable, "-c", script, f"sqlite:///{tmp_path}/new.db"]) for _ in range(4)
     ]
     assert [process.wait(60) for process in processes] == [0] * 4
+
+
+def test_a_session_outlives_the_names_of_its_module(tmp_path):
+    """As where Python ends: modules lose their names before what other modules, or frozen programs, still hold."""
+    script = """
+import sys
+from kcodec.registry.store import database
+kept = database.Database(sys.argv[1], "sqlite:///kept")
+with kept.transaction():
+    session = kept._session
+kept = None
+vars(database).update(dict.fromkeys(name for name in vars(database) if not name.startswith("__")))
+del session
+"""
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(tmp_path / "s.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == ""
+
+
+def test_a_folder_that_is_missing_is_hinted_at(tmp_path):
+    with pytest.raises(RegistryError, match="unable to open database file; is its folder there"):
+        registries.open(f"sqlite:///{tmp_path}/none/s.db").subjects()

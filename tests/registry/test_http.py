@@ -391,6 +391,14 @@ class TestConnections:
             handle.close()
         assert ports[0] == ports[1] != ports[2] == ports[3]
 
+    def test_none_is_left_open_at_the_end(self):
+        """Python warns of sockets that nobody has closed."""
+        script = "import sys, kcodec; print(kcodec.registry.open(sys.argv[1]).subjects())"
+        with serve(MemoryRegistry()) as server:
+            command = [sys.executable, "-W", "error", "-c", script, server.url]
+            run = subprocess.run(command, capture_output=True, text=True)
+        assert (run.stdout.strip(), run.stderr) == ("[]", "")
+
     def test_a_base_path(self):
         with answering(SCHEMA) as server:
             handle = registries.open(f"{server.url}/apis/ccompat/v7/", ONCE)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
 
+from kcodec.errors import RegistryError
 from kcodec.registry import Schema
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.memory import MemoryRegistry
@@ -294,6 +295,19 @@ class TestFaults:
         answer = Asked(Faulty())("GET", "/subjects")
         assert answer.fault == (500, 50001, "Internal Server Error")
         assert "a secret" in caplog.text
+
+    def test_what_the_registry_cannot_do_is_logged(self, caplog):
+        """Who runs the server learns of a full disk, not only who is refused."""
+
+        class Full(MemoryRegistry):
+            def subjects(self, *given, **options):
+                raise RegistryError("sqlite:///s.db: database or disk is full", 500, 50001)
+
+        ask = Asked(Full())
+        assert ask("GET", "/subjects?%0A").fault == (500, 50001, "sqlite:///s.db: database or disk is full")
+        assert ask("GET", "/schemas/ids/9").status == 404
+        (logged,) = caplog.messages
+        assert logged == "GET /subjects: sqlite:///s.db: database or disk is full"
 
     def test_text_that_is_no_unicode(self, ask):
         assert ask.register("s", '"\\ud800"').fault[:2] == (422, 42201)

@@ -201,7 +201,7 @@ def _keys() -> dict[str, _Key]:
 _KEYS = _keys()
 
 #: Settings of librdkafka and of Java's clients that are taken and change nothing: there are no members of groups here,
-#: and threads, sockets and logs are others.
+#: threads, sockets and logs are others, and what confluent-kafka's callbacks are told is raised or returned.
 _WITHOUT_MEANING = frozenset(
     [
         "session.timeout.ms",
@@ -244,6 +244,11 @@ _WITHOUT_MEANING = frozenset(
         "debug",
         "log_level",
         "log.connection.close",
+        "logger",
+        "error_cb",
+        "stats_cb",
+        "throttle_cb",
+        "on_commit",
     ]
 )
 #: What takes the place of others.
@@ -265,7 +270,15 @@ _INSTEAD = {
     ),
     **dict.fromkeys(("ssl.key.pem", "ssl.keystore.key"), "ssl.key.location names a file of it"),
     **dict.fromkeys(
-        ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class"),
+        ("sasl.kerberos.principal", "sasl.kerberos.keytab", "sasl.kerberos.kinit.cmd"),
+        "tickets are those of Kerberos' own cache, which kinit fills",
+    ),
+    **dict.fromkeys(
+        (
+            "sasl.login.callback.handler.class",
+            "sasl.client.callback.handler.class",
+            "sasl.oauthbearer.metadata.authentication.type",
+        ),
         "a function oauth_cb returns tokens, or sasl.oauthbearer.method=oidc asks for them",
     ),
 }

@@ -131,9 +131,14 @@ _STEPS = {0: _TABLES + _KEYS + _CHANGES, 1: _FROM_1 + _KEYS + _CHANGES, 2: _KEYS
 
 _FORMAT = 4
 
+_UNOPENED = "unable to open database file"
+
 
 #: Held while sessions that are garbage are closed.
 _closing = fork_safe_lock(awaited=True)
+
+#: Sessions of parent processes, and those left while a thread forked: their connections must not be closed here.
+_abandoned: "list[_Session]" = []
 
 
 class _Session:
@@ -160,17 +165,23 @@ class _Session:
                 connection.close()
         self.connection = self.watching = None
 
-    def __del__(self) -> None:
+    def __del__(
+        self,
+        # When Python ends, this module may have lost its names before a session goes.
+        getpid: Callable[[], int] = os.getpid,
+        closing: Any = _closing,
+        abandoned: "list[_Session]" = _abandoned,
+    ) -> None:
         # By themselves, connections that nobody has any more would be closed at any time: in a child, or while another
         # thread forks, whose child would find SQLite locked for ever. Of a session that is garbage nobody knows the
         # lock any more, and whoever collects garbage must not wait.
-        if self.pid != os.getpid() or not _closing.acquire(blocking=False):
-            _abandoned.append(self)
+        if self.pid != getpid() or not closing.acquire(blocking=False):
+            abandoned.append(self)
             return
         try:
             self.close()
         finally:
-            _closing.release()
+            closing.release()
 
 
 class Database:
@@ -291,7 +302,9 @@ class Database:
         return connection.execute(statement, values)
 
     def _failed(self, error: Exception) -> RegistryError:
-        return RegistryError(f"{self.url}: {error}", 500, 50001)
+        # SQLite tells no reason: a folder that is missing or may not be written, where it has files of its own, too.
+        hint = "; is its folder there, and may it be written?" if str(error) == _UNOPENED else ""
+        return RegistryError(f"{self.url}: {error}{hint}", 500, 50001)
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
@@ -364,7 +377,3 @@ class Database:
 
 def _closed() -> RegistryError:
     return RegistryError("the registry was closed while in use", 500, 50001)
-
-
-#: Sessions of parent processes, and those left while a thread forked: their connections must not be closed here.
-_abandoned: list[_Session] = []

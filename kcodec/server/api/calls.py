@@ -323,6 +323,11 @@ def associations(registry: ServedRegistry, request: Request) -> Any:
     return [{"subject": each} for each in found]
 
 
+def unassociated(registry: ServedRegistry, request: Request) -> Any:
+    """List what is associated with a subject, or with a resource by its id: nothing is."""
+    return []
+
+
 def cluster(registry: ServedRegistry, request: Request) -> Any:
     """Return the names of the clusters; this server has no Kafka cluster."""
     return {"scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "kcodec"}}}
@@ -331,6 +336,11 @@ def cluster(registry: ServedRegistry, request: Request) -> Any:
 def server_version(registry: ServedRegistry, request: Request) -> Any:
     """Return the version of the server."""
     return {"version": metadata.version("kcodec")}
+
+
+def deployment(registry: ServedRegistry, request: Request) -> Any:
+    """Return what is said of where the server runs: nothing, as where nobody has set it."""
+    return {"attributes": []}
 
 
 #: Changes that an answer has unless another number is asked for, and at most.
@@ -393,6 +403,9 @@ ROUTES = (
     Route("DELETE", "/contexts/{context}", delete_context),
     Route("GET", "/v1/metadata/id", cluster),
     Route("GET", "/v1/metadata/version", server_version),
+    Route("GET", "/v1/metadata/deployment", deployment),
     Route("GET", "/kcodec/v1/changes", changes),
     Route("GET", "/associations/resources/{cluster}/{topic}", associations),
+    Route("GET", "/associations/resources/{resource}", unassociated),
+    Route("GET", "/associations/subjects/{subject}", unassociated),
 )

@@ -121,6 +121,9 @@ def test_settings_of_others_change_nothing():
         "linger.ms": 5,
         "partitioner": "murmur2_random",
         "debug": "broker",
+        "error_cb": print,
+        "stats_cb": print,
+        "logger": print,
     }
     assert Settings.of(config, "b:2") == Settings.of({}, "b:2")
     user = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": f"me:{SECRET}"}
@@ -137,6 +140,8 @@ def test_settings_of_others_change_nothing():
         ("enable.auto.commit", "yes", "enable.auto.commit='yes' is not true or false"),
         ("value.deserializer", "org.apache.kafka.common.serialization.StringDeserializer", "give value="),
         ("partitioner", "consistent", "records go where murmur2_random puts them"),
+        ("sasl.kerberos.keytab", "k", "which kinit fills"),
+        ("sasl.oauthbearer.metadata.authentication.type", "azure_imds", "a function oauth_cb returns tokens"),
         ("max.block.ms", 5, "default.api.timeout.ms is how long it is tried"),
         ("session.timout.ms", 5, "did you mean 'session.timeout.ms'?"),
     ],

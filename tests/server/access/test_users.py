@@ -321,7 +321,8 @@ class TestRoles:
         body = {"schema": '"int"', "mode": "READONLY", "compatibility": "NONE"}
         if "/deks" not in path:
             body |= {"name": "pii", "kmsType": "local-kms", "kmsKeyId": "mykey"}
-        open_to_all = ("/", "/schemas/types", "/v1/metadata/id", "/v1/metadata/version")
+        about_the_server = tuple(f"/v1/metadata/{part}" for part in ("id", "version", "deployment"))
+        open_to_all = ("/", "/schemas/types", *about_the_server)
         for headers, refusal in ((basic("nobody"), (403, 40301)), ({}, (401, 40101))):
             answer = ask(route.method, path, body, headers)
             if path in open_to_all:

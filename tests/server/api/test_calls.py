@@ -231,7 +231,9 @@ class TestRead:
         assert ask("GET", "/contexts").json == ["."]
         assert ask("GET", "/v1/metadata/id").json["scope"]["path"] == []
         assert ask("GET", "/v1/metadata/version").json["version"]
-        assert ask("GET", "/associations/resources/-/topic?associationType=key").json == []
+        assert ask("GET", "/v1/metadata/deployment").json == {"attributes": []}
+        for place in ("resources/-/topic?associationType=key", "resources/lkc-1:topic", "subjects/topic-key"):
+            assert ask("GET", f"/associations/{place}").json == []
 
 
 class TestContexts:
