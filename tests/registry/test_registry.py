@@ -499,6 +499,17 @@ def test_what_is_a_schema_is_checked(text):
     assert MemoryRegistry().check_compatibility("s", Schema(text)).compatible
 
 
+@pytest.mark.parametrize("before", ["/* Licensed\n * to you */\n", "\n// Licensed to you\n"])
+def test_a_licence_may_stand_before_avro(before):
+    registry = MemoryRegistry()
+    schema = Schema(before + '{"type": "int"}')
+    assert registry.check_compatibility("s", schema).compatible
+    assert registry.register("s", schema).schema.text == '"int"'
+    assert registry.lookup("s", schema).version == 1
+    with pytest.raises(RegistryError, match="not JSON that can be a schema"):
+        registry.register("s", Schema("string"))
+
+
 @given(st.text(":.*ab", max_size=12), st.booleans(), st.sampled_from([".", ".a"]))
 def test_a_name_that_is_taken_means_itself(name, whole, context):
     """Whatever asks for a subject, and however often its name is read, means the same one."""

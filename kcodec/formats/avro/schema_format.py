@@ -145,7 +145,8 @@ class AvroFormat(SchemaFormat):
         return canonical(schema.root, known)
 
     def _is_json(self, schema: ParsedSchema) -> bool:
-        return schema.text.lstrip().startswith(("{", "[", '"'))
+        # Not the bare name of a type. A comment may stand first, such as a licence.
+        return schema.text.lstrip().startswith(("{", "[", '"', "/"))
 
     def fingerprint(self, schema: ParsedSchema) -> bytes:
         """Return the CRC-64-AVRO of the parsing canonical form, least significant byte first."""

@@ -214,6 +214,15 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     return _ShapeReader(documents, recursive_depth).part(documents.main.document, documents.main, "#", 0)
 
 
+class _Whole(NamedTuple):
+    """A part of which nothing was cut: it is the same wherever it stands, as deep as there are levels for it."""
+
+    shape: Shape
+    places: int
+    copied: int
+    levels: int
+
+
 class _ShapeReader:
     """One reading: how many places there were so far, and which parts it is within."""
 
@@ -222,26 +231,49 @@ class _ShapeReader:
         self.recursive_depth = recursive_depth
         self.places = 0
         self.copied = 0
+        self.cuts = 0
+        self.deepest = 0
         self.within: dict[int, int] = {}
+        self.whole: dict[tuple[int, int], _Whole] = {}
+
+    def count(self, places: int, copied: int) -> None:
+        self.places += places
+        if self.places > MAX_PLACES:
+            raise SchemaError(
+                f"the schema has more than {MAX_PLACES} places for values; "
+                "JsonCodec takes the columns that are wanted instead of a schema"
+            )
+        self.copied += copied
+        if self.copied > MAX_COPIED:
+            raise SchemaError("the schema joins too many schemas with too many properties")
 
     def part(self, part: Any, resource: Resource, path: str, level: int) -> Shape:
-        self.places += 1
-        if self.places > MAX_PLACES:
-            raise SchemaError(f"the schema has more than {MAX_PLACES} places for values")
+        known = self.whole.get((id(part), id(resource)))
+        if known is not None and level + known.levels <= MAX_LEVELS:
+            self.count(known.places, known.copied)
+            self.deepest = max(self.deepest, level + known.levels)
+            return known.shape
+        places, copied, cuts = self.places, self.copied, self.cuts
+        self.count(1, 0)
         if part is False:
             return Shape(kinds=frozenset())
         if not isinstance(part, dict) or not part:
             return ANYTHING
-        if level > MAX_LEVELS:
-            return Shape(_own_kinds(part, resource), cut=f"nested deeper than {MAX_LEVELS} levels")
         times = self.within.get(id(part), 0)
-        if times > self.recursive_depth:
-            return Shape(_own_kinds(part, resource), cut="the schema contains itself")
+        if level > MAX_LEVELS or times > self.recursive_depth:
+            self.cuts += 1
+            is_deep = level > MAX_LEVELS
+            cut = f"nested deeper than {MAX_LEVELS} levels" if is_deep else "the schema contains itself"
+            return Shape(_own_kinds(part, resource), cut=cut)
+        outer, self.deepest = self.deepest, level
         self.within[id(part)] = times + 1
-        try:
-            return self.read(part, self.documents.home(part, resource), path, level + 1)
-        finally:
-            self.within[id(part)] = times
+        shape = self.read(part, self.documents.home(part, resource), path, level + 1)
+        self.within[id(part)] = times
+        if self.cuts == cuts:
+            read = self.places - places, self.copied - copied, self.deepest - level
+            self.whole[id(part), id(resource)] = _Whole(shape, *read)
+        self.deepest = max(self.deepest, outer)
+        return shape
 
     def read(self, part: Mapping[str, Any], resource: Resource, path: str, level: int) -> Shape:
         shapes = []
@@ -283,9 +315,7 @@ class _ShapeReader:
 
     def both(self, left: Shape, right: Shape) -> Shape:
         # What many members add up to is copied with each of them.
-        self.copied += len(left.fields) + len(left.required) + len(left.unasked or ())
-        if self.copied > MAX_COPIED:
-            raise SchemaError("the schema joins too many schemas with too many properties")
+        self.count(0, len(left.fields) + len(left.required) + len(left.unasked or ()))
         return _both(left, right)
 
     def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:

@@ -339,6 +339,19 @@ def test_keys_of_records(impl):
         codec.encode_one({"a": 1, "tag": []})
 
 
+def test_a_wrong_default_costs_only_the_objects_that_need_it(impl):
+    schema = record(("a", "int"))
+    schema["fields"].append({"name": "b", "type": "int", "default": "one"})
+    codec = AvroCodec({**record(("r", schema)), "name": "Outer"})
+    made, report = codec.encode_list([{"r": {"a": 1, "b": 2}}, {"r": {"a": 1}}], errors="report")
+    assert made == [b"\2\4", None]
+    (fault,) = report.to_pylist()
+    assert (fault["row"], fault["path"], fault["code"]) == (1, "r.b", "missing_key")
+    assert fault["reason"] == "the field is missing, and the default of b: 'one' is not a value of int"
+    with pytest.raises(EncodeError, match="unknown_field: row 0, r: the record has no field 'c'"):
+        codec.encode_one({"r": {"a": 1, "c": 2}})
+
+
 def test_a_default_is_new_each_time(impl):
     reader = record(("a", "int"))
     reader["fields"].append({"name": "tags", "type": {"type": "array", "items": "int"}, "default": [3]})

@@ -8,6 +8,7 @@ from json_schema_codecs import INTEGER, STRING, codec, decoded, encoded
 
 from kcodec import Limits, SchemaError
 from kcodec.formats.json.plan import RAW
+from kcodec.formats.json_schema.shape import _ShapeReader
 
 NESTED = {
     "properties": {
@@ -147,6 +148,42 @@ class TestHostileSchemas:
     def test_references_that_double(self, part):
         with pytest.raises(SchemaError, match="more than 120000 places"):
             codec(self.doubled(part))
+
+    def test_a_part_that_many_places_refer_to_is_read_once(self, monkeypatch):
+        read, parts = _ShapeReader.read, []
+
+        def counted(reader, part, *rest):
+            parts.append(part)
+            return read(reader, part, *rest)
+
+        monkeypatch.setattr(_ShapeReader, "read", counted)
+        shared = {"properties": {f"q{n}": INTEGER for n in range(20)}}
+        names = {f"p{n}": {"$ref": "#/definitions/shared"} for n in range(50)}
+        made = codec({"properties": names, "definitions": {"shared": shared}})
+        assert {each.type.num_fields for each in made.arrow_type} == {20}
+        # The schema itself, fifty references, what they refer to, and its properties.
+        assert len(parts) == 1 + 50 + 1 + 20
+
+    @pytest.mark.parametrize("depth", [0, 1])
+    @pytest.mark.parametrize("kind", ["deep", "circle"])
+    def test_a_part_is_read_alike_wherever_it_stands(self, kind, depth):
+        def nested(below, levels):
+            for _ in range(levels):
+                below = {"properties": {"a": below}}
+            return below
+
+        def part(name):
+            circle = {"properties": {"b": INTEGER, "c": {"$ref": f"#/definitions/{name}"}}}
+            return nested(INTEGER, 20) if kind == "deep" else circle
+
+        def made(other):
+            near, far = {"$ref": "#/definitions/part"}, {"$ref": f"#/definitions/{other}"}
+            places = {"near": near, "far": nested(far, 50), "again": near}
+            definitions = {"part": part("part"), "copy": part("copy")}
+            return codec({"properties": places, "definitions": definitions}, recursive_depth=depth)
+
+        assert made("part").decode_plan == made("copy").decode_plan
+        assert "json_text" in str(made("part").decode_plan)
 
     def test_deep_ones(self):
         deep: dict = INTEGER

@@ -35,7 +35,7 @@ __all__ = ["ObjectWriter"]
 cdef class Record(Node):
     cdef list nodes
     cdef list names
-    cdef list defaults        # bytes of what may be missing, else None
+    cdef list defaults        # bytes of what may be missing, else why it may not
 
     cdef int write(self, Buffer *b, object value) except -1:
         cdef Py_ssize_t at
@@ -56,10 +56,10 @@ cdef class Record(Node):
 
     cdef int missing(self, Buffer *b, Py_ssize_t at, dict value) except -1:
         data = self.defaults[at]
-        if data is None:
+        if type(data) is str:
             # It may only be spelt wrong.
             self.stranger(b, value)
-            (<Node>self.nodes[at]).fail(b, "missing_key", "the field is missing, and has no default")
+            (<Node>self.nodes[at]).fail(b, "missing_key", data)
         return put_bytes(b, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
     cdef int stranger(self, const Buffer *b, dict value) except -1:
@@ -198,6 +198,13 @@ cdef class Value(Union):
         return self.write_first(b, value, [*natural, *[each for each in self.numbers if each not in natural]])
 
 
+cdef object default(object node):
+    """Return the bytes that are written where an object lacks a field, or why it may not."""
+    if node.op is not Step.DEFAULT:
+        return "the field is missing, and has no default"
+    return node.reason or node.data
+
+
 cdef class _Maker:
     """Makes nodes of those of a plan."""
 
@@ -229,7 +236,7 @@ cdef class _Maker:
         made.natural = dict
         made.nodes = [self.make(child, path) for child in node.children]
         made.names = [sys.intern(child.name) for child in node.children]
-        made.defaults = [child.data if child.op is Step.DEFAULT else None for child in node.children]
+        made.defaults = [default(child) for child in node.children]
         return made
 
     cdef Node items(self, object node, tuple path):

@@ -201,13 +201,14 @@ class _Values:
         for child in node.children:
             if child.name in found:
                 parts.append(self.run(child, found[child.name], path))
-            elif child.op is Op.DEFAULT:
+            elif child.op is Op.DEFAULT and not child.reason:
                 parts.append(child.data)
             elif strangers:
                 # It may only be spelt wrong.
                 break
             else:
-                reason = "the field is missing, and has no default"
+                wrong = child.reason if child.op is Op.DEFAULT else ""
+                reason = wrong or "the field is missing, and has no default"
                 raise RowError("missing_key", None, step(path, child.name), reason)
         if strangers:
             reason = f"the record has no field {strangers[0]!r}{near(str(strangers[0]), names)}"

@@ -46,7 +46,8 @@ def encode_plan(schema: Schema, kind: pa.DataType, options: AvroOptions | None =
 def object_plan(schema: Schema, options: AvroOptions | None = None) -> Plan:
     """Plan how Python objects are written as an Avro schema: as the columns of its own type, with all its fields.
 
-    A field that may be missing is a DEFAULT node, which has the field's node below it.
+    A field that may be missing is a DEFAULT node, which has the field's node below it. So is one whose default is
+    wrong, with the reason.
 
     Examples
     --------
@@ -189,12 +190,16 @@ class _EncodePlan(PlanMaker):
         return AvroNode(Op.UNION, -1, "", tuple(children))
 
     def field(self, field: Field, column: int, depth: int) -> AvroNode:
-        data = _absent(field) if self.objects else None
+        data, reason = None, ""
+        if self.objects:
+            try:
+                data = _absent(field)
+            except SchemaError as error:
+                data, reason = b"", f"the field is missing, and the {error}"
         if data is None:
             return self.write(field.type, column, field.name, depth)
-        return self.node(
-            Op.DEFAULT, column, field.name, (self.write(field.type, column, "", depth),), data=data
-        )
+        value = self.write(field.type, column, "", depth)
+        return self.node(Op.DEFAULT, column, field.name, (value,), data=data, reason=reason)
 
     def items(self, schema: Schema, column: int, name: str, depth: int) -> AvroNode:
         assert schema.item is not None

@@ -73,7 +73,7 @@ class AvroNode(Node):
         Of a value that is read as another logical type than it was written with: what is told to people.
     data : bytes
         DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
-        value, only where an object has none.
+        value, only where an object has none; with a ``reason``, that is an error there.
     """
 
     op: Op
