@@ -687,10 +687,12 @@ def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
 def short_reason(reason: str) -> str:
     """Return a reason, or the beginning of a long one.
 
-    >>> len(short_reason("x" * 10**6)) < 1100
-    True
+    >>> shortened = short_reason("x" * 10**6)
+    >>> shortened[-24:], short_reason(shortened) == shortened
+    ('... (1000000 characters)', True)
     """
-    return reason if len(reason) <= _MAX_REASON else one_line(reason, _MAX_REASON)
+    # One that was shortened already says behind its end how long it was.
+    return reason if len(reason) <= _MAX_REASON + 40 else one_line(reason, _MAX_REASON)
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:
