@@ -17,7 +17,7 @@ from kcodec.columns.arrays.given import arrays, payloads, sound, valid
 from kcodec.columns.faults import Faults
 from kcodec.columns.framed.frame_hints import name_frames
 from kcodec.columns.types.fields import field_names
-from kcodec.columns.types.plain import is_bytes, type_at
+from kcodec.columns.types.plain import is_bytes, plain_type, type_at
 from kcodec.errors import (
     CODES,
     CapacityError,
@@ -116,7 +116,7 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
 
     def told(fault: Fault) -> Fault:
         if fault.code == "inexact" and fault.reason == CODES["inexact"]:
-            at = type_at(kind, fault.path)
+            at = type_at(plain_type(kind, days=True), fault.path)
             if at is not None and (pa.types.is_time(at) or pa.types.is_timestamp(at)):
                 return fault._replace(reason=FINER)
         return fault
@@ -687,10 +687,12 @@ def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
 def short_reason(reason: str) -> str:
     """Return a reason, or the beginning of a long one.
 
-    >>> len(short_reason("x" * 10**6)) < 1100
-    True
+    >>> shortened = short_reason("x" * 10**6)
+    >>> shortened[-24:], short_reason(shortened) == shortened
+    ('... (1000000 characters)', True)
     """
-    return reason if len(reason) <= _MAX_REASON else one_line(reason, _MAX_REASON)
+    # One that was shortened already says behind its end how long it was.
+    return reason if len(reason) <= _MAX_REASON + 40 else one_line(reason, _MAX_REASON)
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:

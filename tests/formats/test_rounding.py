@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -89,6 +90,12 @@ class TestJson:
             ("m", pa.map_(pa.string(), pa.timestamp("ns"))),
         ]
     )
+
+    def test_errors_of_dictionaries_and_runs_name_the_option(self):
+        times = pa.array([-1, 1_000], pa.timestamp("us", "UTC"))
+        for column in (times.dictionary_encode(), pc.run_end_encode(times)):
+            with pytest.raises(EncodeError, match=r'row 0, t: .* round="truncate"'):
+                ConnectJsonCodec().encode(pa.record_batch({"t": column}))
 
     def test_nested_times(self):
         rows = [

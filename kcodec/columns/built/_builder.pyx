@@ -232,6 +232,7 @@ cdef class Builder(Kept):
         cdef Column *column
         cdef int64_t length
         cdef int64_t items
+        cdef int64_t bytes
         cdef int64_t used
         cdef int64_t needed
         cdef int64_t max_offset
@@ -261,8 +262,10 @@ cdef class Builder(Kept):
                     max_offset = INT64_MAX if self.wide else INT32_MAX
                     if needed > max_offset:
                         raise self.too_large(at, "bytes")
-                    column.bytes_room = min(max(needed, self.predict(used, row, needed, ahead)), max_offset)
-                    column.data = self.resize(at, DATA, column.bytes_room + BEHIND)
+                    bytes = min(max(needed, self.predict(used, row, needed, ahead)), max_offset)
+                    column.data = self.resize(at, DATA, bytes + BEHIND)
+                    # Behind it, as columns may be used on where there was no memory.
+                    column.bytes_room = bytes
         return 0
 
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead):

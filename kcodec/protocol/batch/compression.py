@@ -81,7 +81,8 @@ class Expanded:
                 self._stream(CODECS[codec], data)
             else:
                 raise CompressionError(f"codec {codec} of magic {magic}")
-        except CompressionError:
+        except (CompressionError, MemoryError):
+            # Arrow's lack of memory is one of its errors too, but tells nothing of the data.
             self.size = start
             raise
         except _FAILURES as error:

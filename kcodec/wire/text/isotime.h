@@ -123,6 +123,11 @@ static inline int64_t kc_iso_floor(int64_t value, int64_t unit) {
     return value / unit - (value % unit < 0);
 }
 
+/* What is above that: what floor times the unit leaves of it, which may have more than 64 bits. */
+static inline int64_t kc_iso_rest(int64_t value, int64_t unit) {
+    return value % unit + (value % unit < 0 ? unit : 0);
+}
+
 /* The reverse, with all digits of the unit and zone Z, into 32 bytes; NULL for a year that does not have four digits,
  * and for a time outside one day. */
 static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t *out) {
@@ -132,9 +137,9 @@ static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t
     if (form != KC_ISO_DATE) {
         const int64_t unit = kc_iso_units[digits];
         seconds = kc_iso_floor(value, unit);
-        part = value - seconds * unit;
+        part = kc_iso_rest(value, unit);
         days = kc_iso_floor(seconds, 86400);
-        seconds -= days * 86400;
+        seconds = kc_iso_rest(seconds, 86400);
     }
     if (form == KC_ISO_CLOCK) {
         if (days != 0) return NULL;

@@ -509,6 +509,16 @@ def test_integers_with_factors(data):
         )
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")])
+def test_the_times_at_the_ends_of_64_bits(kind):
+    ends = [sign * ((1 << 63) - 1 - near) for sign in (1, -1) for near in (0, 1, 999_999_999, 86_399 * 10**9)]
+    column = pa.array([-1 << 63, *ends], pa.int64()).view(kind)
+    written = same_encode(json_plan(kind, "encode"), column)
+    assert written.null_count == (0 if kind.unit == "ns" else len(column))
+    again = same_decode([json_plan(kind, "decode")], written.to_pylist(), limits=Limits())
+    assert again.equals(column) or kind.unit != "ns"
+
+
 def test_blocks_that_grow():
     kind = pa.struct([("a", pa.string()), ("l", pa.list_(pa.map_(pa.string(), pa.int64())))])
     rows = []

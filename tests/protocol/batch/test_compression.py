@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from kcodec._impl import IMPLEMENTATIONS
-from kcodec.protocol import write_batches
+from kcodec.protocol import read_batches, write_batches
 from kcodec.protocol.batch import compression
 from kcodec.protocol.batch.compression import CODECS, CompressionError, Expanded, SizeLimitError, compress
 
@@ -119,6 +119,22 @@ def test_lz4_of_magic_0_has_another_sum():
     for damaged in (b"", old[:6], b"x" * 20):
         with pytest.raises(CompressionError):
             expand("lz4", damaged, magic=0)
+
+
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_a_lack_of_memory_is_no_damage(codec, monkeypatch):
+    """A batch that there is no memory for is not left out as one that is damaged."""
+    batch = write_batches(pa.table({"value": [DATA]}), compression=codec)
+    allocate = pa.allocate_buffer
+
+    def refused(size, **options):
+        if size >= len(DATA):
+            raise pa.ArrowMemoryError(f"malloc of size {size} failed")
+        return allocate(size, **options)
+
+    monkeypatch.setattr(pa, "allocate_buffer", refused)
+    with pytest.raises(MemoryError):
+        read_batches(batch, errors="skip")
 
 
 @pytest.mark.parametrize(("codec", "magic"), [(4, 1), (5, 2), (0, 2)])
