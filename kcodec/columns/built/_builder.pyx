@@ -369,11 +369,12 @@ cdef class Builder(Kept):
         """Make room for so many bytes of text or blobs, and for more to come."""
         cdef Column *column = &self.columns[at]
         cdef int64_t most = INT64_MAX if self.wide else INT32_MAX
+        cdef int64_t bytes = min(max(needed, 2 * column.bytes_room), most)
         try:
             if needed > most:
                 raise self.too_large(at, "bytes")
-            column.bytes_room = min(max(needed, 2 * column.bytes_room), most)
-            column.data = self.resize(at, DATA, column.bytes_room + BEHIND)
+            column.data = self.resize(at, DATA, bytes + BEHIND)
+            column.bytes_room = bytes
         except (CapacityError, MemoryError) as error:
             self.problem = error
             return NO_MEMORY
