@@ -30,10 +30,14 @@ $(RUN):
 	$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo 'Python cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv'; exit 1; }
 
-# One stamp for each set of extras that has been installed since the sources last changed; dev has all the others. The
-# package is installed in place, so that tests, Spark's workers and the console script all see this checkout.
-$(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+# Compiled once for all extras, and in place, so that tests, Spark's workers and the console script see this checkout.
+$(VENV)/built.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# One stamp for each set of extras that has been installed since then; dev has all the others.
+$(VENV)/%.stamp: $(VENV)/built.stamp
+	$(RUN) -m pip install --quiet --disable-pip-version-check 'kcodec[$*]'
 	@touch $@ $(if $(filter dev,$*),$(foreach extra,demo test bench sanitize,$(VENV)/$(extra).stamp))
 
 demo: $(VENV)/demo.stamp
