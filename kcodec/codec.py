@@ -14,7 +14,7 @@ from kcodec._threads import map_in_threads
 from kcodec.arguments import Columns, Payloads
 from kcodec.columns.arrays.casts import FINER
 from kcodec.columns.arrays.given import arrays, payloads, sound, valid
-from kcodec.columns.faults import Faults
+from kcodec.columns.faults import Faults, short_reason
 from kcodec.columns.framed.frame_hints import name_frames
 from kcodec.columns.types.fields import field_names
 from kcodec.columns.types.plain import is_bytes, plain_type, type_at
@@ -47,7 +47,6 @@ __all__ = [
     "name_rounding",
     "report",
     "result",
-    "short_reason",
 ]
 
 ERRORS = ("raise", "null", "report")
@@ -57,9 +56,6 @@ Step = Callable[[Any, bool], tuple[pa.Array, Sequence[Fault]]]
 
 #: Rows for which a thread is worth its while, and rows whose columns stay warm.
 _MIN_ROWS, _MAX_ROWS = 5_000, 65_536
-
-#: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
-_MAX_REASON = 1000
 
 #: Forms of single values that a codec keeps its readers for.
 _MAX_READERS = 32
@@ -113,10 +109,11 @@ def check_errors(errors: str) -> None:
 
 def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
     """Return faults of encoding a type, with reasons that name the option for those of times."""
+    plain = plain_type(kind, days=True)
 
     def told(fault: Fault) -> Fault:
         if fault.code == "inexact" and fault.reason == CODES["inexact"]:
-            at = type_at(plain_type(kind, days=True), fault.path)
+            at = type_at(plain, fault.path)
             if at is not None and (pa.types.is_time(at) or pa.types.is_timestamp(at)):
                 return fault._replace(reason=FINER)
         return fault
@@ -682,17 +679,6 @@ def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
     if isinstance(faults, Faults):
         return faults.placed(before).told(lambda path, code, reason: (path, code, short_reason(reason)))
     return [fault._replace(row=fault.row + before, reason=short_reason(fault.reason)) for fault in faults]
-
-
-def short_reason(reason: str) -> str:
-    """Return a reason, or the beginning of a long one.
-
-    >>> shortened = short_reason("x" * 10**6)
-    >>> shortened[-24:], short_reason(shortened) == shortened
-    ('... (1000000 characters)', True)
-    """
-    # One that was shortened already says behind its end how long it was.
-    return reason if len(reason) <= _MAX_REASON + 40 else one_line(reason, _MAX_REASON)
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:

@@ -1,5 +1,6 @@
 """Rows that failed, as columns: made for reports of many."""
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,12 +10,17 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.arguments import Buffer
-from kcodec.errors import CODES, Fault
+from kcodec.errors import CODES, Fault, one_line
 
-__all__ = ["Faults", "integers", "joined", "nulled", "refused", "schema_ids"]
+__all__ = ["Faults", "integers", "joined", "nulled", "refused", "schema_ids", "short_reason"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
+
+#: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
+_MAX_REASON = 1000
+#: One that was shortened already: it says behind its end how long it was.
+_SHORTENED = re.compile(rf".{{0,{_MAX_REASON}}}\.\.\. \([0-9]{{1,19}} characters\)")
 
 
 class Faults(Sequence[Fault]):
@@ -249,3 +255,15 @@ def _numbers(column: pa.Array) -> Sequence[Any]:
         found: list[Any] = column.to_pylist()
         return found
     return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]
+
+
+def short_reason(reason: str) -> str:
+    """Return a reason, or the beginning of a long one.
+
+    >>> shortened = short_reason("x" * 10**6)
+    >>> shortened[-24:], short_reason(shortened) == shortened
+    ('... (1000000 characters)', True)
+    """
+    if len(reason) <= _MAX_REASON or _SHORTENED.fullmatch(reason):
+        return reason
+    return one_line(reason, _MAX_REASON)

@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._impl import chosen
-from kcodec.codec import Run, short_reason
+from kcodec.codec import Run
+from kcodec.columns.faults import short_reason
 from kcodec.columns.framed.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.objects.by_columns import objects_of, with_records
