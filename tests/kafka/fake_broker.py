@@ -615,3 +615,14 @@ def knows(broker, **highest):
         return found
 
     broker.hooks["ApiVersions"] = answer
+
+
+def tells_writers(broker, **facts):
+    """Have a broker take what is written, and tell other facts of the partition than those that are so."""
+
+    def answer(body):
+        found = broker._Produce(body)
+        found["responses"][0]["partitionResponses"][0].update(facts)
+        return found
+
+    broker.hooks["Produce"] = answer

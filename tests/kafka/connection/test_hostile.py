@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 import pytest
-from fake_broker import HOST, FakeCluster, filled, knows
+from fake_broker import HOST, FakeCluster, filled, knows, tells_writers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
@@ -95,13 +95,7 @@ def test_any_answer_ends_in_offsets_or_an_error(name, data):
 @pytest.mark.parametrize("offset", [(1 << 63) - 1, (1 << 63) - 5])
 def test_offsets_of_what_is_written_that_are_none(offset):
     with FakeCluster({"t": 1}) as cluster:
-
-        def lies(body):
-            answer = cluster.brokers[0]._Produce(body)
-            answer["responses"][0]["partitionResponses"][0]["baseOffset"] = offset
-            return answer
-
-        cluster.brokers[0].hooks["Produce"] = lies
+        tells_writers(cluster.brokers[0], baseOffset=offset)
         with pytest.raises(KafkaError, match=f"answers for t-0 with the offset {offset}, behind which"):
             write(pa.table({"value": [b"1"] * 5}), "t", servers=cluster.address, config=QUICK)
 

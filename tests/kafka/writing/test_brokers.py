@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows
+from fake_broker import CLOSE, NOT_LEADER, PATIENT, FakeCluster, knows, tells_writers
 from topic_rows import SMALL, numbers, values
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
@@ -159,13 +159,7 @@ def test_an_outage_that_is_longer_than_any_other_call_may_take(fast):
 @pytest.mark.parametrize("code", [29, 87, 47])
 def test_errors_that_do_not_pass(fast, code):
     with FakeCluster({"t": 1}) as cluster:
-
-        def fails(body):
-            answer = cluster.brokers[0]._Produce(body)
-            answer["responses"][0]["partitionResponses"][0]["errorCode"] = code
-            return answer
-
-        cluster.brokers[0].hooks["Produce"] = fails
+        tells_writers(cluster.brokers[0], errorCode=code)
         with pytest.raises(KafkaError) as info:
             write(numbers(10), "t", servers=cluster.address, config=fast)
         assert info.value.code == code
