@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from registry_server import serve
+from tries import tries
 
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
@@ -73,9 +74,12 @@ print(bad)
 """
 
 
-def run(url, forks=15):
+def run(url):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, url, str(forks)], capture_output=True, text=True, timeout=280
+        [sys.executable, "-c", SCRIPT, url, str(min(tries(60), 30))],
+        capture_output=True,
+        text=True,
+        timeout=280,
     )
     assert (done.stdout.strip(), done.stderr) == ("0", "")
 
