@@ -536,42 +536,25 @@ def either(shapes: Sequence[Shape]) -> Shape:
     shapes = [each for each in shapes if each.kinds != frozenset()] or list(shapes)
     if len(shapes) == 1:
         return shapes[0]
-    kinds: frozenset[str] | None = None
-    if all(each.likely for each in shapes) and not all(each.kinds is None for each in shapes):
-        kinds = _kinds(kind for each in shapes for kind in each.likely)
-    hints = frozenset[str]().union(*(each.hints for each in shapes))
-    if kinds is None and not all(each.likely for each in shapes):
-        hints = frozenset()
+    kinds, hints = _either_kinds(shapes)
     objects = [each for each in shapes if each.may_be("object")]
-    fields: dict[str, list[Shape]] = {}
-    for each in shapes:
-        for name, below in each.fields.items():
-            fields.setdefault(name, []).append(below)
-    asked = frozenset[str]().union(*(each.required for each in objects))
+    lists = [each for each in shapes if each.may_be("array")]
+    # Tuples of different lengths are lists of all that may stand in them.
+    by_place = len({len(each.prefix) for each in lists}) == 1
+    items = [_items(each, by_place) for each in lists]
     notes = {
         kind: found.pop()
         for kind in KINDS
         if len(found := {each.note(kind) for each in shapes if each.may_be(kind)}) == 1
     }
-    lists = [each for each in shapes if each.may_be("array")]
-    prefixes = {len(each.prefix) for each in lists}
-    # Tuples of different lengths are lists of all that may stand in them.
-    by_place = len(prefixes) == 1
-    items = [below for each in lists for below in _items(each, by_place)]
     return Shape(
         kinds,
         hints,
         notes,
-        {
-            # Where others do not have it, anything may stand there.
-            name: either(found)
-            if len(found) == len(objects)
-            else replace(_unsure(either(found)), spare=name not in asked)
-            for name, found in fields.items()
-        },
+        _either_fields(shapes, objects),
         frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),
         _either_or_none([each.values for each in objects]),
-        either(items) if items and all(_items(each, by_place) for each in lists) else None,
+        either([below for each in items for below in each]) if items and all(items) else None,
         tuple(map(either, zip(*(each.prefix for each in lists), strict=True))) if by_place else (),
         by_place and all(each.is_tuple for each in lists),
         next((each.index for each in shapes if each.index is not None), None),
@@ -582,7 +565,34 @@ def either(shapes: Sequence[Shape]) -> Shape:
     )
 
 
+def _either_kinds(shapes: Sequence[Shape]) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """Return the kinds, and those that keywords are about, of values of any of some shapes."""
+    if not all(each.likely for each in shapes):
+        return None, _NO_NAMES
+    hints = _NO_NAMES.union(*(each.hints for each in shapes))
+    if all(each.kinds is None for each in shapes):
+        return None, hints
+    return _kinds(kind for each in shapes for kind in each.likely), hints
+
+
+def _either_fields(shapes: Sequence[Shape], objects: Sequence[Shape]) -> Mapping[str, Shape]:
+    """Return the properties of any of some shapes, of which some may be objects."""
+    fields: dict[str, list[Shape]] = {}
+    for each in shapes:
+        for name, below in each.fields.items():
+            fields.setdefault(name, []).append(below)
+    asked = _NO_NAMES.union(*(each.required for each in objects))
+    return {
+        # Where others do not have it, anything may stand there.
+        name: either(found)
+        if len(found) == len(objects)
+        else replace(_unsure(either(found)), spare=name not in asked)
+        for name, found in fields.items()
+    }
+
+
 def _items(shape: Shape, by_place: bool) -> list[Shape]:
+    """Return what the items of arrays may be, without those that are told by their places."""
     below = [] if shape.items is None else [shape.items]
     return below if by_place else [*shape.prefix, *below]
 

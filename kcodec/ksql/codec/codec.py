@@ -160,35 +160,36 @@ class KsqlCodec(Codec):
         check_names(topic=topic, source=source)
         if wrap is not None:
             check_booleans(wrap=wrap)
-        if properties is not None and not isinstance(properties, Mapping):
-            raise ConfigError(f"properties={properties!r} is not a mapping of names to values")
-        able = FORMATS[self.format]
+        check_kind(Mapping | None, "a mapping of names to values", properties=properties, config=config)
+        self.has_schemas = FORMATS[self.format].rows is None
+        if not self.has_schemas and (registry is not None or config):
+            raise ConfigError(f"{self.format} takes no registry= and config=: it has no schema there")
+        self._windows = windows_of(window, window_size)
+        if self._windows is not None and not is_key:
+            raise ConfigError("window= is for keys: values have no window")
         kept, wrapping = checked_properties(self.format, properties or {}, is_key=is_key)
         if wrapping is not None and wrap is not None and wrap != wrapping:
             raise ConfigError(f"wrap={wrap} and WRAP_SINGLE_VALUE={wrapping} are both given")
         wrap = wrapping if wrap is None else wrap
-        self._windows = windows_of(window, window_size)
-        if self._windows is not None and not is_key:
-            raise ConfigError("window= is for keys: values have no window")
-        check_kind(Mapping | None, "a mapping of names to values", config=config)
-        if able.rows is not None and (registry is not None or config):
-            raise ConfigError(f"{self.format} takes no registry= and config=: it has no schema there")
         handle = None if registry is None else registry_handle(registry)
         schemas = KsqlSchemas(self.format, handle, topic, is_key, source, kept, dict(config or {}))
         given = columns_of("" if columns is None else columns)
-        chosen = chosen_columns(self.format, given, is_key)
-        if able.rows is None and not chosen and (not is_key or handle is not None):
+        self.columns = chosen_columns(self.format, given, is_key)
+        if self.has_schemas and not self.columns and (not is_key or handle is not None):
             # Of keys without a registry nobody can say whether there are any.
-            chosen = schemas.columns(not schemas.unwraps(wrap))
-            given = (*given, *chosen)
-            if "subjectName" in able.properties and "fullSchemaName" in kept and schemas.schema_id is None:
+            self.columns = schemas.columns(not schemas.unwraps(wrap))
+            given = (*given, *self.columns)
+            is_one_of = "subjectName" in FORMATS[self.format].properties and "fullSchemaName" in kept
+            if is_one_of and schemas.schema_id is None:
                 # One of several messages is written as the schema that they stand in.
                 kept["subjectName"] = f"{topic}-{'key' if is_key else 'value'}"
         # ksqlDB reads and writes keys without columns as null, whatever their format.
-        if not chosen and not is_key and self.format not in ("KAFKA", "NONE"):
+        if not self.columns and not is_key and self.format not in ("KAFKA", "NONE"):
             raise SchemaError("there is no value column")
-        if self._windows is not None and not chosen:
+        if self._windows is not None and not self.columns:
             raise SchemaError("Windowed sources require a key column.")
+        if is_key:
+            check_keys(self.columns)
         self._arguments: dict[str, Any] = {
             "format": self.format,
             "columns": given,
@@ -207,10 +208,7 @@ class KsqlCodec(Codec):
             "large": large,
             "limits": Limits.of(limits),
         }
-        self.columns = chosen
         self.wrapped = is_wrapped(self.format, self.columns, is_key, wrap)
-        if is_key:
-            check_keys(self.columns)
         record = SqlType(
             "STRUCT", fields=tuple(SqlField(column.name, column.type) for column in self.columns)
         )
@@ -229,16 +227,15 @@ class KsqlCodec(Codec):
             round == "truncate",
         )
         self._registered: RegisteredRows | None = None
-        self.has_schemas = able.rows is None
-        self.schema: str | None = None
-        if able.rows is None and self.columns:
+        self._rows: FormatRows | None = None
+        if self.has_schemas and self.columns:
             self._registered = RegisteredRows(schemas, options)
-            self.schema = self._registered.text
+            self.schema: str | None = self._registered.text
             if schemas.schema_id is not None and handle is not None:
                 schemas.check(self.columns, self.wrapped)
-        self._rows: FormatRows | None = None
-        if self._registered is None:
-            self._rows = (able.rows if able.rows and self.columns else VoidRows)(options)
+        else:
+            made = FORMATS[self.format].rows if self.columns else None
+            self._rows = (made or VoidRows)(options)
             self.schema = getattr(self._rows, "text", None)
 
     @property
