@@ -34,15 +34,18 @@ cdef class SlotEncoder(Encoder):
         self.around = len(prefix)
         self.slop = SLOP
         self.block_rows = BLOCK_ROWS
+        for at in range(self.inputs.count):
+            # At least one, so that what a block takes bounds its items as well.
+            self.costs[at] = max(self.costs[at], 1)
+        if self.inputs.length < FEW_ROWS:
+            self.one_by_one = self.inputs.length
+            return
         # To clear all of it would take longer than to write a few rows.
         self.blocks = <Slots *>malloc(LEVELS * sizeof(Slots))
         if self.blocks == NULL:
             raise MemoryError
         for at in range(LEVELS):
             empty_slots(&self.blocks[at])
-        for at in range(self.inputs.count):
-            # At least one, so that what a block takes bounds its items as well.
-            self.costs[at] = max(self.costs[at], 1)
 
     def __dealloc__(self):
         cdef int32_t at

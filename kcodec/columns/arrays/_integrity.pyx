@@ -9,7 +9,8 @@ arrays that have nothing to look at are not.
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
-from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
+from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema
+from kcodec.wire.binary.offsets cimport falls32, falls64
 
 import pyarrow as pa
 

@@ -1,6 +1,6 @@
 """The Arrow C data interface."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 
 cdef struct ArrowSchema:
@@ -26,9 +26,3 @@ cdef struct ArrowArray:
     ArrowArray *dictionary
     void (*release)(ArrowArray *) noexcept nogil
     void *private_data
-
-
-cdef extern from "offsets.h" nogil:
-    # Whether any of `count` values ends before it starts.
-    bint falls32 "kcodec_falls32"(const int32_t *offsets, int64_t count)
-    bint falls64 "kcodec_falls64"(const int64_t *offsets, int64_t count)

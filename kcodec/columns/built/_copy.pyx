@@ -9,28 +9,16 @@ gets one piece of memory of just their size, as a whole, by the Arrow C data int
 It is freed with the last of the arrays.
 """
 
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._c_data cimport ArrowArray
 from kcodec.columns.built._column cimport BITS, BLOB, FIXED, MAP, NOTHING, STRUCT, TEXT, Column, offset_at
-from kcodec.columns.built._memory cimport Memory, keep, with_room
+from kcodec.columns.built._memory cimport ALIGNMENT, Memory, aligned, hand_over, with_room
 from kcodec.wire.binary.cursor cimport load_le64, popcount64
 
-import pyarrow as pa
-
-cdef extern from "Python.h":
-    bint Py_IsInitialized() nogil
-
 cdef enum:
-    ALIGNMENT = 64
     BUFFERS = 3        # of a column, at most
-
-
-cdef inline int64_t aligned(int64_t size) noexcept nogil:
-    return (size + ALIGNMENT - 1) & ~<int64_t>(ALIGNMENT - 1)
 
 
 cdef struct Copy:
@@ -60,10 +48,7 @@ cdef object copy_of(const Column *columns, bint wide, int64_t rows, int64_t size
     copy.data = memory.data + head
     copy.wide = wide
     fill(&root, columns, 0, rows, &copy)
-    root.release = release_all
-    root.private_data = <void *>memory
-    Py_INCREF(memory)
-    return pa.Array._import_from_c(<uintptr_t>&root, kind)
+    return hand_over(&root, memory, kind)
 
 
 cdef int64_t used_of(const Column *column, int64_t length, bint wide) noexcept nogil:
@@ -191,18 +176,6 @@ cdef void fill(ArrowArray *node, const Column *columns, int32_t at, int64_t leng
 
 cdef void release_one(ArrowArray *array) noexcept nogil:
     array.release = NULL
-
-
-cdef void release_all(ArrowArray *array) noexcept nogil:
-    array.release = NULL
-    # Whoever outlives the interpreter has nothing to give back to.
-    if Py_IsInitialized():
-        release_memory(<PyObject *>array.private_data)
-
-
-cdef void release_memory(PyObject *memory) noexcept with gil:
-    keep(<Memory>memory)
-    Py_DECREF(<Memory>memory)
 
 
 cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:

@@ -6,12 +6,19 @@ written next takes what comes closest to the size that it needs.
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from libc.string cimport memcpy
 
 cimport cython
 
+from kcodec.columns.built._c_data cimport ArrowArray
+
 import pyarrow as pa
+
+cdef extern from "Python.h":
+    bint Py_IsInitialized() nogil
 
 
 __all__ = ["release_unused"]
@@ -78,6 +85,26 @@ cdef Memory with_room(Memory memory, int64_t room):
         memcpy(found.data, memory.data, min(memory.room, room))
         keep(memory)
     return found
+
+
+cdef object hand_over(ArrowArray *array, Memory memory, object kind):
+    """Return an array whose buffers are all in one piece of memory; that is kept or freed with the last of it."""
+    array.release = release_all
+    array.private_data = <void *>memory
+    Py_INCREF(memory)
+    return pa.Array._import_from_c(<uintptr_t>array, kind)
+
+
+cdef void release_all(ArrowArray *array) noexcept nogil:
+    array.release = NULL
+    # Whoever outlives the interpreter has nothing to give back to.
+    if Py_IsInitialized():
+        release_memory(<PyObject *>array.private_data)
+
+
+cdef void release_memory(PyObject *memory) noexcept with gil:
+    keep(<Memory>memory)
+    Py_DECREF(<Memory>memory)
 
 
 cdef Memory take(int64_t room):

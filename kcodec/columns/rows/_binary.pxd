@@ -6,9 +6,10 @@ from kcodec.columns.built._memory cimport Memory
 
 
 cdef class BinaryBuilder:
-    cdef Memory data_memory
-    cdef Memory offset_memory
-    cdef Memory valid_memory
+    cdef Memory memory       # of the array's pointers, offsets, bits and data; None before room is asked for
+    cdef int64_t valid_at    # where in it the bits are
+    cdef int64_t data_at
+    cdef int64_t width       # bytes of an offset
     cdef uint8_t *data
     cdef uint8_t *valid      # a bit a row
     cdef int32_t *offsets32  # one of both
@@ -17,10 +18,11 @@ cdef class BinaryBuilder:
     cdef int64_t row         # the next one
     cdef int64_t nulls
     cdef int64_t used
-    cdef int64_t room
+    cdef int64_t room        # for data
     cdef int64_t needed      # by the rows that `has_room` was asked for last
 
     cdef bint has_room(self, int64_t needed) noexcept nogil
     cdef int grow(self, int64_t sample, int64_t ahead) except -1
+    cdef int resize(self, int64_t room) except -1
     cdef void end_row(self, uint8_t *out) noexcept nogil
     cdef object finish(self)

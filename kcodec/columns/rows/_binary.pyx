@@ -2,6 +2,11 @@
 
 Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Before
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
+
+All that an array has is one piece of memory, since a buffer of pyarrow's pool takes half a microsecond to make, and a
+call may be of one row::
+
+    pointers to the three | offsets | a bit a row: whether it is not null | data, each at a multiple of 64 bytes
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -9,7 +14,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns.built._memory cimport Memory, with_room
+from kcodec.columns.built._c_data cimport ArrowArray
+from kcodec.columns.built._memory cimport Memory, aligned, hand_over, with_room
 from kcodec.columns.rows._rows cimport Rows, Slice
 from kcodec.wire.binary.cursor cimport prefetch
 
@@ -19,6 +25,9 @@ from kcodec.errors import CapacityError
 
 
 __all__ = ["binary_array", "bytes_list"]
+
+PLAIN = pa.binary()
+LARGE = pa.large_binary()
 
 cdef extern from *:
     """
@@ -38,6 +47,8 @@ cdef extern from *:
 cdef enum:
     AHEAD = 24         # values that are asked for before they are looked at
     BLOCK = 256        # values that stay in the cache from one look at them to the next
+    HEAD = 64          # bytes of the pointers to an array's buffers
+    LEFT = 1024        # bytes behind an array that cost less than to have fewer
 
 
 def binary_array(values, others=False):
@@ -142,17 +153,11 @@ cdef class BinaryBuilder:
 
     def __cinit__(self, int64_t rows, bint large):
         self.rows = rows
-        self.data_memory = with_room(None, 0)
-        self.offset_memory = with_room(None, (rows + 1) * (8 if large else 4))
-        self.valid_memory = with_room(None, (rows + 7) // 8)
-        self.valid = self.valid_memory.data
-        memset(self.valid, 0, (rows + 7) // 8)
-        if large:
-            self.offsets64 = <int64_t *>self.offset_memory.data
-            self.offsets64[0] = 0
-        else:
-            self.offsets32 = <int32_t *>self.offset_memory.data
-            self.offsets32[0] = 0
+        self.width = 8 if large else 4
+        self.valid_at = HEAD + aligned((rows + 1) * self.width)
+        self.data_at = self.valid_at + aligned((rows + 7) // 8)
+        # Not even for a row of no bytes.
+        self.room = -1
 
     cdef bint has_room(self, int64_t needed) noexcept nogil:
         """Return whether the next rows have room; if not, `grow` makes it."""
@@ -165,17 +170,30 @@ cdef class BinaryBuilder:
         The first time, `sample` is the guess for the following rows; they never need more than `ahead` bytes.
         """
         cdef int64_t room = self.used + self.needed
-        if self.offsets32 != NULL and room > INT32_MAX:
+        if self.width == 4 and room > INT32_MAX:
             raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
         if self.row:
             sample = <int64_t>(1.02 * self.used / self.row * self.rows) + 2 * self.needed - room
         room += max(0, min(sample, ahead))
-        if self.offsets32 != NULL:
+        if self.width == 4:
             # No more room than offsets reach, so that a block that does not fit is noticed here.
             room = min(room, INT32_MAX)
-        self.data_memory = with_room(self.data_memory, room)
-        self.data = self.data_memory.data
+        return self.resize(room)
+
+    cdef int resize(self, int64_t room) except -1:
+        """Make memory for so many bytes of data."""
+        cdef bint fresh = self.memory is None
+        self.memory = with_room(self.memory, self.data_at + room)
         self.room = room
+        self.data = self.memory.data + self.data_at
+        self.valid = self.memory.data + self.valid_at
+        if self.width == 8:
+            self.offsets64 = <int64_t *>(self.memory.data + HEAD)
+        else:
+            self.offsets32 = <int32_t *>(self.memory.data + HEAD)
+        if fresh:
+            memset(self.memory.data + HEAD, 0, self.width)
+            memset(self.valid, 0, (self.rows + 7) // 8)
         return 0
 
     cdef void end_row(self, uint8_t *out) noexcept nogil:
@@ -193,10 +211,20 @@ cdef class BinaryBuilder:
 
     cdef object finish(self):
         """Return the array."""
-        cdef int64_t width = 8 if self.offsets64 != NULL else 4
-        valid = self.valid_memory.lend(0, (self.rows + 7) // 8) if self.nulls else None
-        offsets = self.offset_memory.lend(0, (self.rows + 1) * width)
-        data = self.data_memory.lend(0, self.used)
-        return pa.Array.from_buffers(
-            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows, [valid, offsets, data], self.nulls
-        )
+        cdef ArrowArray array
+        if self.memory is None:
+            self.resize(0)
+        if self.memory.room > self.data_at + self.used + LEFT:
+            self.memory.resize(self.data_at + self.used, True)
+        array.length = self.rows
+        array.null_count = self.nulls
+        array.offset = 0
+        array.n_buffers = 3
+        array.buffers = <const void **>self.memory.data
+        array.buffers[0] = self.memory.data + self.valid_at if self.nulls else NULL
+        array.buffers[1] = self.memory.data + HEAD
+        array.buffers[2] = self.memory.data + self.data_at
+        array.n_children = 0
+        array.children = NULL
+        array.dictionary = NULL
+        return hand_over(&array, self.memory, LARGE if self.width == 8 else PLAIN)

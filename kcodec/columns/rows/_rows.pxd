@@ -36,6 +36,7 @@ cdef class Rows:
     cdef const uint8_t **pieces
     cdef const uint8_t **limits      # where these end
     cdef uint8_t *moved
+    cdef int64_t moved_room
     cdef const int32_t *picked       # the rows of the array that these are, in order; NULL: all
     cdef Int32Buffer held            # what that points into
 

@@ -237,12 +237,16 @@ cdef class Rows:
             first -= 1
             size += out[first].end - out[first].start
             if size > MOVED:
+                size -= out[first].end - out[first].start
                 first += 1
                 break
         if first == count:
             return
-        if self.moved == NULL:
-            self.moved = <uint8_t *>calloc(LEAD + MOVED + SLACK, 1)
+        if self.moved == NULL or size > self.moved_room:
+            # At first only what is needed: nearly all columns have one such block, and many of these one row.
+            self.moved_room = size if self.moved == NULL else MOVED
+            free(self.moved)
+            self.moved = <uint8_t *>calloc(LEAD + self.moved_room + SLACK, 1)
             if self.moved == NULL:
                 return
         to = self.moved + LEAD
@@ -256,7 +260,7 @@ cdef class Rows:
             out[first].start = to
             to += size
             out[first].end = to
-            out[first].limit = self.moved + LEAD + MOVED + SLACK
+            out[first].limit = self.moved + LEAD + self.moved_room + SLACK
 
 
 cdef int64_t fitting(const int32_t *offsets, int64_t rows, int64_t max_bytes) noexcept nogil:

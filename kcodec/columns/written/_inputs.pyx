@@ -9,7 +9,8 @@ from libc.stdlib cimport atoi, calloc, free
 from libc.string cimport strchr, strrchr
 
 from kcodec.columns.arrays._integrity cimport Exported
-from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
+from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema
+from kcodec.wire.binary.offsets cimport falls32, falls64
 from kcodec.wire.text.ascii cimport is_ascii
 from kcodec.wire.text.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
