@@ -15,7 +15,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._c_data cimport ArrowArray
-from kcodec.columns.built._memory cimport Memory, aligned, hand_over, with_room
+from kcodec.columns.built._memory cimport aligned, hand_over, with_room
 from kcodec.columns.rows._rows cimport Rows, Slice
 from kcodec.wire.binary.cursor cimport prefetch
 
@@ -62,20 +62,14 @@ def binary_array(values, others=False):
     cdef int64_t count = len(rows)
     cdef int64_t row = 0
     cdef int64_t end
-    cdef int64_t nulls = 0
     cdef int64_t used = 0
     cdef int64_t size
     cdef int64_t at
-    cdef int32_t *offsets
+    cdef uint8_t *data
     cdef uint8_t *valid
+    cdef int32_t *offsets
     cdef PyObject **items
-    cdef Memory data = with_room(None, 0)
-    cdef Memory offset_memory = with_room(None, (count + 1) * 4)
-    cdef Memory valid_memory = with_room(None, (count + 7) // 8)
-    offsets = <int32_t *>offset_memory.data
-    valid = valid_memory.data
-    memset(valid, 0xff, (count + 7) // 8)
-    offsets[0] = 0
+    cdef BinaryBuilder output = BinaryBuilder(count, False)
     while row < count:
         block = rows
         at = row
@@ -96,24 +90,26 @@ def binary_array(values, others=False):
             break
         if used + size > INT32_MAX:
             return None
-        if used + size > data.room:
+        if used + size > output.room:
             # Some more than the values so far tell, since what is too much costs nothing.
-            data = with_room(data, <int64_t>(1.1 * (used + size) / end * count) + size)
+            output.resize(<int64_t>(1.1 * (used + size) / end * count) + size)
+            if row == 0:
+                memset(output.valid, 0xff, (count + 7) // 8)
+        data, valid, offsets = output.data, output.valid, output.offsets32
         items = PySequence_Fast_ITEMS(block) + at
         for at in range(end - row):
             if items[at] == <PyObject *>None:
-                nulls += 1
+                output.nulls += 1
                 valid[row >> 3] &= <uint8_t>~(1 << (row & 7))
             else:
                 size = PyBytes_GET_SIZE(items[at])
-                memcpy(data.data + used, PyBytes_AS_STRING(items[at]), size)
+                memcpy(data + used, PyBytes_AS_STRING(items[at]), size)
                 used += size
             row += 1
             offsets[row] = <int32_t>used
-    valid_buffer = valid_memory.lend(0, (row + 7) // 8) if nulls else None
-    return pa.Array.from_buffers(
-        pa.binary(), row, [valid_buffer, offset_memory.lend(0, (row + 1) * 4), data.lend(0, used)], nulls
-    )
+    output.rows = row
+    output.used = used
+    return output.finish()
 
 
 cdef int64_t bytes_of(PyObject **items, int64_t count) noexcept:
