@@ -109,6 +109,9 @@ def check_errors(errors: str) -> None:
 
 def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
     """Return faults of encoding a type, with reasons that name the option for those of times."""
+    if not faults:
+        # Of most columns: to look at the type takes longer than to write a few rows.
+        return faults
     plain = plain_type(kind, days=True)
 
     def told(fault: Fault) -> Fault:
@@ -346,7 +349,7 @@ class Codec:
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)
-            return encoded, name_rounding(faults, chunk.type) if faults else faults
+            return encoded, name_rounding(faults, chunk.type)
 
         return run.result(step, parts, chunked, self._encoded_type, EncodeError)
 

@@ -105,8 +105,7 @@ class Meter:
         self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault], *, raised: bool = False
     ) -> None:
         """Count a batch, of which the first fault may be raised."""
-        codes = faults.codes() if isinstance(faults, Faults) else Counter(fault.code for fault in faults)
-        bad = codes.total()
+        bad = len(faults)
         ids = set(ids)
         with self._lock:
             self._batches += 1
@@ -117,6 +116,7 @@ class Meter:
         level = logging.WARNING if bad and not (raised and rows == 1) else _DEBUG
         if not logger.isEnabledFor(level):
             return
+        codes = faults.codes() if isinstance(faults, Faults) else Counter(fault.code for fault in faults)
         facts = {
             "rows": rows,
             "bad_rows": bad,

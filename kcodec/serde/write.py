@@ -53,12 +53,13 @@ class ColumnWriter:
         self._lock = fork_safe_lock()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
         self._derived: Kept[pa.DataType, Given] = Kept()
+        self._types: Kept[SchemaTexts, pa.DataType | None] = Kept()
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_lock", "_encoders", "_derived")
+            if name not in ("_lock", "_encoders", "_derived", "_types")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -105,7 +106,7 @@ class ColumnWriter:
         ruled = self._ruled(target, kind, encoder.indexes)
 
         def own() -> pa.DataType:
-            found = self._type_of(topic.parsed(target.schema if target.given is None else target.given))
+            found = self._type_of(target.schema if target.given is None else target.given)
             return pa.null() if found is None else found
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -218,11 +219,15 @@ class ColumnWriter:
         """Return the type of the values of the schema that is given, if one is."""
         if self._schema is None:
             return None
-        return self._type_of(self._topic.parsed(self._topic.given_texts(self._schema)))
+        return self._type_of(self._topic.given_texts(self._schema))
 
-    def _type_of(self, parsed: Any) -> pa.DataType | None:
+    def _type_of(self, texts: SchemaTexts) -> pa.DataType | None:
         """Return the type of the values of a schema; None if it has no columns."""
+        return self._types.get(texts, lambda: self._read_type(texts))
+
+    def _read_type(self, texts: SchemaTexts) -> pa.DataType | None:
         topic = self._topic
+        parsed = topic.parsed(texts)
         reading = topic.format.reading(parsed, None)
         names = topic.format.message_names(parsed)
         if reading is None and names:

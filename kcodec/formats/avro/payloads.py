@@ -58,12 +58,13 @@ class AvroDecoder(SchemaDecoder):
         raw = [index for index, program in enumerate(programs) if program == _RAW]
         if raw and isinstance(starts, bytes):
             raise OtherPrefix
-        array = pa.nulls(len(values), self.arrow_type)
         faults: Sequence[Fault] = ()
         if any(program is not None for program in compiled):
             array, faults = module.decode(
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
             )
+        else:
+            array = pa.nulls(len(values), self.arrow_type)
         if not raw or (stop and faults):
             return array, faults
         return _place(values, raw, selector, starts, array), faults
