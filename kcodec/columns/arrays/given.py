@@ -222,6 +222,12 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
 
     It holds the values whole: of what is finer than a type, pyarrow would drop the rest.
     """
+    if not pa.types.is_nested(kind):
+        # Most are, and a list may be of one row.
+        is_time = pa.types.is_temporal(kind)
+        if is_time or pa.types.is_integer(kind):
+            _check_whole(values, kind, path)
+        return _finer(values, kind, path) if is_time else kind
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
         if path and len(rows) != len(values):
@@ -264,9 +270,7 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         field = kind.item_field
         field = field.with_type(_used(items, field.type, fold, f"{path}[].value"))
         return pa.map_(kind.key_field, field, kind.keys_sorted)
-    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        _check_whole(values, kind, path)
-    return _finer(values, kind, path) if pa.types.is_temporal(kind) else kind
+    return kind
 
 
 def _is_items(value: Any) -> bool:
