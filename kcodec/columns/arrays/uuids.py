@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.columns.arrays.nested import members, rebuild
 from kcodec.columns.types.plain import is_list, stored_type
 from kcodec.errors import SchemaError
@@ -17,6 +18,9 @@ _PLACES = [at for at in range(36) if at not in (8, 13, 18, 23)]
 _AT_ONCE = 512
 #: More text than this has offsets of 64 bits.
 _MAX_TEXTS = (2**31 - 1) // 36
+
+#: Whether types have UUIDs: to look through a wide one takes longer than to write a few rows.
+_with_uuids: Kept[pa.DataType, bool] = Kept(256)
 
 
 def is_uuid(kind: pa.DataType) -> bool:
@@ -50,7 +54,8 @@ def uuid_texts(
     >>> uuid_texts(array, pa.binary).type
     FixedSizeBinaryType(fixed_size_binary[16])
     """
-    if not _has_uuids(array.type):
+    kind = array.type
+    if not _with_uuids.get(kind, lambda: _has_uuids(kind)):
         return array
     try:
         wanted: pa.DataType | None = own()

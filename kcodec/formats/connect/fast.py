@@ -279,7 +279,7 @@ class FastReader:
 
     def _decode(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read the rows by their programs, once for each type that these give the target's columns."""
-        array = pa.nulls(len(run.values), target.inner)
+        array: pa.Array | None = None
         faults: list[Sequence[Fault]] = []
         for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
             part, found = json_kernel().decode(
@@ -301,16 +301,16 @@ class FastReader:
             if paths:
                 inexact = CODES["inexact"]
                 faults.append([Fault(row, None, paths[row], "inexact", inexact) for row in sorted(paths)])
-            if paths or array.null_count < len(array):
+            if paths or array is not None:
                 kept = part.is_valid()
                 if paths:
                     kept = pa.array(
                         [valid and row not in paths for row, valid in enumerate(kept.to_pylist())]
                     )
                 # Rows of other schemas are null in it.
-                part = pc.if_else(kept, part, array)
+                part = pc.if_else(kept, part, pa.nulls(len(part), target.inner) if array is None else array)
             array = part
-        return array, joined(faults)
+        return pa.nulls(len(run.values), target.inner) if array is None else array, joined(faults)
 
     def _way(self, target: TargetColumns) -> Callable[[str, str, str], Way]:
         """Return how faults of the row loop are described: with the names of the schema."""

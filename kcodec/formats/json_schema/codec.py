@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from kcodec.formats.json_schema.odd_rows import Rereading
 from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
-from kcodec.formats.json_schema.texts import rewrite_texts
+from kcodec.formats.json_schema.texts import holds_text, rewrite_texts
 from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type, chosen_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
 from kcodec.formats.json_schema.validation import Validator, validated
@@ -92,6 +92,16 @@ class JsonSchemaReader:
         return object_reader((programs or self.program).plan, self._limits, columns, form)
 
 
+class _Form(NamedTuple):
+    """How columns of a type, whose fields may be marked to hold JSON, are written."""
+
+    kind: pa.DataType
+    nulls: str
+    plain: pa.DataType
+    programs: Programs
+    holds_text: bool
+
+
 class JsonSchemaWriter:
     """A schema's shape that columns of any type are written with; see `JsonSchemaReader`."""
 
@@ -101,7 +111,9 @@ class JsonSchemaWriter:
         self.options = options or JsonSchemaOptions()
         self.limits = Limits.of(limits)
         self._shape = shape
-        self._programs: Kept[tuple[pa.DataType, tuple[int, ...], str], Programs] = Kept()
+        self._forms: Kept[tuple[pa.DataType, tuple[int, ...], str], _Form] = Kept()
+        #: To compare types takes less than to look for marks, of which a wide one may have none.
+        self._last: _Form | None = None
 
     def plan(self, kind: pa.DataType, nulls: str = "schema") -> Plan:
         """Plan how columns of an Arrow type are written; see `encode_plan`."""
@@ -123,11 +135,19 @@ class JsonSchemaWriter:
             # A column that the schema does not know is written as Jackson writes Java's own class.
             array = uuid_texts(array, self._own_type, unknown=True)
             kind = array.type
-        programs = self._programs.get(
-            (kind, marks(kind), nulls), lambda: Programs(self.plan(kind, nulls), self.limits)
-        )
-        array = rewrite_texts(cast_leaves(array, encoded_type(kind)), programs.plan.root)
-        return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
+        form = self._last
+        if form is None or form.nulls != nulls or not form.kind.equals(kind, check_metadata=True):
+            form = self._last = self._forms.get(
+                (kind, marks(kind), nulls), lambda: self._form(kind, nulls)
+            )._replace(kind=kind)
+        array = cast_leaves(array, form.plain)
+        if form.holds_text:
+            array = rewrite_texts(array, form.programs.plan.root)
+        return module.encode(array, form.programs.compiled(module), prefix=prefix, large=large, stop=stop)
+
+    def _form(self, kind: pa.DataType, nulls: str) -> _Form:
+        programs = Programs(self.plan(kind, nulls), self.limits)
+        return _Form(kind, nulls, encoded_type(kind), programs, holds_text(programs.plan.root))
 
     def _own_type(self) -> pa.DataType:
         given = self.options.arrow_type

@@ -12,7 +12,7 @@ from kcodec.errors import CapacityError
 from kcodec.formats.json.node import JsonNode, Op
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 
-__all__ = ["changed_texts", "rewrite_texts"]
+__all__ = ["changed_texts", "holds_text", "rewrite_texts"]
 
 
 def rewrite_texts(array: pa.Array, node: JsonNode) -> pa.Array:
@@ -24,7 +24,7 @@ def rewrite_texts(array: pa.Array, node: JsonNode) -> pa.Array:
     """
     if node.op in (Op.JSON_TEXT, Op.JSON_REST):
         return changed_texts(array, _canonical)
-    if not _holds_text(node):
+    if not holds_text(node):
         return array
     if node.op in (Op.JSON_OBJECT, Op.JSON_UNION, Op.JSON_TUPLE):
         # What an object holds beside its fields is not in its place.
@@ -40,8 +40,9 @@ def rewrite_texts(array: pa.Array, node: JsonNode) -> pa.Array:
     return rebuild(array, [rebuild(entries, parts)])
 
 
-def _holds_text(node: JsonNode) -> bool:
-    return node.op in (Op.JSON_TEXT, Op.JSON_REST) or any(map(_holds_text, node.children))
+def holds_text(node: JsonNode) -> bool:
+    """Return whether columns of a plan hold JSON itself."""
+    return node.op in (Op.JSON_TEXT, Op.JSON_REST) or any(map(holds_text, node.children))
 
 
 def changed_texts(array: pa.Array, change: Callable[[bytes], bytes | None]) -> pa.Array:

@@ -34,6 +34,7 @@ class JsonRows:
         )
         self.arrow_type = self.plan.arrow_type
         self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
+        self._written_types: Kept[pa.DataType, pa.DataType] = Kept()
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; see the kernel of JSON."""
@@ -61,7 +62,8 @@ class JsonRows:
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; see the kernel of JSON."""
-        kind = written_type(self._options.kind, array.type)
+        given = array.type
+        kind = self._written_types.get(given, lambda: written_type(self._options.kind, given))
         module = json_kernel()
         plain, lost = cast_written(array, self._options.kind, kind)
         encoded, faults = module.encode(

@@ -170,6 +170,7 @@ class _Encoder(SchemaEncoder):
         self._rows = rows
         self._limits = limits
         self._programs: Kept[pa.DataType, Programs] = Kept()
+        self._written_types: Kept[pa.DataType, pa.DataType] = Kept()
         known = dict(source.fields) if source.type == "struct" and rows.wrapped else {}
         for field in rows.kind.fields if rows.wrapped else ():
             if known.pop(field.name, None) is None:
@@ -187,7 +188,8 @@ class _Encoder(SchemaEncoder):
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode an array of the columns; nulls are written as ``null``."""
         rows, module = self._rows, kernel()
-        kind = written_type(rows.kind, array.type)
+        given = array.type
+        kind = self._written_types.get(given, lambda: written_type(rows.kind, given))
         plain, lost = cast_written(array, rows.kind, kind)
 
         def make() -> Programs:
