@@ -204,7 +204,8 @@ def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.Chunked
 def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str, pa.DataType] | None:
     """Return the first place where values need the finer type `used`, and the type that is too coarse."""
     if pa.types.is_temporal(kind):
-        return None if used == kind else (path, kind)
+        # Numbers are units of the type that is given.
+        return None if used == kind or pa.types.is_integer(used) else (path, kind)
     if pa.types.is_struct(kind):
         parts = [(field.type, kind.field(field.name).type, f"{path}.{field.name}") for field in used]
     elif pa.types.is_map(kind):
@@ -220,7 +221,8 @@ def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str,
 def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
     """Return a type with the fields that some of the values have, so that others count as missing.
 
-    It holds the values whole: of what is finer than a type, pyarrow would drop the rest.
+    It holds the values whole: of what is finer than a type, pyarrow would drop the rest. Numbers for timestamps stay
+    numbers, since what is written may count other units than its columns.
     """
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
@@ -266,7 +268,24 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         return pa.map_(kind.key_field, field, kind.keys_sorted)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         _check_whole(values, kind, path)
+    if pa.types.is_timestamp(kind) and (number := _number(values)) is not None:
+        _check_numbers(values, number, path)
+        return pa.int64()
     return _finer(values, kind, path) if pa.types.is_temporal(kind) else kind
+
+
+def _number(values: Sequence[Any]) -> Any:
+    """Return the first of the values that is a number, which pyarrow would take as so many units of the column."""
+    if {*map(type, values)} <= {datetime, type(None)}:
+        return None
+    return next((value for value in values if isinstance(value, Real) and not isinstance(value, bool)), None)
+
+
+def _check_numbers(values: Sequence[Any], number: Any, path: str) -> None:
+    """Raise TypeError if not all values are numbers: as a column of numbers is read, times would be other ones."""
+    for value in values:
+        if isinstance(value, datetime):
+            raise TypeError(f"{path or 'the rows'}: {number} is a number, but {value} is a time")
 
 
 def _is_items(value: Any) -> bool:

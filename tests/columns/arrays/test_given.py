@@ -393,6 +393,38 @@ class TestPythonValues:
                 self.CODEC.decode(wrong)
 
 
+@cases(
+    ("codec", "reason"),
+    [
+        (kcodec.JsonCodec("t TIMESTAMP"), "t: int64 is not written as timestamp"),
+        (kcodec.KsqlCodec("JSON", "t TIMESTAMP"), "t: Arrow's int64 cannot be written as TIMESTAMP"),
+        (
+            kcodec.ProtobufCodec(
+                'syntax = "proto3"; import "google/protobuf/timestamp.proto";'
+                "message M { google.protobuf.Timestamp t = 1; }"
+            ),
+            "int64 cannot be written as google.protobuf.Timestamp",
+        ),
+    ],
+)
+def test_numbers_in_lists_are_no_times_where_columns_of_numbers_are_none(codec, reason, impl):
+    """Taken as so many units of the column, milliseconds were moments of January 1970."""
+    for write in (codec.encode, lambda rows: codec.encode_one(rows[0])):
+        with pytest.raises((TypeError, kcodec.KcodecError), match=reason):
+            write([{"t": 1_700_000_000_000}])
+
+
+def test_numbers_and_times_in_one_list(impl):
+    codec = kcodec.AvroCodec('{"type": "long", "logicalType": "timestamp-millis"}')
+    with pytest.raises(TypeError, match="the rows: 7 is a number, but 2020-01-01 00:00:00 is a time"):
+        codec.encode([7, None, datetime.datetime(2020, 1, 1)])
+
+
+def test_numbers_of_a_column_of_times():
+    """What a number counts is the type's unit, where that is given."""
+    assert kcodec.column([7, None], pa.timestamp("ms")) == pa.array([7, None], pa.timestamp("ms"))
+
+
 def test_arrays_share_memory():
     values = pa.array(ROWS)
     (same,), chunked = arrays(values)

@@ -23,6 +23,8 @@ from kcodec.plan.node import Limits, Plan
 
 __all__ = ["ObjectWriter"]
 
+_MICROS_OF_DAY = 86_400_000_000
+
 #: The types of Python whose values a branch of a union takes first.
 _NATURAL = {
     Op.BOOLEAN: "bool",
@@ -127,15 +129,15 @@ class _Values:
         if pa.types.is_date(kind):
             day: int = self._taken(taken.days, value, path)
             return day
-        unit = PER_SECOND[kind.unit]
+        micros = micros_each(PER_SECOND[kind.unit], node.factor)
         if type(value) is int:
-            # Of the column.
-            high = 86_400 * unit - 1 if pa.types.is_time(kind) else (1 << 63) - 1
-            if not (0 if pa.types.is_time(kind) else -(1 << 63)) <= value <= high:
+            # Of what is written.
+            day = _MICROS_OF_DAY // micros if micros > 0 else _MICROS_OF_DAY * -micros
+            if pa.types.is_time(kind) and not 0 <= value < day:
                 raise RowError("out_of_range", None, path)
-            return self._scaled(value, node.factor, path)
+            return value
         take = taken.micros_of_day if pa.types.is_time(kind) else taken.micros
-        return self._scaled(self._taken(take, value, path), micros_each(unit, node.factor), path)
+        return self._scaled(self._taken(take, value, path), micros, path)
 
     def _scaled(self, value: int, factor: int, path: str) -> int:
         if factor < 0:
