@@ -246,8 +246,12 @@ def fields(value: Any) -> dict[str, Any]:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     for attribute in _FIELDS:
         named = getattr(kind, attribute, None)
-        if named is not None:
-            return {name: getattr(value, name) for name in (getattr(each, "name", each) for each in named)}
+        if named is None:
+            continue
+        names = {name: name for name in (getattr(each, "name", each) for each in named)}
+        if attribute == "__pydantic_fields__" and getattr(kind, "model_config", {}).get("serialize_by_alias"):
+            names = {name: field.serialization_alias or name for name, field in named.items()}
+        return {shown: getattr(value, name) for name, shown in names.items()}
     raise unfit(value, "record: a mapping, a dataclass or the like is")
 
 

@@ -392,7 +392,7 @@ class Serde:
         value: bytes | None,
         headers: Any = None,
         *,
-        maps: str = "pairs",
+        maps: str | None = None,
         unions: str = "members",
         into: Any = None,
     ) -> Any:
