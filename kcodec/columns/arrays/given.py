@@ -25,6 +25,7 @@ __all__ = [
     "check_objects",
     "column_of",
     "columns_kept",
+    "folded_column",
     "payloads",
     "sound",
     "told",
@@ -191,6 +192,15 @@ def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.
     if all(isinstance(value, (bytes, type(None))) for value in values):
         return pa.array(values, BYTES)
     return typed(values, None if kind is None else _used(values, kind, fold))
+
+
+def folded_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Make a column of Python values by a type, of which they may lack fields; names of fields may be in lower case.
+
+    >>> folded_column([{"a": 1}], pa.struct([("A", pa.int8()), ("B", pa.int8())])).type
+    StructType(struct<a: int8>)
+    """
+    return typed(values, _used(values, kind, True))
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:

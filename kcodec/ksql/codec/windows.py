@@ -21,7 +21,7 @@ from kcodec.columns.faults import nulled, refused
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 
-__all__ = ["COLUMNS", "Windowed", "Windows", "milliseconds", "windows_of"]
+__all__ = ["COLUMNS", "Windowed", "Windows", "bigints", "milliseconds", "windows_of"]
 
 #: The pseudo columns of windowed keys.
 COLUMNS = ("WINDOWSTART", "WINDOWEND")
@@ -97,14 +97,23 @@ class Windows(NamedTuple):
 
 def _millis_of(times: pa.Array, name: str) -> tuple[pa.Array, list[Fault]]:
     """Return times as milliseconds, and faults for those that are none."""
-    types, kind = pa.types, times.type
-    if types.is_timestamp(kind):
-        found, lost = cast_rows(times, pa.timestamp("ms", kind.tz))
-        return found.cast(pa.int64()), lost
+    if not pa.types.is_timestamp(times.type):
+        return bigints(times, name)
+    found, lost = cast_rows(times, pa.timestamp("ms", times.type.tz))
+    return found.cast(pa.int64()), lost
+
+
+def bigints(values: pa.Array, name: str) -> tuple[pa.Array, list[Fault]]:
+    """Return numbers as a BIGINT, and faults for those that are none; other types are a `SchemaError`.
+
+    >>> bigints(pa.array([7.0]), "ROWTIME")[0].to_pylist()
+    [7]
+    """
+    types, kind = pa.types, values.type
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if not (is_number or types.is_null(kind)):
         raise SchemaError(f"{name}: Arrow's {kind} cannot be written as BIGINT")
-    return cast_rows(times, pa.int64())
+    return cast_rows(values, pa.int64())
 
 
 def _numbers(values: pa.Array, start: int) -> pa.Array:
