@@ -120,7 +120,7 @@ def reader_of(data: Tables, wanted: Wanted = lambda _: None) -> pa.RecordBatchRe
             return pa.Table.from_batches([pa.record_batch(data)]).to_reader()
     except REFUSED as error:
         # A column, or one of Python objects that are of no type.
-        raise TypeError(f"{type(data).__name__} is no table: {told(error)}; {_TABLES}") from None
+        raise TypeError(f"{type(data).__name__} is no table: {told(error, data)}; {_TABLES}") from None
     if isinstance(data, Mapping):
         return _columns(data, wanted).to_reader()
     if isinstance(data, (list, tuple, Iterator)):

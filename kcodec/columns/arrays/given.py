@@ -120,7 +120,7 @@ def _streamed(values: Any) -> pa.ChunkedArray:
     try:
         column = pa.chunked_array(values)
     except REFUSED as error:
-        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error)}") from None
+        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error, values)}") from None
     kind = column.type
     if not pa.types.is_struct(kind):
         return column
@@ -140,9 +140,12 @@ def columns_kept(fields: Iterable[pa.Field]) -> list[int]:
     return [place for place, field in enumerate(fields) if _INDEX.fullmatch(field.name) is None]
 
 
-def told(error: BaseException) -> str:
-    """Return what an error says; pyarrow says which column it is behind the reason."""
-    return ": ".join(map(str, reversed(error.args)))
+def told(error: BaseException, frame: Any = None) -> str:
+    """Return what an error says, of a frame of pandas with what to do; pyarrow says which column it is at the end."""
+    hint = ""
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        hint = "; to_pandas(types_mapper=pandas.ArrowDtype) keeps the types of columns, such as maps"
+    return ": ".join(map(str, reversed(error.args))) + hint
 
 
 def check_objects(values: Any) -> None:

@@ -1,5 +1,6 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
+import base64
 import datetime
 import gzip
 import uuid
@@ -525,6 +526,44 @@ def test_json_given_to_a_serde_says_so(impl):
     with pytest.raises(kcodec.DecodeError) as found:
         AvroCodec(SCHEMA).decode([b'{"n": 1}'])
     assert "looks like" not in str(found.value)
+
+
+def test_bytes_that_are_text_given_to_a_serde_say_so(impl):
+    serde = kcodec.Serde("AVRO", "memory://texts", topic="t", schema=SCHEMA)
+    data = serde.serialize_one({"n": 7, "s": "text"})
+    texts = [
+        data.hex(),
+        data.hex().upper(),
+        base64.b64encode(data).decode(),
+        "000000",
+        "AAAA",
+        "00000x",
+        "0000000",
+    ]
+    reasons = serde.deserialize(texts, errors="report")[1]["reason"].to_pylist()
+    hints = ["hexadecimal digits"] * 2 + ["Base64"]
+    assert all(
+        f"looks like {hint} of a framed value" in each for hint, each in zip(hints, reasons, strict=False)
+    )
+    assert not any("looks like" in each for each in reasons[3:])
+    # Without a frame they may be data.
+    assert (
+        "looks like" not in AvroCodec('"string"').decode(texts, errors="report")[1]["reason"].to_pylist()[0]
+    )
+
+
+def test_frames_of_pandas_without_the_types_of_arrow(impl):
+    frame = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))}).to_pandas()
+    hint = "column m .*; to_pandas\\(types_mapper=pandas.ArrowDtype\\) keeps the types of columns"
+    with pytest.raises(TypeError, match=hint):
+        kcodec.JsonCodec("m MAP<STRING, INT>").encode(frame)
+    with pytest.raises(TypeError, match=hint):
+        reader_of(frame)
+
+
+def test_a_number_in_a_list_of_texts():
+    with pytest.raises(TypeError, match="row 1 of the list does not fit string at s: 7 is no text"):
+        kcodec.JsonCodec("s STRING").encode([{"s": "a"}, {"s": 7}])
 
 
 class TestTables:
