@@ -23,6 +23,7 @@ __all__ = [
     "entries",
     "fields",
     "items",
+    "local_micros",
     "members",
     "micros",
     "micros_of_day",
@@ -188,6 +189,20 @@ def micros(value: Any) -> int:
         value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
     since: datetime.timedelta = value.replace(tzinfo=None) - _START
     return since // _MICROSECOND
+
+
+def local_micros(value: Any) -> int:
+    """Return the microseconds since 1970 of a datetime for a type without a zone; it has none, or is in UTC.
+
+    Of another zone it could be what its clocks show, or the moment.
+
+    >>> local_micros(datetime.datetime(1970, 1, 1, 0, 0, 1))
+    1000000
+    """
+    if isinstance(value, datetime.datetime) and value.utcoffset():
+        reason = f"{value} has a time zone, and what is written has none"
+        raise RowError("type_mismatch", None, "", reason)
+    return micros(value)
 
 
 def decimal_text(value: Any) -> str:

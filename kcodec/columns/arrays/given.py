@@ -344,9 +344,18 @@ def _finer(values: Sequence[Any], kind: pa.DataType, path: str) -> pa.DataType:
     if pa.types.is_duration(kind):
         is_whole = all(value.microseconds % step == 0 for value in values if isinstance(value, timedelta))
         return kind if is_whole else pa.duration("us")
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        _check_local(values, kind, path)
     if all(value.microsecond % step == 0 for value in values if isinstance(value, (datetime, time))):
         return kind
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
+
+
+def _check_local(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a time has another zone than UTC: what its clocks show is not what pyarrow would take."""
+    for value in values:
+        if isinstance(value, datetime) and value.tzinfo is not None and value.utcoffset():
+            raise TypeError(f"{path or 'the rows'}: {value} has a time zone, and {kind} has none")
 
 
 def _of_numpy(values: Any) -> Any:

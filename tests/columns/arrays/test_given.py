@@ -4,6 +4,7 @@ import base64
 import datetime
 import gzip
 import uuid
+import zoneinfo
 from decimal import Decimal
 
 import numpy as np
@@ -419,6 +420,24 @@ def test_numbers_and_times_in_one_list(impl):
     codec = kcodec.AvroCodec('{"type": "long", "logicalType": "timestamp-millis"}')
     with pytest.raises(TypeError, match="the rows: 7 is a number, but 2020-01-01 00:00:00 is a time"):
         codec.encode([7, None, datetime.datetime(2020, 1, 1)])
+
+
+@cases("kind", [pa.timestamp("us"), pa.list_(pa.timestamp("ms"))])
+def test_times_of_another_zone_are_none_without_one(kind, impl):
+    """Their moment in UTC was taken, which fits neither what clocks show there nor what columns allow."""
+    times = [
+        datetime.datetime(2020, 6, 1, 12, tzinfo=zoneinfo.ZoneInfo(name)) for name in ("UTC", "Europe/Paris")
+    ]
+    for time, wanted in zip(times, (datetime.datetime(2020, 6, 1, 12), None), strict=True):
+        row = [time] if pa.types.is_list(kind) else time
+        if wanted is not None:
+            assert kcodec.column([row], kind) == pa.array([row], kind)
+            continue
+        for make in (lambda: kcodec.column([row], kind), lambda: kcodec.JsonCodec(kind).encode([row])):
+            with pytest.raises(
+                TypeError, match=r"2020-06-01 12:00:00\+02:00 has a time zone, and timestamp\[.s\] has none"
+            ):
+                make()
 
 
 def test_numbers_of_a_column_of_times():

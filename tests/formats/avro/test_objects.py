@@ -6,6 +6,7 @@ import datetime
 import json
 import struct
 import uuid
+import zoneinfo
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -177,6 +178,7 @@ def test_objects_are_written_as_columns_are(data):
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 NANOS = {"type": "long", "logicalType": "timestamp-nanos"}
+LOCAL = {"type": "long", "logicalType": "local-timestamp-micros"}
 DATE = {"type": "int", "logicalType": "date"}
 CLOCK = {"type": "int", "logicalType": "time-millis"}
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
@@ -215,7 +217,9 @@ BERLIN = datetime.timezone(datetime.timedelta(hours=2))
         (NANOS, 7),
         (CLOCK, 86_399_999),
         (NANOS, datetime.datetime(2020, 1, 1, 1, 2, 3, 4)),
-        ({"type": "long", "logicalType": "local-timestamp-micros"}, datetime.datetime(1900, 1, 1)),
+        (LOCAL, datetime.datetime(1900, 1, 1)),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=UTC)),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=zoneinfo.ZoneInfo("Etc/UTC"))),
         ({"type": "array", "items": "int"}, (1, 2)),
         ({"type": "array", "items": "int"}, []),
         ({"type": "map", "values": "int"}, {"a": 1, "b": 2}),
@@ -268,6 +272,7 @@ def test_a_number_for_a_time_is_what_is_written_of_it(impl):
         (CLOCK, 86_400_000, "out_of_range", "f"),
         (MILLIS, datetime.datetime(2020, 1, 1, 0, 0, 0, 1), "inexact", "f"),
         (MILLIS, "2020-01-01", "type_mismatch", "f"),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=BERLIN), "type_mismatch", "f"),
         (NANOS, datetime.datetime(9999, 1, 1), "out_of_range", "f"),
         ({"type": "array", "items": "int"}, [1, "b"], "type_mismatch", "f[1]"),
         ({"type": "array", "items": "int"}, "ab", "type_mismatch", "f"),

@@ -232,6 +232,8 @@ cdef class Time(Clock):
 
 @cython.final
 cdef class Timestamp(Clock):
+    cdef object take
+
     cdef int write(self, Buffer *b, object value) except -1:
         cdef int64_t number
         if PyDateTime_CheckExact(value) and (datetime_tzinfo(value) is UTC or datetime_tzinfo(value) is None):
@@ -239,7 +241,7 @@ cdef class Timestamp(Clock):
         elif PyLong_CheckExact(value):
             number = self.integer(b, value, None)
         else:
-            number = self.scaled(b, self.integer(b, self.take_as(b, taken.micros, value), None), self.micros)
+            number = self.scaled(b, self.integer(b, self.take_as(b, self.take, value), None), self.micros)
         return self.put_within(b, number, self.wide)
 
 
@@ -332,6 +334,7 @@ cdef Node _integer(object node, object kind, bint floor):
     cdef Integer made = Integer()
     cdef Date date = Date()
     cdef Time time = Time()
+    cdef Timestamp moment = Timestamp()
     cdef bint wide = node.op is Step.LONG
     if pa.types.is_date(kind):
         date.natural, date.wide = datetime.date, wide
@@ -342,7 +345,8 @@ cdef Node _integer(object node, object kind, bint floor):
         time.day = MICROS_OF_DAY // time.micros if time.micros > 0 else MICROS_OF_DAY * -time.micros
         return time
     if pa.types.is_timestamp(kind):
-        return _clock(Timestamp(), node, kind, floor)
+        moment.take = taken.local_micros if kind.tz is None else taken.micros
+        return _clock(moment, node, kind, floor)
     made.natural, made.wide = int, wide
     return made
 
@@ -362,7 +366,9 @@ cdef Node _iso(object kind):
     made.natural = datetime.date
     if not pa.types.is_date(kind):
         is_time = pa.types.is_time(kind)
-        made.take = taken.micros_of_day if is_time else taken.micros
+        made.take = (
+            taken.micros_of_day if is_time else taken.local_micros if kind.tz is None else taken.micros
+        )
         made.natural = datetime.time if is_time else datetime.datetime
         made.micros = micros_each(PER_SECOND[kind.unit], 1)
     return made
