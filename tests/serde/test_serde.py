@@ -278,7 +278,8 @@ class TestOneValue:
         assert serde.deserialize_one(value) == {"m": [("a", 1)], "u": {"member0": None, "member1": "x"}}
         assert serde.deserialize_one(value, maps="dict", unions="value") == {"m": {"a": 1}, "u": "x"}
         row = dataclasses.make_dataclass("Row", ["m", "u"])
-        assert serde.deserialize_one(value, unions="value", into=row) == row([("a", 1)], "x")
+        assert serde.deserialize_one(value, unions="value", into=row) == row({"a": 1}, "x")
+        assert serde.deserialize_one(value, maps="pairs", unions="value", into=row) == row([("a", 1)], "x")
         with pytest.raises(ConfigError, match="maps='all'"):
             serde.deserialize_one(value, maps="all")
 

@@ -234,7 +234,7 @@ def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str,
 def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
     """Return a type with the fields that some of the values have, so that others count as missing.
 
-    It holds the values whole: of what is finer than a type, pyarrow would drop the rest. Numbers for timestamps stay
+    It holds the values whole: of what is finer than a type, pyarrow would drop the rest. Numbers for times stay
     numbers, since what is written may count other units than its columns.
     """
     if pa.types.is_struct(kind):
@@ -273,6 +273,7 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
         return list_of(field, kind)
     if pa.types.is_map(kind):
+        _check_entries(values, kind, path)
         entries = [value.items() if isinstance(value, dict) else value for value in values]
         pairs = [pair for each in entries if isinstance(each, Collection) for pair in each]
         items = [pair[1] for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
@@ -281,23 +282,27 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         return pa.map_(kind.key_field, field, kind.keys_sorted)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         _check_whole(values, kind, path)
-    if pa.types.is_timestamp(kind) and (number := _number(values)) is not None:
+    if not pa.types.is_temporal(kind):
+        return kind
+    # Days are days wherever they are written.
+    if not pa.types.is_date(kind) and (number := _number(values)) is not None:
         _check_numbers(values, number, path)
         return pa.int64()
-    return _finer(values, kind, path) if pa.types.is_temporal(kind) else kind
+    return _finer(values, kind, path)
 
 
 def _number(values: Sequence[Any]) -> Any:
     """Return the first of the values that is a number, which pyarrow would take as so many units of the column."""
-    if {*map(type, values)} <= {datetime, type(None)}:
+    if {*map(type, values)} <= {datetime, time, timedelta, type(None)}:
         return None
-    return next((value for value in values if isinstance(value, Real) and not isinstance(value, bool)), None)
+    numbers = (value for value in values if isinstance(value, (Real, Decimal)))
+    return next((value for value in numbers if not isinstance(value, bool)), None)
 
 
 def _check_numbers(values: Sequence[Any], number: Any, path: str) -> None:
     """Raise TypeError if not all values are numbers: as a column of numbers is read, times would be other ones."""
     for value in values:
-        if isinstance(value, datetime):
+        if isinstance(value, (datetime, time, timedelta)):
             raise TypeError(f"{path or 'the rows'}: {number} is a number, but {value} is a time")
 
 
@@ -309,6 +314,15 @@ def _check_lists(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
     """Raise TypeError if a text stands where a list does: pyarrow would take its letters."""
     for value in values:
         if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError(f"{path or 'the rows'}: {one_line(repr(value), 40)} is no {one_line(kind, 100)}")
+
+
+def _check_entries(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a map is a text, or one of its pairs is null: pyarrow would make entries of them."""
+    for value in values:
+        if isinstance(value, (str, bytes, bytearray)) or (
+            isinstance(value, (list, tuple)) and any(pair is None for pair in value)
+        ):
             raise TypeError(f"{path or 'the rows'}: {one_line(repr(value), 40)} is no {one_line(kind, 100)}")
 
 

@@ -250,8 +250,8 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "", *, counted: bool
     """Rebuild an unpacked array in the form of a type; only its numbers and times may still be of other types.
 
     Fields of structs are found by their names; nullable ones may be missing. Other kinds are a `TypeError`: a double
-    for a decimal, a timestamp for a date, a zoned for a local timestamp. With `counted`, integers of 64 bits are
-    timestamps, as the type counts them.
+    for a decimal, a timestamp for a date, a zoned for a local timestamp. Integers of 64 bits are durations, and with
+    `counted` times and timestamps, as the type counts them.
     """
     types, source = pa.types, array.type
     if source == kind:
@@ -269,8 +269,14 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "", *, counted: bool
         fields = [kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)]
         entries = pa.StructArray.from_arrays([keys, items], fields=fields)
         return _again(array, [entries], [pa.field("entries", entries.type, False)])
-    if counted and source == pa.int64() and types.is_timestamp(kind):
-        return array.cast(kind)
+    if source == pa.int64() and (
+        types.is_duration(kind) or (counted and (types.is_timestamp(kind) or types.is_time(kind)))
+    ):
+        try:
+            # Arrow has no cast from 64 bits to times of 32.
+            return (array.cast(pa.int32()) if types.is_time32(kind) else array).cast(kind)
+        except pa.ArrowInvalid as error:
+            raise TypeError(f"{path or 'the column'}: {error}") from None
     if not _is_kin(source, kind):
         hint = zone_hint(source, kind)
         raise TypeError(f"{path or 'the column'}: {source} is not written as {kind}{hint}; cast it before")
