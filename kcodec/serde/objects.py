@@ -218,7 +218,13 @@ class ObjectsWriter:
         writer, prefix, schema_id = found
         if writer is None:
             if unions != "members":
-                raise ConfigError(f"unions={unions!r} needs schema=, which is also what is registered")
+                name = self._topic.format.name
+                why = (
+                    "needs schema=, which is also what is registered"
+                    if name == "AVRO"
+                    else f"is Avro's: a union of {name} is a dict of one member"
+                )
+                raise ConfigError(f"unions={unions!r} {why}")
             return self._row.encode_one(value)
         try:
             return writer.encode_one(value, prefix)
