@@ -399,6 +399,10 @@ class TestPythonValues:
     ("codec", "reason"),
     [
         (kcodec.JsonCodec("t TIMESTAMP"), "t: int64 is not written as timestamp"),
+        (
+            kcodec.JsonSchemaCodec({"properties": {"t": {"type": "string", "format": "date-time"}}}),
+            "t: int64 is not written where the schema has times as text",
+        ),
         (kcodec.KsqlCodec("JSON", "t TIMESTAMP"), "t: Arrow's int64 cannot be written as TIMESTAMP"),
         (
             kcodec.ProtobufCodec(
