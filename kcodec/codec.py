@@ -31,7 +31,7 @@ from kcodec.errors import (
 )
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
 from kcodec.objects.collector import uncollected
-from kcodec.objects.form import ObjectForm
+from kcodec.objects.form import ObjectForm, check_class
 from kcodec.objects.kernel import Reader, Writer, quick_decode_one
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
@@ -357,7 +357,7 @@ class Codec:
 
     @quick_decode_one
     def decode_one(
-        self, value: Any, *, maps: str = "pairs", unions: str = "members", into: Any = None
+        self, value: Any, *, maps: str | None = None, unions: str = "members", into: Any = None
     ) -> Any:
         r"""Decode one payload to a Python object; no column is made.
 
@@ -366,7 +366,8 @@ class Codec:
         value : bytes-like or None
             The payload; None stays None.
         maps : {"pairs", "dict"}
-            Whether a map becomes a list of pairs, as in ``to_pylist()`` of a column, or a dict.
+            Whether a map becomes a list of pairs, as in ``to_pylist()`` of a column, or a dict. By default pairs; with
+            `into` a dict.
         unions : {"members", "value"}
             Whether a value of a union of several types becomes a dict of all members, of which one is not None, or
             just that one's value.
@@ -401,6 +402,8 @@ class Codec:
         >>> codec.decode_one(b"\x02\x04", into=collections.namedtuple("Point", "x y"))
         Point(x=1, y=2)
         """
+        if into is not None:
+            check_class(into)
         reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
         try:
             return reader.decode_one(value)
@@ -413,7 +416,7 @@ class Codec:
         values: Payloads,
         errors: str = "raise",
         *,
-        maps: str = "pairs",
+        maps: str | None = None,
         unions: str = "members",
         into: Any = None,
     ) -> Any:
@@ -445,6 +448,8 @@ class Codec:
         ['hi', None]
         """
         check_errors(errors)
+        if into is not None:
+            check_class(into)
         reader = self._readers.get((chosen(), maps, unions, into)) or self._reader_for(maps, unions, into)
         given: Any = values
         if not isinstance(values, list) and not isinstance(reader, ColumnReader):
@@ -536,7 +541,7 @@ class Codec:
         self._writers = {**self._writers, (chosen(), unions): writer}
         return writer
 
-    def _reader_for(self, maps: str, unions: str, into: Any) -> Reader:
+    def _reader_for(self, maps: str | None, unions: str, into: Any) -> Reader:
         form = ObjectForm.of(maps, unions, into)
         reader = self._object_reader(form)
         # Classes that are made for each call are not to fill the memory.

@@ -2,13 +2,13 @@
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.arguments import Tables
-from kcodec.columns.arrays.given import REFUSED, check_objects, columns_kept, told
+from kcodec.columns.arrays.given import REFUSED, check_objects, columns_kept, folded_column, told
 from kcodec.columns.arrays.values import typed
 from kcodec.errors import KcodecError
 
@@ -78,6 +78,8 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
     return pa.RecordBatchReader.from_batches(schema, Lasting(batches))
 
 
+#: The type that a column of Python values is made by, given its name.
+Wanted = Callable[[str], pa.DataType | None]
 #: Rows that are made columns together.
 _ROWS = 1 << 14
 _TABLES = (
@@ -86,11 +88,12 @@ _TABLES = (
 )
 
 
-def reader_of(data: Tables) -> pa.RecordBatchReader:
+def reader_of(data: Tables, wanted: Wanted = lambda _: None) -> pa.RecordBatchReader:
     """Return the batches of a table, a batch, a reader, or of what else has Arrow's C interface for one.
 
     Also of a lazy frame of polars, of dicts, one a row, and of a dict of lists, one a column. Of frames of pandas, an
-    index without a name is no column.
+    index without a name is no column. `wanted` says by which type a column of Python values is made, given its name;
+    None is what they look like.
 
     Raises
     ------
@@ -117,11 +120,11 @@ def reader_of(data: Tables) -> pa.RecordBatchReader:
             return pa.Table.from_batches([pa.record_batch(data)]).to_reader()
     except REFUSED as error:
         # A column, or one of Python objects that are of no type.
-        raise TypeError(f"{type(data).__name__} is no table: {told(error)}; {_TABLES}") from None
+        raise TypeError(f"{type(data).__name__} is no table: {told(error, data)}; {_TABLES}") from None
     if isinstance(data, Mapping):
-        return _columns(data).to_reader()
+        return _columns(data, wanted).to_reader()
     if isinstance(data, (list, tuple, Iterator)):
-        return _of_rows(data)
+        return _of_rows(data, wanted)
     raise TypeError(f"{type(data).__name__} is no table: {_TABLES}")
 
 
@@ -135,13 +138,17 @@ def _without_index(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     )
 
 
-def _columns(data: Mapping[str, Any], first: int = 0) -> pa.Table:
+def _columns(data: Mapping[str, Any], wanted: Wanted, first: int = 0) -> pa.Table:
     arrays = {}
     for name, values in data.items():
         if not isinstance(name, str):
             raise TypeError(f"{name!r} is no name of a column")
         try:
-            arrays[name] = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else typed(values, None)
+            if isinstance(values, (pa.Array, pa.ChunkedArray)):
+                arrays[name] = values
+                continue
+            kind = wanted(name)
+            arrays[name] = typed(values, None) if kind is None else folded_column(values, kind)
         except (pa.ArrowException, TypeError, OverflowError) as error:
             place = f", rows from {first}" if first else ""
             raise TypeError(f"column {name!r}{place}: {error}") from None
@@ -151,20 +158,20 @@ def _columns(data: Mapping[str, Any], first: int = 0) -> pa.Table:
         raise TypeError(f"dict is no table: {error}") from None
 
 
-def _of_rows(rows: Iterable[Any]) -> pa.RecordBatchReader:
+def _of_rows(rows: Iterable[Any], wanted: Wanted) -> pa.RecordBatchReader:
     """Return rows that are dicts as columns; those of an iterator have the columns of the first of them."""
     if not isinstance(rows, Iterator):
-        return _row_columns(list(rows), 0).to_reader()
+        return _row_columns(list(rows), wanted, 0).to_reader()
     begin = list(itertools.islice(rows, 1))
     if begin and isinstance(begin[0], pa.RecordBatch):
         return stream(begin[0].schema, itertools.chain(begin, rows))
-    first = _row_columns([*begin, *itertools.islice(rows, _ROWS - 1)], 0)
+    first = _row_columns([*begin, *itertools.islice(rows, _ROWS - 1)], wanted, 0)
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from first.to_batches()
         count = len(first)
         while part := list(itertools.islice(rows, _ROWS)):
-            found = _row_columns(part, count, first.schema.names)
+            found = _row_columns(part, wanted, count, first.schema.names)
             try:
                 yield from found.cast(first.schema).to_batches()
             except pa.ArrowException as error:
@@ -176,16 +183,16 @@ def _of_rows(rows: Iterable[Any]) -> pa.RecordBatchReader:
     return stream(first.schema, batches())
 
 
-def _row_columns(rows: list[Any], first: int, names: list[str] | None = None) -> pa.Table:
-    wanted = {} if names is None else dict.fromkeys(names)
+def _row_columns(rows: list[Any], wanted: Wanted, first: int, names: list[str] | None = None) -> pa.Table:
+    found = {} if names is None else dict.fromkeys(names)
     for number, row in enumerate(rows, first):
         if not isinstance(row, Mapping):
             raise TypeError(f"row {number} is no dict but {type(row).__name__}: {_TABLES}")
         if names is None:
-            wanted.update(dict.fromkeys(row))
-        elif not row.keys() <= wanted.keys():
-            added = next(name for name in row if name not in wanted)
+            found.update(dict.fromkeys(row))
+        elif not row.keys() <= found.keys():
+            added = next(name for name in row if name not in found)
             raise TypeError(
                 f"row {number} has a column {added!r}, which the first {_ROWS} rows have not: give a table"
             )
-    return _columns({name: [row.get(name) for row in rows] for name in wanted}, first)
+    return _columns({name: [row.get(name) for row in rows] for name in found}, wanted, first)

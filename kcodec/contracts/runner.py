@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jsonata  # type: ignore[import-untyped]
+from celpy.celparser import CELParseError
+from celpy.evaluation import CELEvalError
 from confluent_kafka.schema_registry import Schema as TheirSchema
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry
 from confluent_kafka.schema_registry.rules.cel.cel_executor import CelExecutor
@@ -278,5 +280,9 @@ def _theirs(schema: Schema) -> Any:
 
 def _said(error: BaseException) -> str:
     """Return the words of an error on one line."""
-    text = " ".join(str(error).split())
+    # CEL's have the class and the arguments of another one behind their words.
+    words = error.args[0] if isinstance(error, CELEvalError) and error.args else error
+    text = " ".join(str(words).split())
+    if isinstance(error, CELParseError):
+        text = f"the expression is no CEL: {text}"
     return text or type(error).__name__

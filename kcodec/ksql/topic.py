@@ -284,7 +284,7 @@ def _records(
 
 def _written(records: Records, data: Tables) -> pa.RecordBatchReader:
     """Return the records of rows as they are read."""
-    rows = reader_of(data)
+    rows = reader_of(data, records.map_type)
     # No rows: what is wrong with the columns shows before a topic is asked for.
     schema = records.write(rows.schema.empty_table()).schema
     return stream(schema, _batches(records, rows))

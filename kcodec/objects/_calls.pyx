@@ -25,12 +25,12 @@ cdef bint _is_chosen(object implementation) except -1:
     return implementation is None if chosen == NULL else implementation is <object>chosen
 
 
-def quick_decode_one(decode_one):
+def quick_decode_one(original):
     """See `kcodec.objects.kernel`."""
 
-    def quick(self, value, *, maps=_maps, unions=_unions, into=None):
+    def decode_one(self, value, *, maps=None, unions=_unions, into=None):
         cdef tuple usual
-        if maps is _maps and unions is _unions and into is None:
+        if (maps is None or maps is _maps) and unions is _unions and into is None:
             usual = self._usual
             if usual is not None and _is_chosen(usual[0]):
                 try:
@@ -38,19 +38,22 @@ def quick_decode_one(decode_one):
                 except DecodeError:
                     # Read once more by what tells all that is wrong.
                     pass
-        return decode_one(self, value, maps=maps, unions=unions, into=into)
+        return original(self, value, maps=maps, unions=unions, into=into)
 
-    return functools.update_wrapper(quick, decode_one)
+    return functools.update_wrapper(decode_one, original)
 
 
-def quick_deserialize_one(deserialize_one):
+def quick_deserialize_one(original):
     """See `kcodec.objects.kernel`."""
 
-    def quick(self, value, headers=None, *, maps=_maps, unions=_unions, into=None):
+    def deserialize_one(self, value, headers=None, *, maps=None, unions=_unions, into=None):
         cdef tuple usual
         cdef Py_ssize_t size
         cdef PyObject *found
-        if headers is None and type(value) is bytes and maps is _maps and unions is _unions and into is None:
+        if (
+            headers is None and type(value) is bytes and into is None and unions is _unions
+            and (maps is None or maps is _maps)
+        ):
             usual = self._one_reader.usual
             if usual is not None and _is_chosen(usual[0]):
                 size = usual[1]
@@ -62,9 +65,9 @@ def quick_deserialize_one(deserialize_one):
                         try:
                             made = known[0].decode_one(value, size)
                         except DecodeError:
-                            return deserialize_one(self, value)
+                            return original(self, value)
                         usual[3](known[1])
                         return made
-        return deserialize_one(self, value, headers, maps=maps, unions=unions, into=into)
+        return original(self, value, headers, maps=maps, unions=unions, into=into)
 
-    return functools.update_wrapper(quick, deserialize_one)
+    return functools.update_wrapper(deserialize_one, original)

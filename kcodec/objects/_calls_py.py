@@ -6,11 +6,11 @@ from typing import Any
 __all__ = ["quick_decode_one", "quick_deserialize_one"]
 
 
-def quick_decode_one(decode_one: Callable[..., Any]) -> Callable[..., Any]:
+def quick_decode_one(original: Callable[..., Any]) -> Callable[..., Any]:
     """See `kcodec.objects.kernel`."""
-    return decode_one
+    return original
 
 
-def quick_deserialize_one(deserialize_one: Callable[..., Any]) -> Callable[..., Any]:
+def quick_deserialize_one(original: Callable[..., Any]) -> Callable[..., Any]:
     """See `kcodec.objects.kernel`."""
-    return deserialize_one
+    return original

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from kcodec.errors import check_choice
+from kcodec.errors import ConfigError, check_choice, one_line
 
-__all__ = ["ObjectForm"]
+__all__ = ["ObjectForm", "check_class"]
 
 _MAPS = ("pairs", "dict")
 _UNIONS = ("members", "value")
@@ -40,9 +40,24 @@ class ObjectForm(NamedTuple):
 
     @classmethod
     def of(
-        cls, maps: str = "pairs", unions: str = "members", into: Any = None, floor: bool = False
+        cls, maps: str | None = None, unions: str = "members", into: Any = None, floor: bool = False
     ) -> "ObjectForm":
-        """Check what a codec's method was given."""
+        """Check what a codec's method was given; maps of classes are dicts unless it says what they are."""
+        if maps is None:
+            maps = "pairs" if into is None else "dict"
         check_choice("maps", maps, _MAPS)
         check_choice("unions", unions, _UNIONS)
         return cls(maps, unions, into, floor)
+
+
+def check_class(into: Any) -> None:
+    """Refuse what records cannot be made into, before a reader is looked for by it.
+
+    Examples
+    --------
+    >>> check_class([])
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: into=[] is not a class
+    """
+    if not callable(into):
+        raise ConfigError(f"into={one_line(repr(into), 60)} is not a class")

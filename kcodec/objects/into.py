@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Target", "target"]
+__all__ = ["Target"]
 
 
 class Target:
@@ -24,14 +24,14 @@ class Target:
     >>> class Point(typing.NamedTuple):
     ...     x: int
     ...     y: int
-    >>> target(Point).called_with(["x", "y"])[1] is None, target(Point).called_with(["y", "x"])[1]
+    >>> Target(Point).called_with(["x", "y"])[1] is None, Target(Point).called_with(["y", "x"])[1]
     (True, ('y', 'x'))
     """
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
         try:
-            self._parameters = inspect.signature(kind).parameters
+            self._parameters = {**inspect.signature(kind).parameters, **_named_beside_alias(kind)}
         except (TypeError, ValueError):
             raise ConfigError(f"into={kind!r} cannot be called with the fields of a record") from None
         try:
@@ -64,17 +64,17 @@ class Target:
         return self._kind, None if placed[: len(names)] == names else tuple(names)
 
 
-def target(kind: Any) -> Target:
-    """Return what records are made into.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be called with fields.
-    """
-    if not callable(kind):
-        raise ConfigError(f"into={kind!r} is not a class")
-    return Target(kind)
+def _named_beside_alias(kind: Any) -> dict[str, inspect.Parameter]:
+    """Return what a class of pydantic takes by the names of fields, too, where its signature has their aliases."""
+    settings = getattr(kind, "model_config", None)
+    if not isinstance(settings, dict) or not (
+        settings.get("populate_by_name") or settings.get("validate_by_name")
+    ):
+        return {}
+    return {
+        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+        for name in getattr(kind, "__pydantic_fields__", ())
+    }
 
 
 def _classes(hint: Any) -> list[Any]:

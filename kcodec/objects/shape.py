@@ -9,7 +9,7 @@ from kcodec.columns.types.layout import layout
 from kcodec.columns.types.plain import is_list
 from kcodec.errors import Fault
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.into import Target, target
+from kcodec.objects.into import Target
 from kcodec.objects.kernel import Reader
 
 __all__ = ["ShapedReader", "shape", "shaped"]
@@ -44,7 +44,7 @@ def shape(kind: pa.DataType, form: ObjectForm, unions: frozenset[int] = frozense
     """
     if form == ObjectForm():
         return None
-    return _Shaper(kind, form, unions).of(0, None if form.into is None else target(form.into))
+    return _Shaper(kind, form, unions).of(0, None if form.into is None else Target(form.into))
 
 
 def shaped(

@@ -23,6 +23,7 @@ __all__ = [
     "entries",
     "fields",
     "items",
+    "local_micros",
     "members",
     "micros",
     "micros_of_day",
@@ -190,6 +191,20 @@ def micros(value: Any) -> int:
     return since // _MICROSECOND
 
 
+def local_micros(value: Any) -> int:
+    """Return the microseconds since 1970 of a datetime for a type without a zone; it has none, or is in UTC.
+
+    Of another zone it could be what its clocks show, or the moment.
+
+    >>> local_micros(datetime.datetime(1970, 1, 1, 0, 0, 1))
+    1000000
+    """
+    if isinstance(value, datetime.datetime) and value.utcoffset():
+        reason = f"{value} has a time zone, and what is written has none"
+        raise RowError("type_mismatch", None, "", reason)
+    return micros(value)
+
+
 def decimal_text(value: Any) -> str:
     """Return the digits of a decimal, or of an integer.
 
@@ -246,8 +261,12 @@ def fields(value: Any) -> dict[str, Any]:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     for attribute in _FIELDS:
         named = getattr(kind, attribute, None)
-        if named is not None:
-            return {name: getattr(value, name) for name in (getattr(each, "name", each) for each in named)}
+        if named is None:
+            continue
+        names = {name: name for name in (getattr(each, "name", each) for each in named)}
+        if attribute == "__pydantic_fields__" and getattr(kind, "model_config", {}).get("serialize_by_alias"):
+            names = {name: field.serialization_alias or name for name, field in named.items()}
+        return {shown: getattr(value, name) for name, shown in names.items()}
     raise unfit(value, "record: a mapping, a dataclass or the like is")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
-from kcodec.errors import RegistryError, check_kind
+from kcodec.errors import RegistryError, check_booleans, check_kind
 from kcodec.registry.metadata import distinct, listed
 
 __all__ = ["Rule", "RuleSet"]
@@ -56,6 +56,7 @@ class Rule:
     disabled: bool = False
 
     def __post_init__(self) -> None:
+        check_booleans(disabled=self.disabled)
         object.__setattr__(self, "tags", distinct("tags", self.tags))
         object.__setattr__(self, "params", tuple(sorted(dict(self.params).items())))
 
@@ -65,6 +66,9 @@ class Rule:
         given = {name: body[key] for name, key in _KEYS.items() if body.get(key) is not None}
         if "params" in given:
             given["params"] = tuple(given["params"].items())
+        if isinstance(given.get("disabled"), str):
+            # Jackson takes both as text.
+            given["disabled"] = {"true": True, "false": False}.get(given["disabled"], given["disabled"])
         return cls(**{"name": "", **given})
 
     @property

@@ -11,7 +11,7 @@ from kcodec.columns.faults import short_reason
 from kcodec.columns.framed.frames import Indexes, decode_frames, indexes_end
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.objects.by_columns import objects_of, with_records
-from kcodec.objects.form import ObjectForm
+from kcodec.objects.form import ObjectForm, check_class
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shape
 from kcodec.serde.frames import Key, last_header, schema_key
@@ -61,8 +61,10 @@ class ObjectsReader:
         self.__dict__.update(state)
         self._start()
 
-    def read(self, value: bytes | None, headers: Any, maps: str, unions: str, into: Any) -> Any:
+    def read(self, value: bytes | None, headers: Any, maps: str | None, unions: str, into: Any) -> Any:
         """Read one value; see `kcodec.Serde.deserialize_one`."""
+        if into is not None:
+            check_class(into)
         readers = self._forms.get((chosen(), maps, unions, into))
         if readers is None:
             form = ObjectForm.of(maps, unions, into)
@@ -78,9 +80,10 @@ class ObjectsReader:
         start = self._before
         found = readers.get(value[:start]) if start and headers is None else None
         if found is None:
-            found, start = self._found(readers, value, headers, ObjectForm(maps, unions, into))
+            form = ObjectForm.of(maps, unions, into)
+            found, start = self._found(readers, value, headers, form)
             if found is None:
-                return self._in_column(value, headers, ObjectForm(maps, unions, into))
+                return self._in_column(value, headers, form)
         reader, name, schema_id = found
         try:
             made = reader.decode_one(value, start)
@@ -215,7 +218,13 @@ class ObjectsWriter:
         writer, prefix, schema_id = found
         if writer is None:
             if unions != "members":
-                raise ConfigError(f"unions={unions!r} needs schema=, which is also what is registered")
+                name = self._topic.format.name
+                why = (
+                    "needs schema=, which is also what is registered"
+                    if name == "AVRO"
+                    else f"is Avro's: a union of {name} is a dict of one member"
+                )
+                raise ConfigError(f"unions={unions!r} {why}")
             return self._row.encode_one(value)
         try:
             return writer.encode_one(value, prefix)

@@ -366,7 +366,7 @@ class Serde:
             A Python value, a dict for a record, or what else `kcodec.AvroCodec.encode_one` takes for one; None stays
             None.
         unions : {"members", "value"}
-            How values of unions are given: see `kcodec.AvroCodec.encode_one`.
+            How values of unions are given: see `kcodec.AvroCodec.encode_one`. Other formats have ``"members"``.
 
         Raises
         ------
@@ -392,7 +392,7 @@ class Serde:
         value: bytes | None,
         headers: Any = None,
         *,
-        maps: str = "pairs",
+        maps: str | None = None,
         unions: str = "members",
         into: Any = None,
     ) -> Any:

@@ -214,9 +214,13 @@ class TestAvro:
             ({"type": "int", "logicalType": "time-millis"}, [datetime.time(1, 2, 3, 4567), datetime.time(1), 7]),
             (
                 {"type": "long", "logicalType": "timestamp-millis"},
-                [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 2, 3, 4, 5678, UTC), 7],
+                [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 2, 3, 4, 5678, UTC), 7, 7000],
             ),
             ({"type": "long", "logicalType": "local-timestamp-micros"}, [datetime.datetime(2020, 1, 1, 5), 7]),
+            (
+                {"type": "long", "logicalType": "local-timestamp-millis"},
+                [7000, 7, datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))],
+            ),
             ({"type": "string", "logicalType": "uuid"}, ["f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "x"]),
             (
                 {"type": "map", "values": {"type": "long", "logicalType": "timestamp-micros"}},

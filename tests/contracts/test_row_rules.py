@@ -7,6 +7,7 @@ import pickle
 import sys
 
 import pytest
+from cases import cases
 from confluent_kafka.schema_registry import rule_registry
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
@@ -475,6 +476,21 @@ def test_where_a_field_is_refused(impl):
     assert report["path"].to_pylist() == ["lines.text"]
     with pytest.raises(EncodeError, match="the rule short"):
         serde.serialize_one(row)
+
+
+@cases(
+    ("expr", "reason"),
+    [
+        ("message.id >", "the rule wrong: the expression is no CEL: message.id > ^"),
+        ("message.idd > 0", "the rule wrong: no such member in mapping: 'idd'"),
+        ("1 / 0 == message.id", "the rule wrong: modulus or divide by zero"),
+    ],
+)
+def test_what_is_said_of_a_condition_that_fails(expr, reason, impl):
+    registry = MemoryRegistry()
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(cel("wrong", expr),))))
+    serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+    assert serde.serialize(ROWS[:1], errors="report")[1]["reason"].to_pylist() == [reason]
 
 
 @pytest.mark.parametrize("mode", ["WRITE", "READ"])

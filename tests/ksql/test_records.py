@@ -240,3 +240,13 @@ def test_arguments():
         Records(text, timezone="Mars")
     assert Records("DEFINE x='t'; " + text.replace("'t'", "'${x}'")).statement.topic == "t"
     assert Records(text.replace("'t'", "'${x}'"), variables={"X": "u"}).statement.topic == "u"
+
+
+def test_a_row_time_is_a_number_or_a_timestamp():
+    """Times of the day were their microseconds, and dates an error of pyarrow's."""
+    records = Records("CREATE STREAM s (v INT) WITH (kafka_topic='s', format='JSON');")
+    for kind in (pa.date32(), pa.time64("us"), pa.duration("ms"), pa.string(), pa.bool_()):
+        with pytest.raises(SchemaError, match=r"ROWTIME: Arrow's .* cannot be written as BIGINT"):
+            records.write(pa.table({"v": [1], "rowtime": pa.nulls(1, kind)}))
+    times = pa.array([1_500], pa.timestamp("us"))
+    assert records.write(pa.table({"v": [1], "rowtime": times}))["timestamp"].to_pylist() == [1]

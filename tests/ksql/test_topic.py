@@ -30,6 +30,29 @@ def put(place, *records):
     kafka.write(table, "t", **place)
 
 
+def test_rows_of_python_have_maps(place):
+    """What a dict is, its column says."""
+    maps = "CREATE STREAM s (m MAP<STRING, INT>, n STRUCT<x INT, l ARRAY<MAP<STRING, STRUCT<y INT>>>>)"
+    statement = f"{maps} WITH (kafka_topic='t', value_format='JSON');"
+    wanted = [
+        b'{"M":{"a":1,"b":2},"N":null}',
+        b'{"M":{"c":3},"N":{"X":7,"L":[{"k":{"Y":5}}]}}',
+        b'{"M":null,"N":null}',
+    ]
+    rows = [{"m": {"a": 1, "b": 2}}, {"m": [("c", 3)], "N": {"x": 7, "L": [{"k": {"y": 5}}]}}, {}]
+    for data in (
+        rows,
+        iter(rows),
+        {"m": [row.get("m") for row in rows], "N": [row.get("N") for row in rows]},
+    ):
+        written = ksql.write(statement, data, **place)
+        assert (
+            kafka.read(written.ranges, columns=["value"], **place).read_all()["value"].to_pylist() == wanted
+        )
+    with pytest.raises(TypeError, match="column 'm': row 1 of the list does not fit map<string, int32>"):
+        ksql.write(statement, [{"m": {}}, {"m": 7}], **place)
+
+
 def values_of(table):
     return list(zip(table["K"].to_pylist(), table["V"].to_pylist(), strict=True))
 

@@ -1,15 +1,18 @@
 """Records that are no dicts: mappings, dataclasses, NamedTuples and the like, in every codec and serde."""
 
 import dataclasses
+import inspect
 import json
+import types
 from collections import UserDict
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pytest
 
 from kcodec import (
     AvroCodec,
+    ConfigError,
     ConnectJsonCodec,
     EncodeError,
     JsonCodec,
@@ -107,3 +110,96 @@ def test_what_does_not_fit_is_refused(name, impl):
     for value in (Order("seven", []), Order(7, [Item("a", object())]), object()):
         with pytest.raises((EncodeError, TypeError)):
             written(codec, value)
+
+
+class Model:
+    """What pydantic's classes have of what is looked at: a signature of aliases, and a setting for each direction."""
+
+    model_config: ClassVar[dict[str, bool]] = {}
+    __pydantic_fields__: ClassVar = {
+        "order_id": types.SimpleNamespace(serialization_alias="orderId"),
+        "note": types.SimpleNamespace(serialization_alias=None),
+    }
+    __signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("orderId", "note")]
+    )
+
+    def __init__(self, note, **given):
+        self.note = note
+        ((self.given, self.order_id),) = given.items()
+
+
+class Named(Model):
+    model_config: ClassVar = {"populate_by_name": True, "serialize_by_alias": True}
+
+
+def of_names(*names):
+    kinds = {"note": "string"}
+    fields = [{"name": name, "type": kinds.get(name, "long")} for name in names]
+    return AvroCodec(json.dumps({"type": "record", "name": "R", "fields": fields}))
+
+
+def test_aliases_of_pydantic(impl):
+    """They are read and written as the settings of the class have it."""
+    by_name, by_alias = of_names("order_id", "note"), of_names("orderId", "note")
+    data = by_name.encode_one(Model("x", orderId=7))
+    assert (
+        data == by_alias.encode_one(Named("x", orderId=7)) == by_name.encode_one({"order_id": 7, "note": "x"})
+    )
+    for wrong, value in ((by_alias, Model("x", orderId=7)), (by_name, Named("x", orderId=7))):
+        with pytest.raises(EncodeError, match="unknown_field"):
+            wrong.encode_one(value)
+    assert by_alias.decode_one(data, into=Model).given == "orderId"
+    assert by_alias.decode_one(data, into=Named).given == "orderId"
+    assert by_name.decode_one(data, into=Named).given == "order_id"
+    with pytest.raises(ConfigError, match="Model does not take the field order_id: did you mean 'orderId'"):
+        by_name.decode_one(data, into=Model)
+
+
+@dataclasses.dataclass
+class Tagged:
+    tags: Any
+
+
+TAGS = {
+    "avro": AvroCodec(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [{"name": "tags", "type": {"type": "map", "values": "int"}}],
+        }
+    ),
+    "json": JsonCodec("tags MAP<STRING, INT>"),
+    "protobuf": ProtobufCodec('syntax = "proto3"; message R { map<string, int32> tags = 1; }'),
+    "columns": ConnectJsonCodec(
+        pa.struct([("tags", pa.map_(pa.string(), pa.int32()))]), schemas_enable=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAGS)
+def test_maps_of_classes_are_dicts(name, impl):
+    """Unless it is said what they are; without a class they are pairs."""
+    codec = TAGS[name]
+    data = codec.encode_list([{"tags": {"a": 1}}])[0]
+    for _ in range(2):
+        assert codec.decode_one(data) == codec.decode_one(data, maps="pairs") == {"tags": [("a", 1)]}
+        assert codec.decode_one(data, into=Tagged) == Tagged({"a": 1})
+        assert codec.decode_list([data], into=Tagged) == [Tagged({"a": 1})]
+        assert codec.decode_one(data, into=Tagged, maps="pairs") == Tagged([("a", 1)])
+
+
+def test_maps_of_classes_in_a_serde(impl):
+    serde = Serde("AVRO", "memory://maps-of-classes", topic="tags", schema=TAGS["avro"].schema)
+    data = serde.serialize_one({"tags": {"a": 1}})
+    for _ in range(2):
+        assert (
+            serde.deserialize_one(data) == serde.deserialize_one(data, maps="pairs") == {"tags": [("a", 1)]}
+        )
+        assert serde.deserialize_one(data, into=Tagged) == Tagged({"a": 1})
+        assert serde.deserialize_one(data, into=Tagged, maps="pairs") == Tagged([("a", 1)])
+    for read in (serde.deserialize_one, TAGS["avro"].decode_one):
+        with pytest.raises(ConfigError, match=r"into=Tagged\(tags=1\) is not a class"):
+            read(data, into=Tagged(1))
+    with pytest.raises(TypeError, match=r"deserialize_one\(\) got an unexpected keyword argument 'map'"):
+        serde.deserialize_one(data, map="dict")

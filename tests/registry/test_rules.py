@@ -317,6 +317,7 @@ class TestRuleSets:
             (lambda: Rule("r", type="ENCRYPT", tags="PII"), "tags='PII' is one text, not a sequence"),
             (lambda: Rule("r", type="ENCRYPT", tags=7), "tags=7 is not a sequence of texts"),
             (lambda: Rule.of({"name": "r", "tags": "PII"}), "tags='PII' is one text"),
+            (lambda: Rule("r", type="ENCRYPT", disabled="false"), "disabled='false' is not True or False"),
             (lambda: Metadata.of(tags={"email": "PII"}), "tags='PII' is one text"),
             (lambda: Metadata.of(sensitive="owner"), "sensitive='owner' is one text"),
             (lambda: RuleSet(domain=Rule("r", type="CEL")), "domain=Rule(name='r'"),
@@ -413,3 +414,11 @@ class TestLists:
         if not registry.url.startswith("http"):
             assert registry.delete_version("s", "latest") == 2
             assert registry.versions("s") == [1]
+
+
+@pytest.mark.parametrize(
+    ("sent", "disabled"), [("false", False), ("true", True), (False, False), (None, False)]
+)
+def test_whether_a_rule_is_disabled_may_be_sent_as_text(sent, disabled):
+    """As text "false" would be true, and what the rule encrypts written in the clear."""
+    assert Rule.of({"name": "r", "type": "ENCRYPT", "disabled": sent}).disabled is disabled

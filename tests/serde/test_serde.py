@@ -278,9 +278,22 @@ class TestOneValue:
         assert serde.deserialize_one(value) == {"m": [("a", 1)], "u": {"member0": None, "member1": "x"}}
         assert serde.deserialize_one(value, maps="dict", unions="value") == {"m": {"a": 1}, "u": "x"}
         row = dataclasses.make_dataclass("Row", ["m", "u"])
-        assert serde.deserialize_one(value, unions="value", into=row) == row([("a", 1)], "x")
+        assert serde.deserialize_one(value, unions="value", into=row) == row({"a": 1}, "x")
+        assert serde.deserialize_one(value, maps="pairs", unions="value", into=row) == row([("a", 1)], "x")
         with pytest.raises(ConfigError, match="maps='all'"):
             serde.deserialize_one(value, maps="all")
+
+    def test_unions_by_value_are_of_avro(self, impl):
+        schema = {"type": "object", "properties": {"u": {"oneOf": [{"type": "number"}, {"type": "string"}]}}}
+        serde = Serde("JSON_SR", f"memory://{uuid.uuid4()}", topic="t", schema=schema)
+        with pytest.raises(
+            ConfigError, match="unions='value' is Avro's: a union of JSON_SR is a dict of one member"
+        ):
+            serde.serialize_one({"u": "x"}, unions="value")
+        registry = f"memory://{uuid.uuid4()}"
+        Serde("AVRO", registry, topic="t", schema='"int"').serialize_one(7)
+        with pytest.raises(ConfigError, match="unions='value' needs schema="):
+            Serde("AVRO", registry, topic="t").serialize_one(7, unions="value")
 
     def test_it_pickles_and_selects(self, impl):
         serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema=self.SCHEMA)

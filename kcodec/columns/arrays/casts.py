@@ -99,7 +99,10 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     if types.is_time(kind) or types.is_timestamp(kind) or types.is_duration(kind):
         units = ("s", "ms", "us", "ns")
         return "inexact" if units.index(kind.unit) < units.index(value.type.unit) else "out_of_range"
-    return "out_of_range" if types.is_integer(kind) else "inexact"
+    if types.is_integer(kind):
+        is_fractional = types.is_floating(value.type) or types.is_decimal(value.type)
+        return "inexact" if is_fractional and value[0].as_py() % 1 > 0 else "out_of_range"
+    return "inexact"
 
 
 def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:

@@ -25,6 +25,7 @@ __all__ = [
     "check_objects",
     "column_of",
     "columns_kept",
+    "folded_column",
     "payloads",
     "sound",
     "told",
@@ -119,7 +120,7 @@ def _streamed(values: Any) -> pa.ChunkedArray:
     try:
         column = pa.chunked_array(values)
     except REFUSED as error:
-        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error)}") from None
+        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error, values)}") from None
     kind = column.type
     if not pa.types.is_struct(kind):
         return column
@@ -139,9 +140,12 @@ def columns_kept(fields: Iterable[pa.Field]) -> list[int]:
     return [place for place, field in enumerate(fields) if _INDEX.fullmatch(field.name) is None]
 
 
-def told(error: BaseException) -> str:
-    """Return what an error says; pyarrow says which column it is behind the reason."""
-    return ": ".join(map(str, reversed(error.args)))
+def told(error: BaseException, frame: Any = None) -> str:
+    """Return what an error says, of a frame of pandas with what to do; pyarrow says which column it is at the end."""
+    hint = ""
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        hint = "; to_pandas(types_mapper=pandas.ArrowDtype) keeps the types of columns, such as maps"
+    return ": ".join(map(str, reversed(error.args))) + hint
 
 
 def check_objects(values: Any) -> None:
@@ -193,6 +197,15 @@ def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array | pa.
     return typed(values, None if kind is None else _used(values, kind, fold))
 
 
+def folded_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Make a column of Python values by a type, of which they may lack fields; names of fields may be in lower case.
+
+    >>> folded_column([{"a": 1}], pa.struct([("A", pa.int8()), ("B", pa.int8())])).type
+    StructType(struct<a: int8>)
+    """
+    return typed(values, _used(values, kind, True))
+
+
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Make a column of a type of Python values; TypeError where one does not fit it whole."""
     lost = _coarser(_used(values, kind, False), kind)
@@ -204,7 +217,8 @@ def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array | pa.Chunked
 def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str, pa.DataType] | None:
     """Return the first place where values need the finer type `used`, and the type that is too coarse."""
     if pa.types.is_temporal(kind):
-        return None if used == kind else (path, kind)
+        # Numbers are units of the type that is given.
+        return None if used == kind or pa.types.is_integer(used) else (path, kind)
     if pa.types.is_struct(kind):
         parts = [(field.type, kind.field(field.name).type, f"{path}.{field.name}") for field in used]
     elif pa.types.is_map(kind):
@@ -220,14 +234,12 @@ def _coarser(used: pa.DataType, kind: pa.DataType, path: str = "") -> tuple[str,
 def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
     """Return a type with the fields that some of the values have, so that others count as missing.
 
-    It holds the values whole: of what is finer than a type, pyarrow would drop the rest.
+    It holds the values whole: of what is finer than a type, pyarrow would drop the rest. Numbers for times stay
+    numbers, since what is written may count other units than its columns.
     """
     if not pa.types.is_nested(kind):
         # Most are, and a list may be of one row.
-        is_time = pa.types.is_temporal(kind)
-        if is_time or pa.types.is_integer(kind):
-            _check_whole(values, kind, path)
-        return _finer(values, kind, path) if is_time else kind
+        return _used_plain(values, kind, path)
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
         if path and len(rows) != len(values):
@@ -264,6 +276,7 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
         return list_of(field, kind)
     if pa.types.is_map(kind):
+        _check_entries(values, kind, path)
         entries = [value.items() if isinstance(value, dict) else value for value in values]
         pairs = [pair for each in entries if isinstance(each, Collection) for pair in each]
         items = [pair[1] for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
@@ -271,6 +284,35 @@ def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.Data
         field = field.with_type(_used(items, field.type, fold, f"{path}[].value"))
         return pa.map_(kind.key_field, field, kind.keys_sorted)
     return kind
+
+
+def _used_plain(values: Sequence[Any], kind: pa.DataType, path: str) -> pa.DataType:
+    """Return the type that values of a type without fields are, as `_used` does."""
+    is_time = pa.types.is_temporal(kind)
+    if is_time or pa.types.is_integer(kind):
+        _check_whole(values, kind, path)
+    if not is_time:
+        return kind
+    # Days are days wherever they are written.
+    if not pa.types.is_date(kind) and (number := _number(values)) is not None:
+        _check_numbers(values, number, path)
+        return pa.int64()
+    return _finer(values, kind, path)
+
+
+def _number(values: Sequence[Any]) -> Any:
+    """Return the first of the values that is a number, which pyarrow would take as so many units of the column."""
+    if {*map(type, values)} <= {datetime, time, timedelta, type(None)}:
+        return None
+    numbers = (value for value in values if isinstance(value, (Real, Decimal)))
+    return next((value for value in numbers if not isinstance(value, bool)), None)
+
+
+def _check_numbers(values: Sequence[Any], number: Any, path: str) -> None:
+    """Raise TypeError if not all values are numbers: as a column of numbers is read, times would be other ones."""
+    for value in values:
+        if isinstance(value, (datetime, time, timedelta)):
+            raise TypeError(f"{path or 'the rows'}: {number} is a number, but {value} is a time")
 
 
 def _is_items(value: Any) -> bool:
@@ -281,6 +323,15 @@ def _check_lists(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
     """Raise TypeError if a text stands where a list does: pyarrow would take its letters."""
     for value in values:
         if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError(f"{path or 'the rows'}: {one_line(repr(value), 40)} is no {one_line(kind, 100)}")
+
+
+def _check_entries(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a map is a text, or one of its pairs is null: pyarrow would make entries of them."""
+    for value in values:
+        if isinstance(value, (str, bytes, bytearray)) or (
+            isinstance(value, (list, tuple)) and any(pair is None for pair in value)
+        ):
             raise TypeError(f"{path or 'the rows'}: {one_line(repr(value), 40)} is no {one_line(kind, 100)}")
 
 
@@ -316,9 +367,18 @@ def _finer(values: Sequence[Any], kind: pa.DataType, path: str) -> pa.DataType:
     if pa.types.is_duration(kind):
         is_whole = all(value.microseconds % step == 0 for value in values if isinstance(value, timedelta))
         return kind if is_whole else pa.duration("us")
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        _check_local(values, kind, path)
     if all(value.microsecond % step == 0 for value in values if isinstance(value, (datetime, time))):
         return kind
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
+
+
+def _check_local(values: Sequence[Any], kind: pa.DataType, path: str) -> None:
+    """Raise TypeError if a time has another zone than UTC: what its clocks show is not what pyarrow would take."""
+    for value in values:
+        if isinstance(value, datetime) and value.tzinfo is not None and value.utcoffset():
+            raise TypeError(f"{path or 'the rows'}: {value} has a time zone, and {kind} has none")
 
 
 def _of_numpy(values: Any) -> Any:

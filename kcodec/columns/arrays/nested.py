@@ -246,11 +246,12 @@ def floor_times(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return _again(array, parts, fields) if parts else array
 
 
-def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
+def arrange(array: pa.Array, kind: pa.DataType, path: str = "", *, counted: bool = False) -> pa.Array:
     """Rebuild an unpacked array in the form of a type; only its numbers and times may still be of other types.
 
     Fields of structs are found by their names; nullable ones may be missing. Other kinds are a `TypeError`: a double
-    for a decimal, a timestamp for a date, a zoned for a local timestamp.
+    for a decimal, a timestamp for a date, a zoned for a local timestamp. Integers of 64 bits are durations, and with
+    `counted` times and timestamps, as the type counts them.
     """
     types, source = pa.types, array.type
     if source == kind:
@@ -258,15 +259,24 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
     if types.is_null(source):
         return pa.nulls(len(array), kind)
     if types.is_struct(source) and types.is_struct(kind):
-        return _arrange_fields(array, kind, path)
+        return _arrange_fields(array, kind, path, counted)
     if is_list(source) and is_list(kind):
-        return _again(array, [arrange(array.values, kind.value_type, f"{path}[]")], [kind.value_field])
+        items = arrange(array.values, kind.value_type, f"{path}[]", counted=counted)
+        return _again(array, [items], [kind.value_field])
     if types.is_map(source) and types.is_map(kind):
-        keys = arrange(array.values.field(0), kind.key_type, f"{path}[].key")
-        items = arrange(array.values.field(1), kind.item_type, f"{path}[].value")
+        keys = arrange(array.values.field(0), kind.key_type, f"{path}[].key", counted=counted)
+        items = arrange(array.values.field(1), kind.item_type, f"{path}[].value", counted=counted)
         fields = [kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)]
         entries = pa.StructArray.from_arrays([keys, items], fields=fields)
         return _again(array, [entries], [pa.field("entries", entries.type, False)])
+    if source == pa.int64() and (
+        types.is_duration(kind) or (counted and (types.is_timestamp(kind) or types.is_time(kind)))
+    ):
+        try:
+            # Arrow has no cast from 64 bits to times of 32.
+            return (array.cast(pa.int32()) if types.is_time32(kind) else array).cast(kind)
+        except pa.ArrowInvalid as error:
+            raise TypeError(f"{path or 'the column'}: {error}") from None
     if not _is_kin(source, kind):
         hint = zone_hint(source, kind)
         raise TypeError(f"{path or 'the column'}: {source} is not written as {kind}{hint}; cast it before")
@@ -274,7 +284,7 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
     return array.cast(pa.decimal128(20, 0)) if types.is_integer(source) and types.is_decimal(kind) else array
 
 
-def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
+def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str, counted: bool) -> pa.Array:
     parts = dict(zip((field.name for field in array.type), members(array), strict=True))
     unknown = [name for name in parts if kind.get_field_index(name) < 0]
     if unknown or len(parts) < array.type.num_fields:
@@ -287,7 +297,8 @@ def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
         below = f"{path}.{field.name}".lstrip(".")
         if field.name not in parts and not field.nullable:
             raise TypeError(f"{below}: the column is missing, and cannot be null{near(field.name, parts)}")
-        columns.append(arrange(parts.get(field.name, pa.nulls(len(array))), field.type, below))
+        part = parts.get(field.name, pa.nulls(len(array)))
+        columns.append(arrange(part, field.type, below, counted=counted))
         fields.append(field.with_type(columns[-1].type))
     mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)

@@ -30,7 +30,7 @@ def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.Chun
     ['00000000-0000-0000-0000-00000000000a']
     >>> typed([["a"], ["b", {}]], pa.list_(pa.string()))
     Traceback (most recent call last):
-    TypeError: row 1 of the list does not fit string at [1]: Expected bytes, got a 'dict' object
+    TypeError: row 1 of the list does not fit string at [1]: {} is no text
     """
     try:
         return pa.array(values, kind)
@@ -118,6 +118,9 @@ def _misfit(value: Any, kind: pa.DataType, error: Exception, path: str = "") -> 
             return _misfit(part, below, inner, place)
     if isinstance(value, Enum):
         return path, kind, f"{one_line(repr(value), 60)} holds nothing of this type"
+    if kind in (pa.string(), pa.large_string()):
+        # pyarrow says that bytes are expected.
+        return path, kind, f"{one_line(repr(value), 60)} is no text"
     if isinstance(value, str) and pa.types.is_temporal(kind):
         return path, kind, f"{one_line(repr(value), 60)} is text, not an object of datetime"
     return path, kind, str(error)

@@ -31,6 +31,8 @@ cdef enum:            # what files and compressed bytes begin with
     PARQUET = 0x50415231
     GZIP = 0x1F8B08
     ZSTD = 0x28B52FFD
+    HEX = 0x30303030          # digits of Confluent's frame
+    BASE64 = 0x41414141       # three bytes of it
 
 
 cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts, int64_t row) noexcept nogil:
@@ -152,6 +154,10 @@ def framed_rows(values, const int64_t[::1] numbers) -> list:
                 found.append((at, "GZIP", b""))
             elif magic == ZSTD:
                 found.append((at, "ZSTD", b""))
+            elif magic == HEX and size >= 10 and start[4] == b"0" and start[5] == b"0":
+                found.append((at, "HEX", b""))
+            elif magic == BASE64 and size >= 8:
+                found.append((at, "BASE64", b""))
             elif start[0] == b"{" and (start[1] == b'"' or start[1] == b" " or start[1] == b"\n" or start[1] == b"\r"):
                 found.append((at, "JSON", b""))
     return found

@@ -109,6 +109,11 @@ def framed_rows(values: pa.Array, numbers: Sequence[int]) -> list[tuple[int, str
             found.append((at, "SINGLE_OBJECT", value[2:10]))
         else:
             found += [(at, name, b"") for magic, name in _MAGIC if value.startswith(magic)]
+            # Confluent's frame as text.
+            if value.startswith(b"000000") and len(value) >= 10:
+                found.append((at, "HEX", b""))
+            if value.startswith(b"AAAA") and len(value) >= 8:
+                found.append((at, "BASE64", b""))
     return found
 
 

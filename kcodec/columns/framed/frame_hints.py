@@ -25,7 +25,12 @@ _FILES = {
     "GZIP": "looks compressed by gzip: decompress it first",
     "ZSTD": "looks compressed by zstd: decompress it first",
 }
-_JSON = "looks like JSON without a frame: kcodec.JsonCodec and kcodec.ConnectJsonCodec read that"
+#: What rows look like that may be data to whoever reads no frame.
+_TEXTS = {
+    "JSON": "looks like JSON without a frame: kcodec.JsonCodec and kcodec.ConnectJsonCodec read that",
+    "HEX": "looks like hexadecimal digits of a framed value: bytes.fromhex makes bytes of them",
+    "BASE64": "looks like Base64 of a framed value: base64.b64decode makes bytes of it",
+}
 #: What is wrong with a row whose frame is another than is read.
 _OF_FRAMES = ("frame_magic", "frame_truncated", "unknown_schema_id", "compression")
 
@@ -39,9 +44,7 @@ def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -
     for at, name, _ in framed_rows(values, every.rows):
         fault = every[at]
         if name != frame.name and fault.code in _OF_FRAMES:
-            hint = _FILES.get(name) or (
-                _JSON if name == "JSON" else f"looks like {_LOOKS[name]}: frame={name}"
-            )
+            hint = _FILES.get(name) or _TEXTS.get(name) or f"looks like {_LOOKS[name]}: frame={name}"
             found[at] = f"{fault.reason} ({hint})"
     return every.with_reasons(found)
 
@@ -56,8 +59,7 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
         if name in _FILES:
             found[at] = f"{every[at].reason} ({_FILES[name]})"
             continue
-        # Whoever reads JSON has other faults; to others a brace may be data.
-        if name == "JSON":
+        if name in _TEXTS:
             continue
         hint = (
             f"looks framed: schema id {key!r}; kcodec.Serde reads that"

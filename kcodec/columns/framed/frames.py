@@ -121,7 +121,7 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     Returns the position among the numbers, the name of the frame in `kcodec.frames.FRAMES`, and the id, of each. Any
     bytes may begin so; of ids that are numbers only small ones are believed. What begins like something else that is
     taken for a message now and then has its name instead, and no id: ``AVRO_FILE``, ``PARQUET``, ``GZIP``, ``ZSTD``,
-    ``JSON``.
+    ``JSON``, and ``HEX`` and ``BASE64`` for Confluent's frame as such text.
 
     Examples
     --------

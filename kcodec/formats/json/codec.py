@@ -197,7 +197,9 @@ class JsonCodec(Codec):
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if array.type != self._written_type:
-            array = arrange(unpack(uuid_texts(array, lambda: self._written_type)), self._written_type)
+            counted = self._arguments["times"] == "number"
+            array = unpack(uuid_texts(array, lambda: self._written_type))
+            array = arrange(array, self._written_type, counted=counted)
         plain, lost = cast_rows(array, self._written_type, floor=self._arguments["round"] == "truncate")
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)

@@ -326,6 +326,16 @@ class _Encoding(_Planner):
         nullable = shape is None or shape.accepts_null
         return Form.ESCAPED | (Form.NULL if nullable else Form.PLAIN)
 
+    def leaf(
+        self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode
+    ) -> JsonNode:
+        is_time = shape is not None and kinds == ("string",) and shape.note("string").format == "date-time"
+        if is_time and pa.types.is_integer(kind) and self.options.formats == "read":
+            raise SchemaError(
+                f"{place_of(self.path)}: {kind} is not written where the schema has times as text"
+            )
+        return super().leaf(kind, shape, kinds, made)
+
     def integer(self, shape: Shape | None, made: JsonNode) -> JsonNode:
         bits = None if shape is None else BITS.get(shape.note("integer").connect or "")
         return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else integer_bounds(bits))

@@ -16,11 +16,12 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.faults import nulled, refused
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 
-__all__ = ["COLUMNS", "Windowed", "Windows", "milliseconds", "windows_of"]
+__all__ = ["COLUMNS", "Windowed", "Windows", "bigints", "milliseconds", "windows_of"]
 
 #: The pseudo columns of windowed keys.
 COLUMNS = ("WINDOWSTART", "WINDOWEND")
@@ -75,12 +76,15 @@ class Windows(NamedTuple):
         return Windowed(keys, last, ends, faults)
 
     def join(self, keys: pa.Array, starts: pa.Array, ends: pa.Array | None) -> tuple[pa.Array, list[Fault]]:
-        """Append windows to keys; a key without a window cannot be written, a null key stays null."""
+        """Append windows to keys; a key without a window cannot be written, a null key stays null.
+
+        Windows are milliseconds, or timestamps.
+        """
         times = {"WINDOWEND": ends, "WINDOWSTART": starts} if self.size is None else {"WINDOWSTART": starts}
         given: list[pa.Array] = []
         faults: list[Fault] = []
         for name, each in times.items():
-            part, lost = cast_rows(pa.nulls(len(keys)) if each is None else each, pa.int64())
+            part, lost = _millis_of(pa.nulls(len(keys)) if each is None else unpack(each), name)
             reasons = {fault.row: fault._replace(path=name) for fault in lost}
             missing = pc.and_(keys.is_valid(), part.is_null())
             found = refused(missing, "null_value", "a windowed key has no window", path=name)
@@ -89,6 +93,27 @@ class Windows(NamedTuple):
         parts = [_bytes(part).cast(keys.type) for part in given]
         joined = pc.binary_join_element_wise(keys, *parts, pa.scalar(b"", keys.type))
         return joined, sorted(faults, key=lambda fault: fault.row)
+
+
+def _millis_of(times: pa.Array, name: str) -> tuple[pa.Array, list[Fault]]:
+    """Return times as milliseconds, and faults for those that are none."""
+    if not pa.types.is_timestamp(times.type):
+        return bigints(times, name)
+    found, lost = cast_rows(times, pa.timestamp("ms", times.type.tz))
+    return found.cast(pa.int64()), lost
+
+
+def bigints(values: pa.Array, name: str) -> tuple[pa.Array, list[Fault]]:
+    """Return numbers as a BIGINT, and faults for those that are none; other types are a `SchemaError`.
+
+    >>> bigints(pa.array([7.0]), "ROWTIME")[0].to_pylist()
+    [7]
+    """
+    types, kind = pa.types, values.type
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    if not (is_number or types.is_null(kind)):
+        raise SchemaError(f"{name}: Arrow's {kind} cannot be written as BIGINT")
+    return cast_rows(values, pa.int64())
 
 
 def _numbers(values: pa.Array, start: int) -> pa.Array:

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, check_choice, near
 from kcodec.ksql.codec.codec import KsqlCodec
 from kcodec.ksql.codec.windows import COLUMNS as WINDOWS
+from kcodec.ksql.codec.windows import bigints
 from kcodec.ksql.records.row_time import milliseconds_of
 from kcodec.ksql.records.row_time import row_time as time_column
 from kcodec.ksql.statement.parser import parse_one
@@ -123,6 +123,17 @@ class Records:
         """Whether the headers of records are read: for columns of them, and for the names of schemas."""
         return bool(self._headers) or self.statement.has_schemas
 
+    def map_type(self, name: str) -> pa.DataType | None:
+        """Return the type of a column, as `write` finds it, that has maps; of other types values tell.
+
+        Dicts in rows are structs where it is not known that they are maps.
+        """
+        place = self.schema.get_field_index(name)
+        if place < 0:
+            place = self.schema.get_field_index(name.upper())
+        kind = None if place < 0 else self.schema.field(place).type
+        return kind if kind is not None and _has_maps(kind) else None
+
     def read(self, records: pa.RecordBatch) -> RecordRows:
         """Return rows of records.
 
@@ -223,7 +234,7 @@ class Records:
             if pa.types.is_timestamp(given.type):
                 arrays["timestamp"] = milliseconds_of(given)
             else:
-                arrays["timestamp"], faults = cast_rows(given, pa.int64())
+                arrays["timestamp"], faults = bigints(given, _TIME)
                 if faults:
                     raise EncodeError(*faults[0]._replace(path=_TIME))
         return pa.table(arrays)
@@ -236,6 +247,12 @@ class Records:
         writable.append(_TIME)
         names = written_names(self.statement, table.schema.names, writable)
         return {known: table.column(name).combine_chunks() for known, name in names.items()}
+
+
+def _has_maps(kind: pa.DataType) -> bool:
+    return pa.types.is_map(kind) or any(
+        _has_maps(kind.field(number).type) for number in range(kind.num_fields)
+    )
 
 
 def is_as_read(given: Sequence[str]) -> bool:

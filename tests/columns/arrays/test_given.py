@@ -1,8 +1,10 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
+import base64
 import datetime
 import gzip
 import uuid
+import zoneinfo
 from decimal import Decimal
 
 import numpy as np
@@ -393,6 +395,69 @@ class TestPythonValues:
                 self.CODEC.decode(wrong)
 
 
+@cases(
+    ("codec", "reason"),
+    [
+        (kcodec.JsonCodec("t TIMESTAMP"), "t: int64 is not written as timestamp"),
+        (
+            kcodec.JsonSchemaCodec({"properties": {"t": {"type": "string", "format": "date-time"}}}),
+            "t: int64 is not written where the schema has times as text",
+        ),
+        (kcodec.KsqlCodec("JSON", "t TIMESTAMP"), "t: Arrow's int64 cannot be written as TIMESTAMP"),
+        (
+            kcodec.ProtobufCodec(
+                'syntax = "proto3"; import "google/protobuf/timestamp.proto";'
+                "message M { google.protobuf.Timestamp t = 1; }"
+            ),
+            "int64 cannot be written as google.protobuf.Timestamp",
+        ),
+    ],
+)
+def test_numbers_in_lists_are_no_times_where_columns_of_numbers_are_none(codec, reason, impl):
+    """Taken as so many units of the column, milliseconds were moments of January 1970."""
+    for write in (codec.encode, lambda rows: codec.encode_one(rows[0])):
+        with pytest.raises((TypeError, kcodec.KcodecError), match=reason):
+            write([{"t": 1_700_000_000_000}])
+
+
+@cases("value", [[None], [("a", 1), None], "", b""])
+def test_what_is_no_map(value, impl):
+    """A pair that is null was an empty key with a zero, an empty text a map without entries."""
+    codecs = (
+        kcodec.JsonCodec("m MAP<STRING, INT>"),
+        kcodec.ProtobufCodec('syntax = "proto3"; message M { map<string, int32> m = 1; }'),
+    )
+    for codec in codecs:
+        with pytest.raises(TypeError, match=r"m: .* is no map<string, int32>"):
+            codec.encode([{"m": value}])
+        with pytest.raises((TypeError, kcodec.EncodeError), match="is no map<string, int32>"):
+            codec.encode_one({"m": value})
+
+
+def test_numbers_and_times_in_one_list(impl):
+    codec = kcodec.AvroCodec('{"type": "long", "logicalType": "timestamp-millis"}')
+    with pytest.raises(TypeError, match="the rows: 7 is a number, but 2020-01-01 00:00:00 is a time"):
+        codec.encode([7, None, datetime.datetime(2020, 1, 1)])
+
+
+@cases("kind", [pa.timestamp("us"), pa.list_(pa.timestamp("ms"))])
+def test_times_of_another_zone_are_none_without_one(kind, impl):
+    """Their moment in UTC was taken, which fits neither what clocks show there nor what columns allow."""
+    times = (
+        datetime.datetime(2020, 6, 1, 12, tzinfo=zoneinfo.ZoneInfo(name)) for name in ("UTC", "Europe/Paris")
+    )
+    utc, paris = ([[time] if pa.types.is_list(kind) else time] for time in times)
+    assert kcodec.column(utc, kind) == pa.array(utc, kind)
+    for make in (lambda: kcodec.column(paris, kind), lambda: kcodec.JsonCodec(kind).encode(paris)):
+        with pytest.raises(TypeError, match=r"12:00:00\+02:00 has a time zone, and timestamp\[.s\] has none"):
+            make()
+
+
+def test_numbers_of_a_column_of_times():
+    """What a number counts is the type's unit, where that is given."""
+    assert kcodec.column([7, None], pa.timestamp("ms")) == pa.array([7, None], pa.timestamp("ms"))
+
+
 def test_arrays_share_memory():
     values = pa.array(ROWS)
     (same,), chunked = arrays(values)
@@ -493,6 +558,44 @@ def test_json_given_to_a_serde_says_so(impl):
     with pytest.raises(kcodec.DecodeError) as found:
         AvroCodec(SCHEMA).decode([b'{"n": 1}'])
     assert "looks like" not in str(found.value)
+
+
+def test_bytes_that_are_text_given_to_a_serde_say_so(impl):
+    serde = kcodec.Serde("AVRO", "memory://texts", topic="t", schema=SCHEMA)
+    data = serde.serialize_one({"n": 7, "s": "text"})
+    texts = [
+        data.hex(),
+        data.hex().upper(),
+        base64.b64encode(data).decode(),
+        "000000",
+        "AAAA",
+        "00000x",
+        "0000000",
+    ]
+    reasons = serde.deserialize(texts, errors="report")[1]["reason"].to_pylist()
+    hints = ["hexadecimal digits"] * 2 + ["Base64"]
+    assert all(
+        f"looks like {hint} of a framed value" in each for hint, each in zip(hints, reasons, strict=False)
+    )
+    assert not any("looks like" in each for each in reasons[3:])
+    # Without a frame they may be data.
+    assert (
+        "looks like" not in AvroCodec('"string"').decode(texts, errors="report")[1]["reason"].to_pylist()[0]
+    )
+
+
+def test_frames_of_pandas_without_the_types_of_arrow(impl):
+    frame = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32()))}).to_pandas()
+    hint = "column m .*; to_pandas\\(types_mapper=pandas.ArrowDtype\\) keeps the types of columns"
+    with pytest.raises(TypeError, match=hint):
+        kcodec.JsonCodec("m MAP<STRING, INT>").encode(frame)
+    with pytest.raises(TypeError, match=hint):
+        reader_of(frame)
+
+
+def test_a_number_in_a_list_of_texts():
+    with pytest.raises(TypeError, match="row 1 of the list does not fit string at s: 7 is no text"):
+        kcodec.JsonCodec("s STRING").encode([{"s": "a"}, {"s": 7}])
 
 
 class TestTables:

@@ -6,6 +6,7 @@ import datetime
 import json
 import struct
 import uuid
+import zoneinfo
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -177,6 +178,7 @@ def test_objects_are_written_as_columns_are(data):
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 NANOS = {"type": "long", "logicalType": "timestamp-nanos"}
+LOCAL = {"type": "long", "logicalType": "local-timestamp-micros"}
 DATE = {"type": "int", "logicalType": "date"}
 CLOCK = {"type": "int", "logicalType": "time-millis"}
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
@@ -210,8 +212,14 @@ BERLIN = datetime.timezone(datetime.timedelta(hours=2))
         (MILLIS, datetime.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)),
         (MILLIS, datetime.datetime(2020, 1, 1, 5, tzinfo=BERLIN)),
         (MILLIS, datetime.datetime(2020, 1, 1)),
+        (MILLIS, 1_700_000_000_000),
+        (MILLIS, -7),
+        (NANOS, 7),
+        (CLOCK, 86_399_999),
         (NANOS, datetime.datetime(2020, 1, 1, 1, 2, 3, 4)),
-        ({"type": "long", "logicalType": "local-timestamp-micros"}, datetime.datetime(1900, 1, 1)),
+        (LOCAL, datetime.datetime(1900, 1, 1)),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=UTC)),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=zoneinfo.ZoneInfo("Etc/UTC"))),
         ({"type": "array", "items": "int"}, (1, 2)),
         ({"type": "array", "items": "int"}, []),
         ({"type": "map", "values": "int"}, {"a": 1, "b": 2}),
@@ -225,6 +233,15 @@ def test_a_value_is_written_as_in_a_column(kind, value, impl):
     codec = AvroCodec(record(("f", kind)))
     assert codec.encode_one({"f": value}) == codec.encode([{"f": value}]).to_pylist()[0]
     assert codec.encode_list([{"f": value}, None]) == codec.encode([{"f": value}, None]).to_pylist()
+
+
+def test_a_number_for_a_time_is_what_is_written_of_it(impl):
+    """As in a column of numbers; columns of timestamp-millis count microseconds."""
+    rows = [{"f": 1_700_000_000_000}, {"f": -1}]
+    codec = AvroCodec(record(("f", MILLIS)))
+    written = codec.encode(pa.array(rows)).to_pylist()
+    assert codec.encode_list(rows) == codec.encode(rows).to_pylist() == written
+    assert codec.decode_one(written[0]) == {"f": datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)}
 
 
 @cases(
@@ -255,6 +272,7 @@ def test_a_value_is_written_as_in_a_column(kind, value, impl):
         (CLOCK, 86_400_000, "out_of_range", "f"),
         (MILLIS, datetime.datetime(2020, 1, 1, 0, 0, 0, 1), "inexact", "f"),
         (MILLIS, "2020-01-01", "type_mismatch", "f"),
+        (LOCAL, datetime.datetime(2020, 1, 1, tzinfo=BERLIN), "type_mismatch", "f"),
         (NANOS, datetime.datetime(9999, 1, 1), "out_of_range", "f"),
         ({"type": "array", "items": "int"}, [1, "b"], "type_mismatch", "f[1]"),
         ({"type": "array", "items": "int"}, "ab", "type_mismatch", "f"),

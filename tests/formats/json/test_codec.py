@@ -305,6 +305,21 @@ def test_times_as_numbers(impl):
     assert fault(kind, '{"s":86400000}', times="number") == ("out_of_range", 5, "s")
 
 
+def test_numbers_are_written_for_times_that_are_numbers(impl):
+    """In columns and in lists, however deep they are."""
+    codec = kcodec.JsonCodec("t TIMESTAMP, l ARRAY<TIMESTAMP>, m MAP<STRING, TIMESTAMP>", times="number")
+    rows = [{"t": -5, "l": [7], "m": {"a": 9}}]
+    assert codec.encode(rows).to_pylist() == [b'{"t":-5,"l":[7],"m":{"a":9}}']
+    assert codec.encode(pa.array([{"t": -5}, {"t": None}])).to_pylist()[0] == b'{"t":-5,"l":null,"m":null}'
+    for kind in (pa.time32("ms"), pa.time64("us"), pa.duration("s")):
+        assert kcodec.JsonCodec(kind, times="number").encode([7, None]).to_pylist() == [b"7", None]
+    assert kcodec.JsonCodec(pa.duration("s")).encode([7]).to_pylist() == [b"7"]
+    with pytest.raises(TypeError, match="the column: Integer value 2147483648 not in range"):
+        kcodec.JsonCodec(pa.time32("ms"), times="number").encode([1 << 31])
+    with pytest.raises(TypeError, match="int64 is not written as time32"):
+        kcodec.JsonCodec(pa.time32("ms")).encode([7])
+
+
 def test_values_kept_as_json(impl):
     kind = pa.struct([pa.field("any", pa.string(), metadata=RAW), ("n", pa.int8())])
     codec = kcodec.JsonCodec(kind)

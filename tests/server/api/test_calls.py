@@ -498,6 +498,13 @@ REFUSED = [
         for rule in ({"name": ["r"]}, {"name": "r", "onSuccess": 1}, {"name": {"a": 1}, "type": "CEL"})
     ),
     ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": {}}}, 400, 400),
+    (
+        "POST",
+        "/subjects/s/versions",
+        {"schema": INT, "ruleSet": {"domainRules": [{"name": "r", "disabled": "no"}]}},
+        400,
+        400,
+    ),
     ("POST", "/subjects/s/versions", {"schema": INT, "metadata": {"sensitive": {}}}, 400, 400),
     ("POST", "/subjects/s/versions", {"schema": INT, "references": {}}, 400, 400),
     ("PUT", "/config/s", {"defaultRuleSet": {"migrationRules": ""}}, 400, 400),

@@ -31,7 +31,7 @@ from kcodec.columns.types.layout import layout
 from kcodec.errors import CODES
 from kcodec.formats.avro.plans.node import AvroNode, Op as Step
 from kcodec.formats.avro.rows._program import is_dropped, least_bytes
-from kcodec.objects.into import target
+from kcodec.objects.into import Target
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import MAX_DEPTH, Plan
 
@@ -517,4 +517,4 @@ def _calls(node):
 
 cdef Node make_root(object plan, object limits, object form):
     cdef _Maker maker = _Maker(plan, limits, form)
-    return maker.make(plan.root, (), None if form.into is None else target(form.into))
+    return maker.make(plan.root, (), None if form.into is None else Target(form.into))

@@ -14,7 +14,7 @@ from kcodec.errors import DecodeError, Fault
 from kcodec.formats.avro._kernel_py import Row, is_iso, plain_text, single
 from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.into import Target, target
+from kcodec.objects.into import Target
 from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Plan
@@ -42,7 +42,7 @@ class ObjectReader:
         self._program = Program(plan, limits)
         self._columns = layout(plan.arrow_type)
         self._form = form
-        self._into = None if form.into is None else target(form.into)
+        self._into = None if form.into is None else Target(form.into)
         self._trailing = trailing
         # Also asks classes whether they take the fields, once and for all.
         self._calls: dict[int, Any] = {}

@@ -41,6 +41,7 @@ from kcodec.objects.units import micros_each
 import_datetime()
 
 cdef object UTC = datetime.timezone.utc
+cdef int64_t MICROS_OF_DAY = 86_400_000_000
 
 
 @cython.final
@@ -196,7 +197,6 @@ cdef class Clock(Node):
 
     cdef bint wide
     cdef bint floor
-    cdef int64_t factor       # columns hold so many times what is written; see `node.AvroNode`
     cdef int64_t micros       # of what is written; negative: that is so many times a microsecond
 
     cdef int64_t scaled(self, const Buffer *b, int64_t value, int64_t factor) except? -1:
@@ -215,7 +215,7 @@ cdef class Clock(Node):
 
 @cython.final
 cdef class Time(Clock):
-    cdef int64_t day          # of the column: its first value that is not a time of day
+    cdef int64_t day          # the first number that is not a time of day
 
     cdef int write(self, Buffer *b, object value) except -1:
         cdef int64_t number
@@ -225,7 +225,6 @@ cdef class Time(Clock):
             number = self.integer(b, value, None)
             if not 0 <= number < self.day:
                 self.fail(b, "out_of_range")
-            number = self.scaled(b, number, self.factor)
         else:
             number = self.scaled(b, self.integer(b, self.take_as(b, taken.micros_of_day, value), None), self.micros)
         return self.put_within(b, number, self.wide)
@@ -233,14 +232,16 @@ cdef class Time(Clock):
 
 @cython.final
 cdef class Timestamp(Clock):
+    cdef object take
+
     cdef int write(self, Buffer *b, object value) except -1:
         cdef int64_t number
         if PyDateTime_CheckExact(value) and (datetime_tzinfo(value) is UTC or datetime_tzinfo(value) is None):
             number = self.scaled(b, seconds_of(value) * 1_000_000 + datetime_microsecond(value), self.micros)
         elif PyLong_CheckExact(value):
-            number = self.scaled(b, self.integer(b, value, None), self.factor)
+            number = self.integer(b, value, None)
         else:
-            number = self.scaled(b, self.integer(b, self.take_as(b, taken.micros, value), None), self.micros)
+            number = self.scaled(b, self.integer(b, self.take_as(b, self.take, value), None), self.micros)
         return self.put_within(b, number, self.wide)
 
 
@@ -333,16 +334,19 @@ cdef Node _integer(object node, object kind, bint floor):
     cdef Integer made = Integer()
     cdef Date date = Date()
     cdef Time time = Time()
+    cdef Timestamp moment = Timestamp()
     cdef bint wide = node.op is Step.LONG
     if pa.types.is_date(kind):
         date.natural, date.wide = datetime.date, wide
         return date
     if pa.types.is_time(kind):
         time.natural = datetime.time
-        time.day = 86_400 * PER_SECOND[kind.unit]
-        return _clock(time, node, kind, floor)
+        _clock(time, node, kind, floor)
+        time.day = MICROS_OF_DAY // time.micros if time.micros > 0 else MICROS_OF_DAY * -time.micros
+        return time
     if pa.types.is_timestamp(kind):
-        return _clock(Timestamp(), node, kind, floor)
+        moment.take = taken.local_micros if kind.tz is None else taken.micros
+        return _clock(moment, node, kind, floor)
     made.natural, made.wide = int, wide
     return made
 
@@ -351,7 +355,6 @@ cdef Node _clock(Clock made, object node, object kind, bint floor):
     made.natural = made.natural or datetime.datetime
     made.wide = node.op is Step.LONG
     made.floor = floor
-    made.factor = node.factor
     made.micros = micros_each(PER_SECOND[kind.unit], node.factor)
     return made
 
@@ -363,7 +366,9 @@ cdef Node _iso(object kind):
     made.natural = datetime.date
     if not pa.types.is_date(kind):
         is_time = pa.types.is_time(kind)
-        made.take = taken.micros_of_day if is_time else taken.micros
+        made.take = (
+            taken.micros_of_day if is_time else taken.local_micros if kind.tz is None else taken.micros
+        )
         made.natural = datetime.time if is_time else datetime.datetime
         made.micros = micros_each(PER_SECOND[kind.unit], 1)
     return made

@@ -23,6 +23,8 @@ from kcodec.plan.node import Limits, Plan
 
 __all__ = ["ObjectWriter"]
 
+_MICROS_OF_DAY = 86_400_000_000
+
 #: The types of Python whose values a branch of a union takes first.
 _NATURAL = {
     Op.BOOLEAN: "bool",
@@ -127,15 +129,14 @@ class _Values:
         if pa.types.is_date(kind):
             day: int = self._taken(taken.days, value, path)
             return day
-        unit = PER_SECOND[kind.unit]
+        micros = micros_each(PER_SECOND[kind.unit], node.factor)
         if type(value) is int:
-            # Of the column.
-            high = 86_400 * unit - 1 if pa.types.is_time(kind) else (1 << 63) - 1
-            if not (0 if pa.types.is_time(kind) else -(1 << 63)) <= value <= high:
+            # Of what is written.
+            day = _MICROS_OF_DAY // micros if micros > 0 else _MICROS_OF_DAY * -micros
+            if pa.types.is_time(kind) and not 0 <= value < day:
                 raise RowError("out_of_range", None, path)
-            return self._scaled(value, node.factor, path)
-        take = taken.micros_of_day if pa.types.is_time(kind) else taken.micros
-        return self._scaled(self._taken(take, value, path), micros_each(unit, node.factor), path)
+            return value
+        return self._scaled(self._taken(_clock(kind), value, path), micros, path)
 
     def _scaled(self, value: int, factor: int, path: str) -> int:
         if factor < 0:
@@ -169,8 +170,7 @@ class _Values:
         if pa.types.is_date(kind):
             number = self._taken(taken.days, value, path)
         else:
-            take = taken.micros_of_day if pa.types.is_time(kind) else taken.micros
-            number, rest = divmod(self._taken(take, value, path) * PER_SECOND[kind.unit], 1_000_000)
+            number, rest = divmod(self._taken(_clock(kind), value, path) * PER_SECOND[kind.unit], 1_000_000)
             if rest:
                 raise RowError("inexact", None, path)
         text = write_iso(number, kind, utc=True)
@@ -276,6 +276,13 @@ class _Values:
 
     def failure(self, node: AvroNode, value: Any, path: str) -> NoReturn:
         raise RowError(node.code, None, path, node.reason)
+
+
+def _clock(kind: pa.DataType) -> Callable[[Any], int]:
+    """Return what takes the values of a type of times."""
+    if pa.types.is_time(kind):
+        return taken.micros_of_day
+    return taken.local_micros if kind.tz is None else taken.micros
 
 
 _WRITERS: dict[Op, Callable[[_Values, AvroNode, Any, str], bytes]] = {

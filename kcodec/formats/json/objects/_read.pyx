@@ -29,7 +29,7 @@ import pyarrow as pa
 from kcodec.columns.types.layout import layout
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.formats.json.objects._read_node import Unknown
-from kcodec.objects.into import target as into_target
+from kcodec.objects.into import Target
 
 __all__ = ["object_reader"]
 
@@ -379,7 +379,7 @@ def object_reader(plan, limits, columns, form):
     if limits.max_number_length < LONGEST:
         return columns
     try:
-        made.root = maker.make(plan.root, None if form.into is None else into_target(form.into))
+        made.root = maker.make(plan.root, None if form.into is None else Target(form.into))
     except Unknown:
         return columns
     made.limit = limits.max_expansion

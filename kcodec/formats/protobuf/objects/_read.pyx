@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.plans.plan import SECONDS
-from kcodec.objects.into import target as into_target
+from kcodec.objects.into import Target
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["object_reader"]
@@ -620,7 +620,7 @@ def object_reader(plan, limits, columns, form):
     cdef ObjectReader made = ObjectReader(columns)
     cdef _Maker maker = _Maker(plan, limits, form)
     try:
-        made.root = maker.message(plan.root, Message(), None if form.into is None else into_target(form.into))
+        made.root = maker.message(plan.root, Message(), None if form.into is None else Target(form.into))
     except _Unknown:
         return columns
     made.limit = limits.max_expansion
