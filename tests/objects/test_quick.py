@@ -408,7 +408,9 @@ def test_hints_that_cannot_be_read(impl, hint):
 @pytest.mark.parametrize("kind", [5, int, type])
 def test_what_no_record_is_made_into(impl, kind):
     codec = kcodec.AvroCodec({"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]})
-    with pytest.raises(kcodec.ConfigError, match=r"into=.* (is not a class|cannot be called with the fields)"):
+    with pytest.raises(
+        kcodec.ConfigError, match=r"into=.* (is not a class|cannot be called with the fields)"
+    ):
         codec.decode_one(b"\2", into=kind)
 
 
