@@ -643,3 +643,27 @@ def test_lists_of_messages(impl):
     assert report["row"].to_pylist() == [0, 2]
     with pytest.raises(DecodeError, match="truncated: row 1"):
         codec.decode_list([good[0], b"\0", good[2]])
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_columns_that_python_has_no_objects_for(impl, within):
+    """Two columns of one name, and times beyond Python's: each row says what is wrong with its column."""
+    text = {"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}
+    text["fields"] = [{"name": "a", "type": "int32", "versions": "0+"}]
+    if within:
+        text["fields"] = [{"name": "s", "type": "[]S", "versions": "0+", "fields": text["fields"]}]
+    codec = MessageCodec(MessageSpec.parse(json.dumps(text)), 0)
+    numbers = pa.array([1, 2], pa.int32())
+    twice = pa.StructArray.from_arrays([numbers, numbers], ["a", "a"])
+    far = pa.StructArray.from_arrays([pa.array([1 << 62, None], pa.timestamp("s"))], ["a"])
+    for column, path, reason in (
+        (twice, "", "two columns have the same name"),
+        (far, "a", "a column of timestamp[s] cannot be written as int32"),
+    ):
+        if within:
+            column = pa.StructArray.from_arrays([pa.ListArray.from_arrays([0, 1, 2], column)], ["s"])
+        made, report = codec.encode(column, errors="report")
+        assert made.null_count == 2
+        assert report["reason"].to_pylist() == [reason] * 2
+        wanted = ".".join(filter(None, ("s[0]" if within else "", path)))
+        assert report["path"].to_pylist() == [wanted] * 2
