@@ -36,7 +36,6 @@ class Kept(Generic[Key, Value]):
     ) -> None:
         self._max_keys = max_keys
         self._weight = weight
-        self._max_weight = max_weight
         self._left = max_weight
         self._values: dict[Key, Value] = {}
         #: What was asked for last: to compare keys takes less than the hash of one, such as a long type.

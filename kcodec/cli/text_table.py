@@ -67,11 +67,8 @@ class TextTable:
                 for place, (width, right) in enumerate(zip(widths, self._numeric, strict=True))
                 if width == widest and not right
             )
-            others = [width for width in texts if width < widest]
-            lower = max(max(others, default=_NARROW), _NARROW)
-            widths[place] = max(lower, widest - (sum(widths) - room), _NARROW)
-            if widths[place] == widest:
-                break
+            lower = max([_NARROW, *(width for width in texts if width < widest)])
+            widths[place] = max(lower, widest - (sum(widths) - room))
         return widths
 
     def _line(self, cells: Sequence[str]) -> str:

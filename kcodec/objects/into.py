@@ -36,8 +36,8 @@ class Target:
             raise ConfigError(f"into={kind!r} cannot be called with the fields of a record") from None
         try:
             self._hints = typing.get_type_hints(kind)
-        except (NameError, TypeError):
-            # Annotations that only a type checker can read.
+        except Exception:
+            # Annotations that only a type checker can read: any text, which is run.
             self._hints = {}
 
     def inside(self, name: str) -> "Target | None":

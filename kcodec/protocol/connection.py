@@ -239,7 +239,7 @@ class Connection:
         EncodeError
             If a value does not fit its field.
         """
-        spec = self._spec(name, "request")
+        spec = self._request(name)
         with self._lock:
             number = self._next if correlation_id is None else correlation_id
             header = {
@@ -298,7 +298,7 @@ class Connection:
         >>> connection.in_flight
         {0: ('PingRequest', 0)}
         """
-        spec = self._spec(name, "request")
+        spec = self._request(name)
         if version not in spec.valid_versions:
             raise ConfigError(f"version {version} of {name} is not one of {spec.valid_versions}")
         client = None if client_id is None else client_id.encode()
@@ -452,10 +452,10 @@ class Connection:
         if spec.api_key != _PRODUCE or body.get("acks", 0) != 0:
             self._waiting[number] = spec, version
 
-    def _spec(self, name: str, kind: str) -> MessageSpec:
+    def _request(self, name: str) -> MessageSpec:
         spec = self.definitions.get(name)
-        if spec is None or spec.type != kind:
-            raise ConfigError(f"there is no {kind} called {name!r}")
+        if spec is None or spec.type != "request":
+            raise ConfigError(f"there is no request called {name!r}")
         return spec
 
     def _answer(self, request: MessageSpec) -> MessageSpec:

@@ -167,7 +167,7 @@ def _ordered(found: Mapping[tuple[str, int], Entry]) -> Iterator[Entry]:
                 for each in entry.schema.references
             ]
             missing = [each for each in needed if each in found and each not in done and each not in waiting]
-            if missing and place not in done:
+            if missing:
                 waiting += missing
                 continue
             waiting.pop()

@@ -18,6 +18,7 @@ from kafka_orders import ORDER, ROWS
 import kcodec
 from kcodec.cli.main import main
 from kcodec.kafka import read, write
+from kcodec.kafka.reading.follower import Follower
 from kcodec.protocol import write_batches
 
 
@@ -391,9 +392,12 @@ def test_consume_some_of_a_group(run, filled, cluster):
     assert json.loads(run(*group)[1]) == {"id": 3}
 
 
-@pytest.mark.parametrize("number", [2, 4])
-def test_following_what_begins_with_nulls(run, cluster, registry, number):
-    """Which columns there are, the first value says."""
+@pytest.mark.parametrize("subject", ["orders", "others"])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_following_what_begins_with_nulls(run, cluster, registry, number, subject):
+    """Which columns there are, the latest schema says, or the first value."""
+    if subject == "others":
+        kcodec.registry.open(registry).delete_subject("orders-value")
     serde = kcodec.Serde("AVRO", registry, topic="others", schema=ORDER)
     for offset, values in enumerate([None, None, serde.serialize(pa.array(ROWS[:1])), None]):
         table = pa.table({"value": pa.nulls(1, pa.binary()) if values is None else values})
@@ -405,6 +409,31 @@ def test_following_what_begins_with_nulls(run, cluster, registry, number):
     assert (status, errors) == (0, "")
     assert [row["id"] for row in csv.DictReader(io.StringIO(out))] == rows
     assert cluster.committed["g", "orders", 0] == number
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_following_nothing_but_nulls_until_an_end(run, cluster, registry, monkeypatch, tmp_path, format):
+    """What waits for the first value is written when there will be none."""
+
+    def poll(follower, seconds):
+        if came:
+            raise KeyboardInterrupt
+        found = polled(follower, seconds)
+        came.extend([] if found is None else [found])
+        return found
+
+    polled, came = Follower.poll, []
+    monkeypatch.setattr(Follower, "poll", poll)
+    kcodec.registry.open(registry).delete_subject("orders-value")
+    cluster.put(("orders", 0), write_batches(pa.table({"value": pa.nulls(2, pa.binary())})))
+    avro = ("consume", "orders", "--value", "avro", "--registry", registry, "--columns", "offset,value")
+    file = tmp_path / f"out.{format}"
+    assert run(*avro, "--follow", "--from", "earliest", "-o", format, "--output", file) == (0, "", "")
+    if format == "parquet":
+        assert pq.read_table(file).to_pylist() == [{"offset": 0, "value": None}, {"offset": 1, "value": None}]
+    else:
+        lines = {"json": ['{"offset":0,"value":null}', '{"offset":1,"value":null}'], "csv": ["0,", "1,"]}
+        assert file.read_text().splitlines()[-2:] == lines[format]
 
 
 def test_what_is_refused(run, cluster, monkeypatch):

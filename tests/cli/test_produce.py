@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fake_broker import FAST
-from kafka_orders import ROWS
+from kafka_orders import ORDER, ROWS
 
 import kcodec
 from kcodec.cli.row_input import open_rows
 from kcodec.kafka import read
+from kcodec.registry import Rule, RuleSet, Schema
 
 
 def test_lines_without_an_end(run, cluster, monkeypatch):
@@ -355,3 +356,26 @@ def test_plain_json_needs_columns(run, cluster):
     status, _, errors = run("produce", "orders", "--value", "json", stdin=b"{}\n")
     assert status == 2
     assert "--value json: give the columns with --schema" in errors
+
+
+def test_rows_that_are_refused_are_named_by_their_lines(run, cluster, tmp_path):
+    """Lines before them that are none count; those of a Parquet file have no lines."""
+    rules = RuleSet(domain=(Rule("small", type="CEL", kind="CONDITION", expr="message.id < 5"),))
+    registry = f"sqlite:///{tmp_path}/rules.db"
+    kcodec.registry.open(registry).register("orders-value", Schema(json.dumps(ORDER), rules=rules))
+    command = ("produce", "orders", "--value", "avro", "--registry", registry, "--file")
+    pq.write_table(pa.table({"id": [1, 7], "note": ["a", "b"]}), tmp_path / "rows.parquet")
+    refused = "schema id 1: the rule small: Rule expr failed: message.id < 5\n"
+    assert run(*command, tmp_path / "rows.parquet")[2] == f"kcodec produce: rule: row 1, {refused}"
+    (tmp_path / "rows.jsonl").write_text('{"id": 1}\nno JSON\n\n{"id": 7}\n')
+    rest = "the rule small: Rule expr failed: message.id < 5\n"
+    assert f"kcodec produce: rule: line 4: {rest}" in run(*command, tmp_path / "rows.jsonl")[2]
+    # With ids in headers, lines are written when all of them have been read.
+    errors = run(*command, tmp_path / "rows.jsonl", "--frame", "confluent_header")[2]
+    assert f"kcodec produce: rule: line 4, {refused}" in errors
+
+
+def test_a_format_that_nothing_has(run, tmp_path):
+    (tmp_path / "int.avsc").write_text('"int"')
+    status, _, errors = run("produce", "orders", "--value", "no_format", "--schema", tmp_path / "int.avsc")
+    assert (status, "--value no_format is not one of avro, " in errors) == (2, True)

@@ -40,3 +40,11 @@ def test_numbers_are_not_cut():
     assert (
         table.text([[1, "abc"]]) + table.text([[10**15, "abc"]]) == f"offset  a\n     1  abc\n{10**15}  abc\n"
     )
+
+
+def test_columns_that_do_not_fit():
+    """Each keeps some characters, though lines are longer than the terminal then."""
+    table = TextTable(["a", "b", "c"], [False, False, False], 20)
+    assert (
+        table.text([["x" * 20, "y" * 9, "z" * 8]]) == "a         b         c\nxxxxxxx…  yyyyyyy…  zzzzzzzz\n"
+    )

@@ -108,3 +108,34 @@ def test_both_ways(box, topic, impl, name):
     for row, kept in zip(closed, rows, strict=True):
         assert row["email"] != kept["email"]
         assert (row["city"], row["plain"], row["id"]) == (kept["city"], kept["plain"], kept["id"])
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_records_of_one_union(box, topic, impl, renamed):
+    """Each has its own tags, also where the reader's schema has them in another namespace, or by an alias."""
+
+    def text(space, first, **more):
+        tagged = {"name": "text", "type": "string", "confluent:tags": ["PII"]}
+        branches = [
+            {"type": "record", "name": first, "namespace": space, "fields": [tagged], **more},
+            {
+                "type": "record",
+                "name": "Open",
+                "namespace": space,
+                "fields": [{"name": "text", "type": "string"}],
+            },
+        ]
+        return {"type": "record", "name": "R", "fields": [{"name": "either", "type": ["null", *branches]}]}
+
+    box.register(f"{topic}-value", text("a", "Closed"))
+    serde = box.serde("AVRO", topic)
+    rows = [
+        {"either": None},
+        {"either": {"member0": {"text": "secret one"}, "member1": None}},
+        {"either": {"member0": None, "member1": {"text": "open one"}}},
+    ]
+    made = serde.serialize(rows, as_list=True)
+    assert [b"secret" in each or b"open" in each for each in made] == [False, False, True]
+    reader = text("b", "Hidden", aliases=["a.Closed"]) if renamed else text("a", "Closed")
+    found = box.serde("AVRO", topic, reader_schema=reader).deserialize(made)
+    assert found.to_pylist() == rows

@@ -4,6 +4,7 @@ import base64
 import json
 import logging
 import pickle
+import re
 import time
 
 import numpy as np
@@ -194,10 +195,22 @@ class TestWithoutTheKey:
         with pytest.raises(DecodeError, match="no subject is known"):
             Serde("AVRO", registry).deserialize([value])
 
-    def test_the_rule_must_name_a_key(self, box, topic, impl):
-        box.register(f"{topic}-value", ORDER, encrypt_kek_name="")
-        with pytest.raises(EncodeError, match=r"encrypt\.kek\.name"):
-            box.serde("AVRO", topic).serialize(ROWS)
+    @pytest.mark.parametrize("payload", [False, True])
+    @pytest.mark.parametrize(
+        ("changes", "config", "reason"),
+        [
+            ({"encrypt_kek_name": ""}, {}, "it does not name a key: encrypt.kek.name"),
+            ({"encrypt_dek_algorithm": "AES1"}, {}, "encrypt.dek.algorithm=AES1 is not AES128_GCM, "),
+            ({"encrypt_dek_expiry_days": "x"}, {}, "encrypt.dek.expiry.days=x is not a number of days"),
+            ({"encrypt_kek_name": "new", "encrypt_kms_type": ""}, {}, "there is no key new, and the rule does not "),
+            ({}, {"cache.expiry.secs": "x"}, "cache.expiry.secs=x is not a number of seconds"),
+        ],
+    )  # fmt: skip
+    def test_rules_that_cannot_run(self, box, topic, impl, payload, changes, config, reason):
+        box.register(f"{topic}-value", ORDER, payload=payload, **changes)
+        config = {f"rule.executors._default_.param.{name}": value for name, value in config.items()}
+        with pytest.raises(EncodeError, match=re.escape(f"the rule encrypt: {reason}")):
+            box.serde("AVRO", topic, config).serialize(ROWS)
 
     def test_the_rule_must_mean_the_key_that_there_is(self, box, topic, impl):
         written(box, topic)

@@ -463,6 +463,37 @@ def test_rules_of_the_writer(impl):
     assert serde.deserialize_one(values[0]) == ROWS[0]
 
 
+@pytest.mark.parametrize(("kind", "value"), [("bytes", b"\0raw"), (["null", "bytes"], None), ("int", 5)])
+def test_what_is_encrypted_row_by_row(box, topic, impl, kind, value):
+    """Bytes are, without being text in between; numbers cannot be, and cost their rows."""
+    text = {**ORDER, "fields": [{"name": "raw", "type": kind, "confluent:tags": ["PII"]}]}
+    rules = RuleSet(domain=(cel("any", "true"), ENCRYPT))
+    box.registry.register(f"{topic}-value", Schema(json.dumps(text), rules=rules))
+    serde, row = box.serde("AVRO", topic), {"raw": value}
+    theirs = attempt(box.their(AvroSerializer, box.client, None), dict(row), context(topic))
+    made, report = serde.serialize([row], errors="report", as_list=True)
+    assert [each is None for each in made] == [theirs is None] == [kind == "int"]
+    if theirs is None:
+        assert report["reason"].to_pylist() == ["the rule encrypt: a field of type INT is not encrypted"]
+    else:
+        assert (b"raw" in theirs, b"raw" in made[0]) == (False, False)
+        assert serde.deserialize([*made, theirs]).to_pylist() == [row, row]
+        reader = box.their(AvroDeserializer, box.client)
+        assert [reader(each, context(topic)) for each in (*made, theirs)] == [row, row]
+
+
+def test_bytes_alone_have_no_length(box, topic, impl):
+    """As those of confluent-kafka, and of serdes without rules."""
+    rules = RuleSet(domain=(cel("long", "size(message) > 1"),))
+    found = box.registry.register(f"{topic}-value", Schema('"bytes"', rules=rules))
+    serde = box.serde("AVRO", topic)
+    made, report = serde.serialize([b"abc", None, b"a"], errors="report", as_list=True)
+    assert made == [b"\0" + found.id.to_bytes(4, "big") + b"abc", None, None]
+    assert report["row"].to_pylist() == [2]
+    assert box.their(AvroSerializer, box.client, None)(b"abc", context(topic)) == made[0]
+    assert serde.deserialize([made[0], made[0][:-2]], errors="null").to_pylist() == [b"abc", None]
+
+
 def test_where_a_field_is_refused(impl):
     rule = fields("short", "size(value) < 3", "CONDITION", tags=("PII",))
     registry = MemoryRegistry()

@@ -74,7 +74,6 @@ def fetched(message):
             each["errorCode"],
             each["highWatermark"],
             each["lastStableOffset"],
-            each.get("logStartOffset", -1),
             each.get("preferredReadReplica", -1),
             [[pair["producerId"], pair["firstOffset"]] for pair in each["abortedTransactions"] or []],
             each["records"] or b"",

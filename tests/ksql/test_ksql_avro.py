@@ -103,6 +103,29 @@ def test_types_that_are_not_read_cost_their_row(impl):
     assert (error.value.row, error.value.path) == (1, "ROWS[0].X")
 
 
+def test_maps_of_entries(impl):
+    """What Connect writes of maps whose keys are not all strings: the last entry of a key counts, a null is no key."""
+
+    def decoded(key, *bodies):
+        fields = [{"name": "key", "type": key}, {"name": "value", "type": "string"}]
+        items = {"type": "record", "name": "MapEntry", "connect.internal.type": "MapEntry", "fields": fields}
+        registry = MemoryRegistry()
+        number = registered(registry, record(("m", {"type": "array", "items": items})))
+        codec = codec_of("AVRO", "M MAP<STRING, STRING>", registry=registry)
+        rows, report = codec.decode([framed(number, body) for body in bodies], errors="report")
+        maps = [None if row is None else row["M"] for row in rows.to_pylist()]
+        return maps, [tuple(fault.values())[:5] for fault in report.to_pylist()]
+
+    twice = b"\x06\x02\x02a\x04\x02b\x02\x02c\x00"
+    assert decoded("int", twice, b"\x00") == ([[("2", "b"), ("1", "c")], []], [])
+    null = b"\x04\x02\x02\x02a\x00\x02b\x00"
+    lost = (0, None, "M[1].key", "null_value", "a key of a map is null")
+    assert decoded(["null", "int"], null, b"\x02\x02\x02\x02a\x00") == ([None, [("1", "a")]], [lost])
+    maps, [(*where, reason)] = decoded("bytes", b"\x02\x02a\x02b\x00", b"\x00")
+    assert (maps, where) == ([None, []], [0, None, "M[0].key", "unresolvable"])
+    assert reason == "Cannot deserialize type bytes as type string for path: ->M->MAP_KEY"
+
+
 def test_a_root_of_another_type_is_no_schema_of_the_columns(impl):
     registry = MemoryRegistry()
     number = registered(registry, '"string"')

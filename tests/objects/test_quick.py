@@ -395,6 +395,25 @@ def test_forms_of_documents(impl, text, wanted):
         UNION.decode_one(data, into=Inner)
 
 
+@pytest.mark.parametrize("hint", ["missing.Point", "list[int", "int.nothing | None", "1 / 0"])
+def test_hints_that_cannot_be_read(impl, hint):
+    """Records within others are dicts then, as where there are no hints."""
+    made = dataclasses.make_dataclass("Made", [("id", int), ("inner", hint)])
+    inner = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": "int"}]}
+    fields = [{"name": "id", "type": "int"}, {"name": "inner", "type": inner}]
+    codec = kcodec.AvroCodec({"type": "record", "name": "Outer", "fields": fields})
+    assert codec.decode_one(b"\2\4", into=made) == made(1, {"x": 2})
+
+
+@pytest.mark.parametrize("kind", [5, int, type])
+def test_what_no_record_is_made_into(impl, kind):
+    codec = kcodec.AvroCodec({"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]})
+    with pytest.raises(
+        kcodec.ConfigError, match=r"into=.* (is not a class|cannot be called with the fields)"
+    ):
+        codec.decode_one(b"\2", into=kind)
+
+
 def test_forms_of_messages(impl):
     place = dataclasses.make_dataclass("Place", ["city"])
     order = dataclasses.make_dataclass(

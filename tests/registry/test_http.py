@@ -26,6 +26,7 @@ from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.settings import Config
 
 ONCE = {"max.retries": 0}
+GUID = "01f692b3-0d4a-1c8a-3e60-0b1440637f8f"
 
 
 @contextmanager
@@ -571,6 +572,57 @@ class TestHttp:
             handle = registries.open(server.url)
             found = handle.register("s", INT)
             assert (found.id, found.version, found.schema, found.guid) == (1, None, INT, guid(INT))
+            handle.close()
+
+    def test_guids_that_a_server_tells_with_versions_alone(self):
+        """A GUID covers the rules, in a form that only the server knows."""
+        rules = {
+            "domainRules": [
+                {"name": "r", "kind": "CONDITION", "type": "CEL", "mode": "WRITE", "expr": "true"}
+            ]
+        }
+        answers = {
+            "/schemas/ids/7": {"schema": '"int"', "ruleSet": rules},
+            "/schemas/ids/7/versions": [{"subject": "a b", "version": 2}],
+            "/subjects/a%20b/versions/2": {
+                "subject": "a b",
+                "version": 2,
+                "id": 7,
+                "schema": '"int"',
+                "guid": GUID,
+            },
+        }
+
+        def answer(handler):
+            whole(200, json.dumps(answers[handler.path.partition("?")[0]]).encode())(handler)
+
+        for versions, expected in (
+            ([{"subject": "a b", "version": 2}], GUID),
+            ([], None),
+            ([{"version": 2}, 5], None),
+        ):
+            answers["/schemas/ids/7/versions"] = versions
+            with answering(answer) as server:
+                handle = registries.open(server.url, ONCE)
+                found = handle.get(7)
+                assert found.guid == (expected or guid(found.schema))
+                handle.close()
+
+    @pytest.mark.parametrize(
+        ("body", "ask", "told"),
+        [
+            (b'{"schema": "\\"int\\""}', lambda handle: handle.get_version("s"), "the answer has no id"),
+            (b'{"version": 1}', lambda handle: handle.register("s", INT), "the answer has no id"),
+            (b'[{"subject": "s"}]', lambda handle: handle.schema_versions(7), "the answer has no versions"),
+            (b'["s"]', lambda handle: handle.schema_versions(7), "the answer has no versions"),
+            (b'{"id": 7}', lambda handle: handle.get_version("s"), "the answer has no schema"),
+        ],
+    )
+    def test_answers_that_lack_something(self, body, ask, told):
+        with answering(whole(200, body)) as server:
+            handle = registries.open(server.url, ONCE)
+            with pytest.raises(RegistryError, match=told):
+                ask(handle)
             handle.close()
 
     def test_ids_that_no_server_has(self):

@@ -27,6 +27,7 @@ def schema(name, kind, **parameters):
         "plain": part,
         "nullable": {"oneOf": [{"type": "null"}, part]},
         "array": {"type": "array", "items": part},
+        "tuple": {"type": "array", "items": [part, {"type": "boolean"}], "minItems": 2, "maxItems": 2},
         "map": {"type": "object", "connect.type": "map", "additionalProperties": part},
         "nested": {"type": "object", "properties": {"x": part}, "required": ["x"]},
     }
@@ -48,6 +49,7 @@ WRAPPED = {
     "plain": (b'"ATo="', Decimal("3.140")),
     "nullable": (b'"ATo="', Decimal("3.140")),
     "array": (b'["ATo=", "ATo="]', [Decimal("3.140")] * 2),
+    "tuple": (b'["ATo=", true]', {"_0": Decimal("3.140"), "_1": True}),
     "map": (b'{"k": "ATo="}', [("k", Decimal("3.140"))]),
     "nested": (b'{"x": "ATo="}', {"x": Decimal("3.140")}),
 }

@@ -116,9 +116,6 @@ class _DocumentInputs(Inputs):
             raise RowError("union_members", None, path)
         return self.value(found[0], row, path)
 
-    def nothing(self, node: JsonNode, row: int, path: str) -> bytes:
-        return b"null"
-
     def boolean(self, node: JsonNode, row: int, path: str) -> bytes:
         return _number_form(node, "true" if self.read(node, row) else "false")
 
@@ -198,13 +195,13 @@ class _DocumentInputs(Inputs):
         return data
 
 
+#: Without that of nulls, whose column has nothing else.
 _ENCODERS: dict[Op, Callable[[_DocumentInputs, JsonNode, int, str], bytes]] = {
     Op.JSON_OBJECT: _DocumentInputs.keyed,
     Op.JSON_TUPLE: _DocumentInputs.positional,
     Op.JSON_LIST: _DocumentInputs.listed,
     Op.JSON_MAP: _DocumentInputs.mapped,
     Op.JSON_UNION: _DocumentInputs.member,
-    Op.JSON_NULL: _DocumentInputs.nothing,
     Op.JSON_BOOLEAN: _DocumentInputs.boolean,
     Op.JSON_INTEGER: _DocumentInputs.integer,
     Op.JSON_FLOAT: _DocumentInputs.floating,

@@ -553,9 +553,7 @@ class _PayloadInputs(Inputs):
         return _signed(int(value), 64 if field.kind.endswith("64") else 32)
 
     def is_default(self, field: FieldNode, row: int) -> bool:
-        """Return whether a value without presence is not written."""
-        if field.kind in ("message", "group", "timestamp", "duration", "raw"):
-            return False
+        """Return whether a value without presence, which is no message, is not written."""
         value = self.arrays[field.column][row].as_py()
         if field.kind == "enum":
             return self.number(field, value) == 0

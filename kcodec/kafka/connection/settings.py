@@ -472,15 +472,23 @@ class Settings:
         """Make the context of TLS connections."""
         try:
             context = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_pem)
-            if self.ciphers is not None:
-                context.set_ciphers(self.ciphers)
             if self.certificate_file is not None:
                 context.load_cert_chain(
                     self.certificate_file, self.key_file, self.key_password or _no_password
                 )
         except (ssl.SSLError, OSError, ValueError) as error:
             place = ", ".join(filter(None, (self.ca_file, self.certificate_file, self.key_file)))
-            raise ConfigError(f"TLS ({place or 'certificates'}): {error}") from None
+            reason = str(error)
+            if "PEM lib" in reason:
+                # All that OpenSSL says of either.
+                reason = "not a certificate and its key in PEM, or ssl.key.password is wrong"
+            raise ConfigError(f"TLS ({place or 'certificates'}): {reason}") from None
+        if self.ciphers is not None:
+            try:
+                context.set_ciphers(self.ciphers)
+            except ssl.SSLError:
+                names = "OpenSSL's names are taken, such as ECDHE-RSA-AES128-GCM-SHA256"
+                raise ConfigError(f"ssl.cipher.suites={self.ciphers!r} has no cipher: {names}") from None
         context.check_hostname = self.check_host and self.verify
         if not self.verify:
             context.verify_mode = ssl.CERT_NONE

@@ -30,7 +30,6 @@ FLEXIBLE, WITH_IDS = 12, 13
 
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _PARTITION = struct.Struct(">ihqq")
-_INT64 = struct.Struct(">q")
 _ABORTED = np.dtype([("producer", ">i8"), ("first", ">i8")])
 _PAIR = struct.Struct(">qq")
 _TAGGED_ABORTED = np.dtype([("producer", ">i8"), ("first", ">i8"), ("tags", "u1")])
@@ -51,7 +50,6 @@ class Fetched(NamedTuple):
     error: int
     high_watermark: int
     stable: int
-    log_start: int
     preferred: int
     aborted: Any
     records: pa.Buffer
@@ -162,16 +160,14 @@ def read_fetch_response(
         topic = _name(bytes(reader.take(16)), names) if has_ids else reader.text()
         for _ in range(reader.count(_LEAST[is_flexible], most - len(found))):
             partition, code, high_watermark, stable = reader.unpack(_PARTITION)
-            log_start = reader.unpack(_INT64)[0] if version >= 5 else -1
+            if version >= 5:
+                # Where the log starts.
+                reader.take(8)
             aborted = reader.aborted()
             preferred = reader.unpack(_INT32)[0] if version >= 11 else -1
             records = reader.slice()
             reader.tags()
-            found.append(
-                Fetched(
-                    topic, partition, code, high_watermark, stable, log_start, preferred, aborted, records
-                )
-            )
+            found.append(Fetched(topic, partition, code, high_watermark, stable, preferred, aborted, records))
         reader.tags()
     reader.tags()
     if reader.at != len(reader.view):

@@ -542,7 +542,7 @@ class _Broker:
         for each in cursors:
             if each.end is None:
                 each.deadline.restart()
-            elif not each.is_done and now > each.deadline.end:
+            elif not each.is_done and each.error is None and now > each.deadline.end:
                 raise KafkaTimeoutError(
                     f"{each.place}: nothing came for offset {each.next}, before its end at {each.end}"
                 )

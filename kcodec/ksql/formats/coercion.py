@@ -113,9 +113,10 @@ def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array
     keys, lost = _items(key, reading.parts[0], kind.key_type)
     items, found = _items(item, reading.parts[1], kind.item_type)
     lost = of_items(array, lost, ".key") + of_items(array, found, ".value")
-    if keys.null_count:
-        missing = refused(pc.is_null(keys), "null_value", "a key of a map is null")
+    if key.null_count and not reading.parts[0].problem:
+        missing = refused(key.is_null(), "null_value", "a key of a map is null")
         lost = sorted(lost + of_items(array, missing, ".key"))
+    if keys.null_count:
         keys = pc.fill_null(keys, "" if pa.types.is_string(keys.type) else pa.scalar("", keys.type))
     whole = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
     result = pa.Array.from_buffers(kind, len(array), [validity(array), _offsets(array)], children=[whole])

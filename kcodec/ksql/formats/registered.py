@@ -21,7 +21,30 @@ from kcodec.plan import Limits
 from kcodec.plan.kernel import RowKernel
 from kcodec.plan.programs import Programs
 
-__all__ = ["ColumnDecoder", "PayloadReader", "ProgramDecoder", "read_as", "tagged_columns"]
+__all__ = ["ColumnDecoder", "ColumnsFormat", "PayloadReader", "ProgramDecoder", "read_as", "tagged_columns"]
+
+
+class ColumnsFormat:
+    """A schema language for the columns of a statement, whatever else is given; mixed into the language."""
+
+    rows: RowOptions | None
+
+    @property
+    def _rows(self) -> RowOptions:
+        assert self.rows is not None
+        return self.rows
+
+    def is_large(self, options: Any) -> bool:
+        """Return what the columns ask for."""
+        return self._rows.large
+
+    def text(self) -> str:
+        """Return the schema that is registered."""
+        raise NotImplementedError
+
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return `text`."""
+        return self.text()
 
 
 class PayloadReader(NamedTuple):

@@ -284,8 +284,6 @@ class _Statements(Parser):
             self.fail(f"unexpected {self.shown}")
         try:
             made = Statement(kind, name, columns, properties, source, or_replace, exists)
-        except StatementError:
-            raise
         except SchemaError as error:
             self.fail(str(error), begin)
         for part, has in (("KEY", made.key_columns), ("VALUE", made.value_columns)):

@@ -142,7 +142,7 @@ class _Module:
         names += [self.names[struct.name, True] for struct in structs if struct.name in self.keyed]
         yield from _list("__all__ = ", sorted([*names, spec.name]))
         yield from ["", '_DEFINITION = r"""']
-        yield spec_text(spec, about=False)
+        yield spec_text(spec)
         yield '"""'
         for struct in structs:
             yield from ["", "", "@dataclass(slots=True)", f"class {self.names[struct.name, False]}:"]

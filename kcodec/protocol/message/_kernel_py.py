@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.types.layout import item_bytes, layout
-from kcodec.columns.types.plain import is_text
+from kcodec.columns.types.plain import is_list, is_text
 from kcodec.errors import Fault, near
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
@@ -368,24 +368,30 @@ def encode(
 
 
 def _objects(array: pa.Array) -> list[Any]:
-    """Return the values of an array; what is not UTF-8 is text that cannot be encoded, so that only its row fails."""
+    """Return the values of an array; one that Python does not have fails its own row.
+
+    What is not UTF-8 is text that cannot be encoded. Two columns of one name, and times that Python does not have, are
+    what no message takes.
+    """
     try:
         return list(array.to_pylist())
-    except UnicodeDecodeError:
+    except (ValueError, OverflowError):
         kind = array.type
-        if is_text(kind):
-            data = cast_bytes(array, pa.large_binary()).to_pylist()
-            return [None if each is None else each.decode(errors="surrogateescape") for each in data]
-        valid = array.is_valid().to_pylist()
-        if pa.types.is_struct(kind):
-            columns = {kind[at].name: _objects(array.field(at)) for at in range(kind.num_fields)}
-            return [
-                {name: values[row] for name, values in columns.items()} if there else None
-                for row, there in enumerate(valid)
-            ]
-        items = _objects(array.values)
-        ends = array.offsets.to_pylist()
-        return [items[ends[row] : ends[row + 1]] if there else None for row, there in enumerate(valid)]
+    if is_text(kind):
+        data = cast_bytes(array, pa.large_binary()).to_pylist()
+        return [None if each is None else each.decode(errors="surrogateescape") for each in data]
+    valid = array.is_valid().to_pylist()
+    if pa.types.is_struct(kind):
+        columns = {kind[at].name: _objects(array.field(at)) for at in range(kind.num_fields)}
+        return [
+            {name: values[row] for name, values in columns.items()} if there else None
+            for row, there in enumerate(valid)
+        ]
+    if not is_list(kind):
+        return [each if there else None for each, there in zip(array, valid, strict=True)]
+    items = _objects(array.values)
+    ends = array.offsets.to_pylist()
+    return [items[ends[row] : ends[row + 1]] if there else None for row, there in enumerate(valid)]
 
 
 def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None]:

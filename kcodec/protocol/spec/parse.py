@@ -61,8 +61,8 @@ def _versions(text: str | None, otherwise: Versions | None, path: str) -> Versio
         raise SpecError(str(error), "versions_syntax", path) from None
 
 
-def _some_versions(text: str | None, otherwise: Versions, path: str) -> Versions:
-    return _versions(text, otherwise, path) or otherwise
+def _some_versions(text: str | None, path: str) -> Versions:
+    return _versions(text, None, path) or Versions.NONE
 
 
 def _message(value: Any, file: str, make: type[Message]) -> Message:
@@ -85,7 +85,7 @@ def _message(value: Any, file: str, make: type[Message]) -> Message:
             "You must specify a value for flexibleVersions. Please use 0+ for all new messages.",
             "missing_flexible_versions",
         )
-    flexible = _some_versions(given["flexibleVersions"], Versions.NONE, "")
+    flexible = _some_versions(given["flexibleVersions"], "")
     if not flexible.empty and not flexible.open:
         raise SpecError(
             f"Field {name} specifies flexibleVersions {flexible}, which is not open-ended.  flexibleVersions must be "
@@ -234,7 +234,7 @@ def _make_struct(given: dict[str, Any], versions: str, path: str) -> StructSpec:
     own = _versions(given.get(versions), None, path)
     if own is None:
         raise SpecError(f"You must specify the version of the {name} structure.", "missing_versions", path)
-    deprecated = _some_versions(given.get("deprecatedVersions"), Versions.NONE, path)
+    deprecated = _some_versions(given.get("deprecatedVersions"), path)
     fields = given.get("fields") or ()
     tags: set[int] = set()
     names: set[str] = set()
@@ -281,14 +281,14 @@ def _make_field(given: dict[str, Any]) -> FieldSpec:
         raise SpecError("You must specify the name of the field.", "missing_name")
     if not _NAME.fullmatch(name):
         raise SpecError(f"Invalid field name {name}", "field_name")
-    tagged = _some_versions(given.get("taggedVersions"), Versions.NONE, "")
+    tagged = _some_versions(given.get("taggedVersions"), "")
     versions = _versions(given.get("versions"), None if tagged.empty else tagged, "")
     if versions is None:
         raise SpecError(f"You must specify the version of the {name} structure.", "missing_versions")
     if given.get("type") is None:
         raise SpecError(f"You must specify the type of the {name} field.", "missing_type")
     kind = FieldType.parse(given["type"])
-    nullable = _some_versions(given.get("nullableVersions"), Versions.NONE, "")
+    nullable = _some_versions(given.get("nullableVersions"), "")
     if not nullable.empty and not kind.nullable:
         raise SpecError(f"Type {kind} cannot be nullable.", "not_nullable")
     entity = given.get("entityType") or "unknown"
@@ -306,7 +306,7 @@ def _make_field(given: dict[str, Any]) -> FieldSpec:
             _make_struct(given, "versions", "")
     flexible = None
     if given.get("flexibleVersions"):
-        flexible = _some_versions(given["flexibleVersions"], Versions.NONE, "")
+        flexible = _some_versions(given["flexibleVersions"], "")
         if str(kind) not in ("string", "bytes"):
             raise SpecError(
                 f"Invalid flexibleVersions override for {name}.  Only fields of type string or bytes can specify a "

@@ -10,8 +10,11 @@ from kcodec.protocol.spec.versions import Versions
 __all__ = ["spec_text"]
 
 
-def spec_text(spec: MessageSpec, *, about: bool = True) -> str:
-    """Print a definition as JSON, a line for each field; equal definitions are printed equal, and read back equal."""
+def spec_text(spec: MessageSpec) -> str:
+    """Print a definition as JSON, a line for each field, without what is said about it.
+
+    Equal definitions are printed equal, and read back equal.
+    """
     head: dict[str, Any] = {} if spec.api_key is None else {"apiKey": spec.api_key}
     head |= {"type": spec.type, "name": spec.name}
     if spec.listeners:
@@ -29,9 +32,9 @@ def spec_text(spec: MessageSpec, *, about: bool = True) -> str:
     common = [
         line
         for number, struct in enumerate(spec.common_structs)
-        for line in _struct(struct, number + 1 < len(spec.common_structs), about)
+        for line in _struct(struct, number + 1 < len(spec.common_structs))
     ]
-    lines += [*_fields(spec.fields, "  ", about, "," if common else "")]
+    lines += [*_fields(spec.fields, "  ", "," if common else "")]
     if common:
         lines += ['  "commonStructs": [', *common, "  ]"]
     return "\n".join([*lines, "}"])
@@ -41,27 +44,27 @@ def _members(values: dict[str, Any]) -> str:
     return ", ".join(f'"{name}": {json.dumps(value)}' for name, value in values.items())
 
 
-def _fields(fields: tuple[FieldSpec, ...], indent: str, about: bool, tail: str) -> list[str]:
+def _fields(fields: tuple[FieldSpec, ...], indent: str, tail: str) -> list[str]:
     if not fields:
         return [f'{indent}"fields": []{tail}']
     lines = [f'{indent}"fields": [']
     for number, field in enumerate(fields):
-        lines += _field(field, indent + "  ", "," if number + 1 < len(fields) else "", about)
+        lines += _field(field, indent + "  ", "," if number + 1 < len(fields) else "")
     return [*lines, f"{indent}]{tail}"]
 
 
-def _struct(struct: StructSpec, more: bool, about: bool) -> list[str]:
+def _struct(struct: StructSpec, more: bool) -> list[str]:
     head = {"name": struct.name, "versions": str(struct.versions)}
     if not struct.deprecated_versions.empty:
         head["deprecatedVersions"] = str(struct.deprecated_versions)
     return [
         f"    {{{_members(head)},",
-        *_fields(struct.fields, "      ", about, ""),
+        *_fields(struct.fields, "      ", ""),
         "    }," if more else "    }",
     ]
 
 
-def _field(field: FieldSpec, indent: str, tail: str, about: bool) -> list[str]:
+def _field(field: FieldSpec, indent: str, tail: str) -> list[str]:
     members: dict[str, Any] = {"name": field.name, "type": str(field.type), "versions": str(field.versions)}
     ranges = {
         "nullableVersions": field.nullable_versions,
@@ -78,12 +81,10 @@ def _field(field: FieldSpec, indent: str, tail: str, about: bool) -> list[str]:
     members |= {name: True for name, flag in flags.items() if flag}
     if field.entity_type != "unknown":
         members["entityType"] = field.entity_type
-    if about and field.about:
-        members["about"] = field.about
     if not field.fields:
         return [f"{indent}{{{_members(members)}}}{tail}"]
     return [
         f"{indent}{{{_members(members)},",
-        *_fields(field.fields, indent + "  ", about, ""),
+        *_fields(field.fields, indent + "  ", ""),
         f"{indent}}}{tail}",
     ]

@@ -550,3 +550,61 @@ def test_items_that_are_unresolvable_in_several_rows(impl):
         array, report = codec.decode(rows, errors="report")
         assert array.to_pylist() == [None, [], None, None]
         assert report["code"].to_pylist() == ["unresolvable", "unresolvable", "trailing_bytes"]
+
+
+def test_nulls_where_the_schema_has_none(impl):
+    inner = {"type": "record", "name": "I", "fields": [{"name": "x", "type": "int"}]}
+    kinds = {"a": inner, "l": {"type": "array", "items": "int"}, "m": {"type": "map", "values": "int"}}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    full = {"a": {"x": 1}, "l": [1], "m": []}
+    kind = pa.struct(
+        [
+            ("a", pa.struct([("x", pa.int32())])),
+            ("l", pa.list_(pa.int32())),
+            ("m", pa.map_("string", "int32")),
+        ]
+    )
+    codec = AvroCodec({"type": "record", "name": "R", "fields": fields})
+    column = pa.array([full, *({**full, name: None} for name in kinds)], kind)
+    encoded, report = codec.encode(column, errors="report")
+    assert encoded.is_null().to_pylist() == [False, True, True, True]
+    found = report.select(["row", "path", "code"]).to_pylist()
+    assert [tuple(each.values()) for each in found] == [
+        (row, name, "null_value") for row, name in enumerate(kinds, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "wanted"),
+    [
+        # The branches one below the other: what needs a field that is not there, or whose field does not fit, is none.
+        ((["null", "string"], ["null", "long"]), 1),
+        (("string", "long"), 1),
+        (("boolean", ["string", "double"], "int"), 1),
+        (("string", "boolean"), None),
+    ],
+)
+def test_a_record_is_read_as_the_first_of_a_union_that_it_fits(impl, kinds, wanted):
+    """Names do not have to be the same, as Avro Java has it."""
+    writer = {"type": "record", "name": "W", "fields": [{"name": "x", "type": "int"}]}
+    more = {"type": "record", "name": "More", "fields": [*writer["fields"], {"name": "y", "type": "int"}]}
+    branches = [
+        {"type": "record", "name": f"R{number}", "fields": [{"name": "x", "type": kind}]}
+        for number, kind in enumerate(kinds)
+    ]
+    codec = AvroCodec(writer, reader_schema=["null", more, *branches])
+    if wanted is None:
+        with pytest.raises(DecodeError, match="record W cannot be read as union of null, More, R0"):
+            codec.decode([b"\2"])
+    else:
+        (found,) = codec.decode([b"\2"]).to_pylist()
+        assert [name for name, each in found.items() if each is not None] == [f"member{wanted + 1}"]
+
+
+@pytest.mark.parametrize(("number", "fits"), [(9999, True), (-9999, True), (10_000, False), (32_768, False)])
+def test_decimals_of_fixed_size(impl, number, fits):
+    """Both the precision and the bytes bound them."""
+    schema = {"type": "fixed", "name": "F", "size": 2, "logicalType": "decimal", "precision": 4, "scale": 0}
+    encoded, report = AvroCodec(schema).encode(pa.array([str(number)]), errors="report")
+    wanted = number.to_bytes(2, "big", signed=True) if fits else None
+    assert (encoded.to_pylist(), report["code"].to_pylist()) == ([wanted], ["decimal_precision"] * (not fits))

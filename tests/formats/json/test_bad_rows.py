@@ -6,12 +6,14 @@ import random
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_rows import KERNEL, KINDS, VALUES, same_decode, usual, written
 from json_strategies import OPTIONS, damaged, documents, kinds
 from tries import tries
 
+from kcodec import JsonCodec
 from kcodec._impl import kernel
 from kcodec.formats.json.node import Form
 from kcodec.formats.json.plan import JsonOptions, json_plan
@@ -138,3 +140,26 @@ def test_paths_of_many_bad_rows():
         deep = pa.list_(deep)
     rows = [b'{"d":' + b"[" * 11 + b"1000" + b"]" * 11 + b"}"] * 5 + [b'{"d":[]}'] * 70
     same_decode([json_plan(pa.struct([("d", deep)]), "decode")], rows, limits=Limits())
+
+
+@cases(
+    ("kind", "texts", "wanted"),
+    [
+        (pa.map_(pa.bool_(), pa.int8()), ['{"true":1,"false":2}', '{"True":1}', '{"1":1}'], [0, *["json_type"] * 2]),
+        (pa.map_(pa.int8(), pa.int8()), ['{"-1":1}', '{"1.0":1}', '{"01":1}'], [0, "invalid_number", "invalid_number"]),
+        (pa.map_(pa.int8(), pa.int8()), ['{"128":1}', '{"1":1}'], ["out_of_range", 0]),
+        (pa.map_(pa.date32(), pa.int8()), ['{"2024-01-02":1}', '{"x":1}'], [0, "invalid_time"]),
+        # Characters in fours, then the bytes that they are.
+        (pa.binary(2), ['"YWE="', '"YQ=="', '"YWFh"', '""', '"YWFhYQ=="'], [0, *["fixed_size"] * 4]),
+        (pa.binary(2), ['"YW\\u0045="', '"!!!!"', "5"], [0, "invalid_base64", "json_type"]),
+        (pa.decimal128(5, 2), ["1e2", "1e3", "1.255", '"x"'], [0, "decimal_precision", "inexact", "invalid_number"]),
+        (pa.decimal128(5, 2), ["0e999999999", "9" * 20], [0, "decimal_precision"]),
+        (pa.decimal128(5, 2), ["9" * 200, "1"], ["number_length", 0]),
+    ],
+)  # fmt: skip
+def test_rows_that_are_no_value_of_their_type(impl, kind, texts, wanted):
+    codec = JsonCodec(pa.struct([("x", kind)]), limits=Limits(max_number_length=100))
+    found, report = codec.decode([f'{{"x":{text}}}' for text in texts], errors="report")
+    codes = dict(zip(report["row"].to_pylist(), report["code"].to_pylist(), strict=True))
+    assert [codes.get(row, 0) for row in range(len(texts))] == wanted
+    assert found.is_null().to_pylist() == [bool(code) for code in wanted]

@@ -1,6 +1,7 @@
 """The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
 
 import array
+import math
 import random
 from functools import partial
 from unittest import mock
@@ -15,6 +16,7 @@ from protobuf_vectors import ROWS, SCHEMAS
 from random_messages import damaged, payload, schema_text, spoiled
 from tries import tries
 
+import kcodec
 from kcodec._impl import kernel
 from kcodec.formats.protobuf.plans.encode_plan import encode_plan
 from kcodec.formats.protobuf.plans.plan import decode_plan
@@ -452,3 +454,38 @@ def test_maps_with_equal_keys_are_read_by_the_compiled_kernel(monkeypatch):
     rows = pa.array([bytes.fromhex("0a050801120161 0a050802120162 0a050801120163")] * 20)
     decoded, faults = native.decode(rows, [native.Program(plan, Limits())])
     assert (decoded.to_pylist(), faults) == ([{"m": [(1, "c"), (2, "b")]}] * 20, [])
+
+
+PROTO3 = """syntax = "proto3";
+enum E { A = 0; B = 1; }
+message M { double d = 1; float f = 2; E e = 3; map<int32, E> m = 4; repeated double ds = 5; }"""
+PROTO2 = """syntax = "proto2";
+enum E { A = 1; B = 2; }
+message M { optional E e = 3; required int32 needed = 9; }"""
+INEXACT, RANGE, SYMBOL = "inexact", "out_of_range", "unknown_symbol"
+
+
+@cases(
+    ("text", "name", "kind", "values", "wanted"),
+    [
+        # A float is a double as it is; a double is a float if nothing is lost.
+        (PROTO3, "d", pa.float32(), [1.5, math.inf, None], ["09000000000000f83f", "09000000000000f07f", ""]),
+        (PROTO3, "ds", pa.list_(pa.float32()), [[1.5], []], ["2a08000000000000f83f", ""]),
+        (PROTO3, "f", pa.float64(), [1.5, math.inf, 0.1, 1e300], ["150000c03f", "150000807f", INEXACT, INEXACT]),
+        (PROTO3, "f", pa.float64(), [math.nan, None], ["150000c07f", ""]),
+        # The numbers of an enum; a closed one has no others.
+        (PROTO3, "e", pa.int32(), [0, 1, 7, -1], ["", "1801", "1807", "18ffffffffffffffffff01"]),
+        (PROTO3, "e", pa.int64(), [1, 1 << 31, -(1 << 31) - 1], ["1801", RANGE, RANGE]),
+        (PROTO3, "e", pa.string(), ["B", "7", "01", "C"], ["1801", "1807", SYMBOL, SYMBOL]),
+        (PROTO3, "m", pa.map_(pa.int32(), pa.int32()), [[(2, 1), (1, 0)]], ["22040801100022040802" + "1001"]),
+        (PROTO3, "m", pa.map_(pa.float64(), pa.int32()), [[(1.5, 0)], [(2.0, 1), (1.0, 5)]], ["type_mismatch"] * 2),
+        (PROTO2, "e", pa.int32(), [1, 7], ["missing_required", SYMBOL]),
+        (PROTO2, "needed", pa.int64(), [1, None, 1 << 31], ["4801", "missing_required", RANGE]),
+    ],
+)  # fmt: skip
+def test_columns_of_other_types(impl, text, name, kind, values, wanted):
+    codec = kcodec.ProtobufCodec(text, message="M")
+    column = pa.StructArray.from_arrays([pa.array(values, kind)], [name])
+    encoded, report = codec.encode(column, errors="report")
+    codes = dict(zip(report["row"].to_pylist(), report["code"].to_pylist(), strict=True))
+    assert [codes.get(row) or each.hex() for row, each in enumerate(encoded.to_pylist())] == wanted

@@ -2,9 +2,15 @@
 
 import pickle
 import re
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509.oid import NameOID
 from doc_pages import blocks
 
 from kcodec.errors import ConfigError
@@ -219,6 +225,48 @@ def test_certificates_that_are_none(tmp_path):
     ):
         with pytest.raises(ConfigError, match="TLS"):
             Settings.of({"security.protocol": "ssl", **config}, "a:1").tls()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """Give the files of a certificate and of its key, whose password is `SECRET`."""
+    folder = tmp_path_factory.mktemp("certificate")
+    key, name = (
+        ec.generate_private_key(ec.SECP256R1()),
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "x")]),
+    )
+    now = datetime.now(timezone.utc)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(1)).sign(
+        key, SHA256()
+    )
+    hidden = serialization.BestAvailableEncryption(SECRET.encode())
+    form = serialization.PrivateFormat.PKCS8
+    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, hidden))
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return str(folder / "cert.pem"), str(folder / "key.pem")
+
+
+def test_keys_and_ciphers(certificate):
+    given = dict(zip(("ssl.certificate.location", "ssl.key.location"), certificate, strict=True))
+    given["ssl.cipher.suites"] = "ECDHE-RSA-AES128-GCM-SHA256"
+
+    def tls(**more):
+        more = {name.replace("_", "."): value for name, value in more.items()}
+        return Settings.of({"security.protocol": "ssl", **given, **more}, "a:1").tls()
+
+    assert "ECDHE-RSA-AES128-GCM-SHA256" in {
+        each["name"] for each in tls(ssl_key_password=SECRET).get_ciphers()
+    }
+    with pytest.raises(ConfigError, match=r"the key is encrypted: ssl\.key\.password is needed"):
+        tls()
+    with pytest.raises(
+        ConfigError, match=r"not a certificate and its key in PEM, or ssl\.key\.password is wrong"
+    ):
+        tls(ssl_key_password="another")
+    with pytest.raises(
+        ConfigError, match=r"^ssl\.cipher\.suites='TLS_AES' has no cipher: OpenSSL's names are taken"
+    ):
+        tls(ssl_key_password=SECRET, ssl_cipher_suites="TLS_AES")
 
 
 def test_settings_of_managed_services():

@@ -13,6 +13,7 @@ from fake_broker import PLACE, FakeCluster, filled
 from topic_rows import offsets
 
 import kcodec
+from kcodec.errors import KafkaError
 from kcodec.kafka import read
 from kcodec.protocol import write_batches
 from kcodec.protocol.batch import read as batch_reading
@@ -61,6 +62,33 @@ def test_a_range_is_sent_little_beyond_its_end(fast, size, requests):
     assert sum(records for records, _, _ in sent) <= max(2 * 10 * len(one), 64 << 10)
     # Else the broker would wait for more than it is to send.
     assert all(fewest <= asked for _, asked, fewest in sent)
+
+
+def cut(cluster):
+    """Have a broker cut the first batch of a response too, which Kafka's own sends whole."""
+
+    def answer(body):
+        made = cluster.brokers[0]._Fetch(body)
+        wanted = body["topics"][0]["partitions"][0]["partitionMaxBytes"]
+        part = made["responses"][0]["partitions"][0]
+        part["records"] = part["records"][:wanted]
+        return made
+
+    cluster.brokers[0].hooks["Fetch"] = answer
+
+
+@pytest.mark.parametrize("given", [{}, {"start": {"t": {0: 12}}, "end": {"t": {0: 17}}}])
+def test_batches_that_are_cut_are_asked_for_anew(fast, given):
+    one = write_batches(pa.table({"value": [random.Random(1).randbytes(100_000)] * 2}))
+    with FakeCluster({"t": 1}) as cluster:
+        for _ in range(10):
+            cluster.append(PLACE, one)
+        cut(cluster)
+        config = {**fast, "max.partition.fetch.bytes": 1_000}
+        assert offsets(cluster, config, **given) == list(range(20))[slice(12, 17) if given else slice(20)]
+        config["receive.message.max.bytes"] = config["fetch.max.bytes"] = 50_000
+        with pytest.raises(KafkaError, match=r"t-0: the batch at offset \d+ is larger than 50000 bytes"):
+            offsets(cluster, config, **given)
 
 
 def test_memory_is_bounded_by_what_is_fetched(fast):

@@ -15,6 +15,7 @@ from topic_rows import offsets
 import kcodec
 from kcodec.errors import ConfigError, KafkaError, KafkaTimeoutError
 from kcodec.kafka import Range, RecordError, find_ranges, follow, list_topics, read
+from kcodec.kafka.fetching.cursor import Cursor
 from kcodec.protocol import write_batches
 
 
@@ -343,6 +344,22 @@ def test_a_broker_that_never_has_what_it_says_to_have(fast):
             offsets(cluster, fast)
         # It is not asked as fast as it answers.
         assert cluster.brokers[0].asked.count("Fetch") < 400
+
+
+def test_the_last_error_is_told_at_the_end_of_the_time(fast, monkeypatch):
+    """Though the time may be over between the error and the next look at it."""
+
+    def fail(cursor, error, may_be_deleted):
+        failed(cursor, error, may_be_deleted)
+        cursor.deadline.end = time.monotonic() - 0.001
+
+    failed = Cursor.fail
+    monkeypatch.setattr(Cursor, "fail", fail)
+    with FakeCluster({"t": 1}) as cluster:
+        for data in (batch(0, 5), batch(0, 5)):
+            cluster.logs[PLACE].append((0, 4, data))
+        with pytest.raises(KafkaTimeoutError, match="t-0: the batch at offset 0 follows that of 0 to 4"):
+            offsets(cluster, fast)
 
 
 @pytest.mark.parametrize(

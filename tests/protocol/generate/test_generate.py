@@ -1,5 +1,6 @@
 """Generated modules: what they look like, and that they read and write what Kafka's own classes do."""
 
+import dataclasses
 import importlib
 import importlib.util
 import json
@@ -160,13 +161,25 @@ def test_vectors(impl, kafka, shared):
     assert done["json"] > 0
 
 
+def unexplained(spec):
+    """Return a definition, or a struct or a field of one, without what is said about fields."""
+    names = {each.name for each in dataclasses.fields(spec)}
+    changed = {"about": ""} if "about" in names else {}
+    for name in names & {"fields", "common_structs"}:
+        changed[name] = tuple(map(unexplained, getattr(spec, name)))
+    if "struct" in names:
+        changed["struct"] = unexplained(spec.struct)
+    return dataclasses.replace(spec, **changed)
+
+
 def test_the_same_definitions_give_the_same_bytes(definitions):
     files = package(definitions)
     assert package(Definitions(list(definitions.values())[::-1])) == files
     assert len(files) == len(definitions) + 2
     for spec in definitions.values():
-        assert MessageSpec.parse(spec_text(spec)) == spec
-        assert module_text(MessageSpec.parse(spec_text(spec))) == module_text(spec)
+        read, plain = MessageSpec.parse(spec_text(spec)), unexplained(spec)
+        assert read == plain
+        assert module_text(read) == module_text(plain)
 
 
 def tool(name, *arguments, **options):

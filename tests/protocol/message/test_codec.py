@@ -1,5 +1,6 @@
 """What a codec of messages does: options, versions, errors, single messages, and what hostile bytes cost."""
 
+import json
 import pickle
 import tracemalloc
 import uuid
@@ -625,3 +626,44 @@ def test_many_rows_in_many_blocks(impl):
     column = codec.decode(rows)
     assert codec.encode(column).to_pylist() == rows
     assert codec.encode(column.slice(100, 50)).to_pylist() == rows[100:150]
+
+
+def test_lists_of_messages(impl):
+    """Each is written by itself, and what is wrong with it costs no other."""
+    text = {"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}
+    text["fields"] = [{"name": "a", "type": "int32", "versions": "0+"}]
+    codec = MessageCodec(MessageSpec.parse(json.dumps(text)), 0)
+    good = [b"\0\0\0\1", None, b"\0\0\0\2"]
+    assert codec.encode_list([{"a": 1}, None, {"a": 2}]) == good
+    assert codec.decode_list(good) == [{"a": 1}, None, {"a": 2}]
+    with pytest.raises(EncodeError, match="type_mismatch: row 1, a"):
+        codec.encode_list([{"a": 1}, {"a": "x"}])
+    made, report = codec.encode_list([{"a": "x"}, None, {"a": 1 << 40}, {"a": 2}], errors="report")
+    assert made == [None, None, None, good[2]]
+    assert report["row"].to_pylist() == [0, 2]
+    with pytest.raises(DecodeError, match="truncated: row 1"):
+        codec.decode_list([good[0], b"\0", good[2]])
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_columns_that_python_has_no_objects_for(impl, within):
+    """Two columns of one name, and times beyond Python's: each row says what is wrong with its column."""
+    text = {"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}
+    text["fields"] = [{"name": "a", "type": "int32", "versions": "0+"}]
+    if within:
+        text["fields"] = [{"name": "s", "type": "[]S", "versions": "0+", "fields": text["fields"]}]
+    codec = MessageCodec(MessageSpec.parse(json.dumps(text)), 0)
+    numbers = pa.array([1, 2], pa.int32())
+    twice = pa.StructArray.from_arrays([numbers, numbers], ["a", "a"])
+    far = pa.StructArray.from_arrays([pa.array([1 << 62, None], pa.timestamp("s"))], ["a"])
+    for column, path, reason in (
+        (twice, "", "two columns have the same name"),
+        (far, "a", "a column of timestamp[s] cannot be written as int32"),
+    ):
+        if within:
+            column = pa.StructArray.from_arrays([pa.ListArray.from_arrays([0, 1, 2], column)], ["s"])
+        made, report = codec.encode(column, errors="report")
+        assert made.null_count == 2
+        assert report["reason"].to_pylist() == [reason] * 2
+        wanted = ".".join(filter(None, ("s[0]" if within else "", path)))
+        assert report["path"].to_pylist() == [wanted] * 2

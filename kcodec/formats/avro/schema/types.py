@@ -305,9 +305,7 @@ class _Types:
 ROOT = "topLevelRecord"
 
 
-def derive_schema(
-    kind: pa.DataType, name: str = ROOT, nullable: bool = False, *, namespace: str = ""
-) -> dict[str, Any] | list[Any] | str:
+def derive_schema(kind: pa.DataType, name: str = ROOT, *, namespace: str = "") -> dict[str, Any] | str:
     """Return the Avro schema that a column of an Arrow type is encoded with when none is given.
 
     Every type is written so that nothing is lost: unsigned 64-bit integers are decimals of 20 digits, seconds become
@@ -319,8 +317,8 @@ def derive_schema(
     >>> derive_schema(pa.struct([pa.field("id", pa.int64(), nullable=False)]), "Order")
     {'type': 'record', 'name': 'Order', 'fields': [{'name': 'id', 'type': 'long'}]}
     """
-    result = _derive(plain_type(kind), name, namespace, name, 0)
-    return ["null", result] if nullable and result != "null" else result
+    found: dict[str, Any] | str = _derive(plain_type(kind), name, namespace, name, 0)
+    return found
 
 
 def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> Any:

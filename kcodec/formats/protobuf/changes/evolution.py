@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeVar
 from kcodec.errors import SchemaError
 from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.language.names import Names, full_name
-from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, is_map_entry
+from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, Rpc, Service, is_map_entry
 
-__all__ = ["BREAKING", "MAX_DIFFERENCES", "Side", "changes", "describe"]
+__all__ = ["BREAKING", "MAX_DIFFERENCES", "Side", "changes", "describe", "paired"]
 
 #: Types of differences by which a registry refuses a new schema.
 BREAKING = frozenset(
@@ -53,7 +53,7 @@ _GROUPS = {
     "double": "double",
 }
 
-_T = TypeVar("_T", Message, Enum)
+_T = TypeVar("_T", Message, Enum, Service, Rpc)
 
 
 class Kind(NamedTuple):
@@ -193,7 +193,7 @@ class _Comparison:
     ) -> Iterator[Difference]:
         """Compare the messages and enums of one level."""
         old_places, new_places = ({each.name: at for at, each in enumerate(side[0])} for side in (old, new))
-        pairs = list(_paired(old[0], new[0]))
+        pairs = list(paired(old[0], new[0]))
         # What is there on one side only comes first; entries of maps that are spelled out come and go.
         for name, before, after in pairs:
             if after is None and before is not None and not is_map_entry(before):
@@ -211,7 +211,7 @@ class _Comparison:
                     (new_scope[0], full_name(new_scope[1], name)),
                     f"{path}/{name}",
                 )
-        for name, before_enum, after_enum in _paired(old[1], new[1]):
+        for name, before_enum, after_enum in paired(old[1], new[1]):
             place = f"{path}/{name}"
             if before_enum is None:
                 yield _difference("ENUM_ADDED", place)
@@ -354,7 +354,8 @@ def _path(name: str) -> str:
     return "#/" + name.replace(".", "/")
 
 
-def _paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:
+def paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:
+    """Yield each name, and what has it before and after."""
     before: dict[str, _T] = {each.name: each for each in old}
     after: dict[str, _T] = {each.name: each for each in new}
     for name in dict.fromkeys([*before, *after]):

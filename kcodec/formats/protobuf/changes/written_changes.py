@@ -7,10 +7,9 @@ at options. What it finds is told under its names; what it passes over has names
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 from kcodec.formats.language import Difference
-from kcodec.formats.protobuf.changes.evolution import Side, changes
+from kcodec.formats.protobuf.changes.evolution import Side, changes, paired
 from kcodec.formats.protobuf.descriptor import SCALARS
 from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.syntax import (
@@ -43,8 +42,6 @@ _ASPECTS = {
 
 #: Characters of an option's value that are told.
 _MAX_VALUE = 60
-
-_T = TypeVar("_T", Message, Enum, Service, Rpc)
 
 #: A file's path and a full name, within which names are looked up.
 _Scope = tuple[str, str]
@@ -92,7 +89,7 @@ class _Texts:
         yield from _sets("IMPORT", "#/", _imports(old), _imports(new))
         yield from _options("the file", "#/", old.options, new.options)
         yield from self.bodies(old, new, (self.old.path, old.package), (self.new.path, new.package), "#")
-        for name, left, right in _paired(old.services, new.services):
+        for name, left, right in paired(old.services, new.services):
             place = f"#/{name}"
             if left is None or right is None:
                 yield Difference("SERVICE_ADDED" if left is None else "SERVICE_REMOVED", place, name)
@@ -102,7 +99,7 @@ class _Texts:
     def bodies(
         self, old: File | Message, new: File | Message, old_scope: _Scope, new_scope: _Scope, path: str
     ) -> Iterator[Difference]:
-        for name, before, after in _paired(old.messages, new.messages):
+        for name, before, after in paired(old.messages, new.messages):
             place = f"{path}/{name}"
             if before is None or after is None:
                 yield Difference("MESSAGE_ADDED" if before is None else "MESSAGE_REMOVED", place, name)
@@ -115,7 +112,7 @@ class _Texts:
                     ),
                 )
                 yield from self.messages(before, after, *scopes, place)
-        for name, before_enum, after_enum in _paired(old.enums, new.enums):
+        for name, before_enum, after_enum in paired(old.enums, new.enums):
             place = f"{path}/{name}"
             if before_enum is None or after_enum is None:
                 yield Difference("ENUM_ADDED" if before_enum is None else "ENUM_REMOVED", place, name)
@@ -246,7 +243,7 @@ def _enums(old: Enum, new: Enum, path: str) -> Iterator[Difference]:
 
 
 def _services(old: Service, new: Service, path: str) -> Iterator[Difference]:
-    for name, before, after in _paired(old.rpcs, new.rpcs):
+    for name, before, after in paired(old.rpcs, new.rpcs):
         place = f"{path}/{name}"
         if before is None or after is None:
             yield Difference("RPC_ADDED" if before is None else "RPC_REMOVED", place, name)
@@ -322,10 +319,3 @@ def _values(enum: Enum) -> dict[int, list[EnumValue]]:
     for each in enum.values:
         found.setdefault(each.number, []).append(each)
     return found
-
-
-def _paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:
-    before: dict[str, _T] = {each.name: each for each in old}
-    after: dict[str, _T] = {each.name: each for each in new}
-    for name in dict.fromkeys([*before, *after]):
-        yield name, before.get(name), after.get(name)

@@ -24,6 +24,7 @@ from kcodec.ksql.formats.avro.maps import with_maps
 from kcodec.ksql.formats.reading import Reading, annotated
 from kcodec.ksql.formats.registered import (
     ColumnDecoder,
+    ColumnsFormat,
     PayloadReader,
     ProgramDecoder,
     read_as,
@@ -235,28 +236,15 @@ _PROMOTED = {
 
 
 @dataclass(frozen=True)
-class KsqlAvroFormat(AvroFormat):
+class KsqlAvroFormat(ColumnsFormat, AvroFormat):
     """Avro for the columns of a statement: its root record has the full name `record`."""
 
     rows: RowOptions | None = None
     record: str = VALUE_NAME
 
-    @property
-    def _rows(self) -> RowOptions:
-        assert self.rows is not None
-        return self.rows
-
-    def is_large(self, options: Any) -> bool:
-        """Return what the columns ask for."""
-        return self._rows.large
-
     def text(self) -> str:
         """Return the schema that is registered."""
         return schema_text(self._rows.kind, self.record)
-
-    def derived_text(self, kind: pa.DataType) -> str:
-        """Return the schema that is registered, whatever columns are given."""
-        return self.text()
 
     def source(self, schema: ParsedSchema) -> AvroAsConnect:
         """Return a schema in Connect's types."""

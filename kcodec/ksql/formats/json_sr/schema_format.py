@@ -21,7 +21,13 @@ from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
 from kcodec.ksql.formats.reading import annotated
-from kcodec.ksql.formats.registered import ColumnDecoder, PayloadReader, read_as, tagged_columns
+from kcodec.ksql.formats.registered import (
+    ColumnDecoder,
+    ColumnsFormat,
+    PayloadReader,
+    read_as,
+    tagged_columns,
+)
 from kcodec.ksql.formats.writing import missing_field
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.plan import Limits
@@ -104,31 +110,18 @@ def _property(kind: SqlType, number: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class KsqlJsonSchemaFormat(JsonSchemaFormat):
+class KsqlJsonSchemaFormat(ColumnsFormat, JsonSchemaFormat):
     """JSON Schema for the columns of a statement."""
 
     rows: RowOptions | None = None
-
-    @property
-    def _rows(self) -> RowOptions:
-        assert self.rows is not None
-        return self.rows
 
     def options(self, options: object) -> Any:
         """Return nothing: the columns say all."""
         return None
 
-    def is_large(self, options: Any) -> bool:
-        """Return what the columns ask for."""
-        return self._rows.large
-
     def text(self) -> str:
         """Return the schema that is registered."""
         return schema_text(self._rows.kind, wrapped=self._rows.wrapped)
-
-    def derived_text(self, kind: pa.DataType) -> str:
-        """Return the schema that is registered, whatever columns are given."""
-        return self.text()
 
     def definitions(self, schema: Any) -> list[str]:
         """Return nothing: a schema is one type."""

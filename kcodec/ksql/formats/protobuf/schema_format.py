@@ -26,7 +26,13 @@ from kcodec.formats.tagged import TaggedField
 from kcodec.ksql.formats.coercion import validity
 from kcodec.ksql.formats.protobuf.values import date_parts, decimal_parts, time_parts
 from kcodec.ksql.formats.reading import Reading
-from kcodec.ksql.formats.registered import ColumnDecoder, PayloadReader, read_as, tagged_columns
+from kcodec.ksql.formats.registered import (
+    ColumnDecoder,
+    ColumnsFormat,
+    PayloadReader,
+    read_as,
+    tagged_columns,
+)
 from kcodec.ksql.formats.writing import (
     Change,
     ColumnEncoder,
@@ -363,18 +369,13 @@ def _type_options(rows: RowOptions, wrappers: bool) -> ProtobufOptions:
 
 
 @dataclass(frozen=True)
-class KsqlProtobufFormat(ProtobufFormat):
+class KsqlProtobufFormat(ColumnsFormat, ProtobufFormat):
     """Protobuf for the columns of a statement: its message has the full name `record`, or that of Connect."""
 
     rows: RowOptions | None = None
     record: str = ""
     nullable: str = ""
     unwraps: bool = True
-
-    @property
-    def _rows(self) -> RowOptions:
-        assert self.rows is not None
-        return self.rows
 
     @property
     def _own(self) -> str | None:
@@ -386,17 +387,9 @@ class KsqlProtobufFormat(ProtobufFormat):
         """Whether messages that wrap a scalar are that scalar, also in fields."""
         return self.unwraps or self.nullable == "wrapper"
 
-    def is_large(self, options: Any) -> bool:
-        """Return what the columns ask for."""
-        return self._rows.large
-
     def text(self) -> str:
         """Return the schema that is registered."""
         return schema_text(self._rows.kind, self._own or "", self.nullable)
-
-    def derived_text(self, kind: pa.DataType) -> str:
-        """Return the schema that is registered, whatever columns are given."""
-        return self.text()
 
     def definitions(self, schema: ProtobufSchema) -> list[str]:
         """Return the names of the messages at the top of the main file."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from proto_texts import proto_files
+from protoc import protoc
 
 from kcodec import SchemaError
 from kcodec.formats.protobuf.exported.descriptor_bytes import write_descriptor_set
@@ -18,6 +19,7 @@ from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.language.tokens import MAX_DEPTH
 from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.schema_format import ProtobufFormat
 
 
 def option(text):
@@ -316,3 +318,44 @@ def test_printing_and_parsing_again_changes_nothing(text, seed):
         )
     with contextlib.suppress(SchemaError):
         ProtobufSchema.parse("".join(damaged))
+
+
+def test_descriptors_have_all_that_a_text_says():
+    """Options of one's own of every type, and services: normalized, both are the same text."""
+    text = """syntax = "proto3";
+package a;
+import "google/protobuf/descriptor.proto";
+enum E { A = 0; B = 1; }
+message Opt {
+  repeated int32 a = 1; string s = 2; bytes b = 3; float f = 4; double d = 5; bool t = 6; E e = 7; Opt o = 8;
+  map<string, int32> m = 9; sint64 i = 10; uint64 u = 11;
+}
+extend google.protobuf.MessageOptions {
+  Opt opt = 50000; int32 num = 50001; string str = 50002; bytes byt = 50003; float flt = 50004; double dbl = 50005;
+  repeated string strs = 50006; E en = 50007; bool boo = 50008; repeated Opt opts = 50009;
+}
+extend google.protobuf.MethodOptions { string how = 50000; }
+extend google.protobuf.ServiceOptions { string why = 50000; }
+message M {
+  option (opt) = {
+    a: [1, 2] s: "q\\"\\n" b: "\\001\\377" f: 1.5 d: inf t: true e: B o { a: 3 } m { key: "k" value: 1 } i: -5
+    u: 18446744073709551615
+  };
+  option (num) = -7; option (str) = "x\\"y"; option (byt) = "\\000\\377z"; option (flt) = 0.1;
+  option (dbl) = -inf; option (strs) = "1"; option (strs) = "2"; option (en) = B; option (boo) = true;
+  option (opts) = { a: 1 }; option (opts) = { a: 2 };
+  int32 x = 1;
+}
+service S {
+  option (why) = "w";
+  rpc One(M) returns (stream M) { option (how) = "h"; option deprecated = true; }
+  rpc Two(stream M) returns (M);
+  rpc Three(M) returns (M) {}
+}
+"""
+    found = protoc(text)
+    assert found is not None
+    schema = ProtobufSchema.parse(found.SerializeToString())
+    format = ProtobufFormat()
+    assert format.normalized(schema) == format.normalized(format.parse(text))
+    assert 'option (a.how) = "h";' in format.canonical(schema)
