@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections import UserDict
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from kcodec import (
     ProtobufCodec,
     Serde,
 )
+from kcodec.registry.subjects import strategy
 
 
 class Item(NamedTuple):
@@ -107,3 +109,31 @@ def test_what_does_not_fit_is_refused(name, impl):
     for value in (Order("seven", []), Order(7, [Item("a", object())]), object()):
         with pytest.raises((EncodeError, TypeError)):
             written(codec, value)
+
+
+LATER = """
+import dataclasses
+
+
+def subject(topic: Nowhere, is_key: bool, schema: Nowhere) -> str:
+    return f"{topic}-of-nowhere"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: Nowhere
+"""
+
+
+def test_annotations_that_only_type_checkers_can_read():
+    """They are texts, or from Python 3.14 on evaluated when somebody asks for them."""
+    future = "" if sys.version_info >= (3, 14) else "from __future__ import annotations\n"
+    names = {"__name__": __name__}
+    exec(future + LATER, names)
+    codec = AvroCodec(
+        {"type": "record", "name": "P", "fields": [{"name": name, "type": "int"} for name in "xy"]}
+    )
+    point = codec.decode_one(b"\x02\x04", into=names["Point"])
+    assert (point.x, point.y) == (1, 2)
+    assert strategy(names["subject"])("t", False, None) == "t-of-nowhere"
