@@ -50,13 +50,15 @@ directives = {
     "warn.deprecated.DEF": True,
 }
 
-setup(
-    options={"build_ext": {"parallel": os.cpu_count() or 1}},
-    ext_modules=cythonize(
-        extensions,
-        compiler_directives=directives,
-        build_dir="build/cython",
-        annotate=DEBUG,
-        nthreads=0 if DEBUG else (os.cpu_count() or 1),
-    ),
-)
+# Processes that share the work import this file, where Python starts them anew.
+if __name__ == "__main__":
+    setup(
+        options={"build_ext": {"parallel": os.cpu_count() or 1}},
+        ext_modules=cythonize(
+            extensions,
+            compiler_directives=directives,
+            build_dir="build/cython",
+            annotate=DEBUG,
+            nthreads=0 if DEBUG else (os.cpu_count() or 1),
+        ),
+    )

@@ -345,7 +345,7 @@ class Codec:
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
         check = valid if self._checks_offsets else sound
-        parts, chunked = run.parts(arrays(array, self.arrow_type, check=check, fold=self._folds_names))
+        parts, chunked = run.parts(arrays(array, self._given_type, check=check, fold=self._folds_names))
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)
@@ -354,6 +354,11 @@ class Codec:
         return run.result(step, parts, chunked, self._encoded_type, EncodeError)
 
     _encoded_type: pa.DataType
+
+    @property
+    def _given_type(self) -> pa.DataType:
+        """What the values of a list are taken as; see `kcodec.formats.payloads.SchemaDecoder.given_type`."""
+        return self.arrow_type
 
     @quick_decode_one
     def decode_one(

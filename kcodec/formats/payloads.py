@@ -39,6 +39,11 @@ class SchemaDecoder(ABC):
     arrow_type: pa.DataType
     takes_prefix = False
 
+    @property
+    def given_type(self) -> pa.DataType:
+        """What Python values are taken as: `arrow_type`, or it with fields of `kcodec.columns.arrays.values.NUMBER`."""
+        return self.arrow_type
+
     @abstractmethod
     def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
         """Return what decodes the payloads of one writer's schema; it pickles, and is not None.

@@ -2,12 +2,22 @@
 
 import dataclasses
 import inspect
+import sys
 import typing
+from functools import partial
 from typing import Any
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Target"]
+__all__ = ["Target", "signature"]
+
+if sys.version_info >= (3, 14):
+    from annotationlib import Format
+
+    # Annotations are evaluated when they are asked for, and only a type checker may know the names in them.
+    signature = partial(inspect.signature, annotation_format=Format.FORWARDREF)
+else:
+    signature = inspect.signature
 
 
 class Target:
@@ -31,7 +41,7 @@ class Target:
     def __init__(self, kind: Any) -> None:
         self._kind = kind
         try:
-            self._parameters = {**inspect.signature(kind).parameters, **_named_beside_alias(kind)}
+            self._parameters = {**signature(kind).parameters, **_named_beside_alias(kind)}
         except (TypeError, ValueError):
             raise ConfigError(f"into={kind!r} cannot be called with the fields of a record") from None
         try:

@@ -191,11 +191,15 @@ cdef class Decoder:
     cdef int64_t with_slack(self, int64_t first, int64_t count) noexcept nogil:
         """Return how many of some rows are left without the last ones that SLACK bytes may not be read behind."""
         cdef const Slice *slice
-        while self.sliced and count:
-            slice = &self.slices[first + count - 1]
+        cdef int64_t at = count
+        while self.sliced and at:
+            at -= 1
+            slice = &self.slices[first + at]
+            if slice.start == NULL:
+                continue  # of a null row nothing is read, and no limit is known
             if slice.limit - slice.end >= SLACK:
                 break
-            count -= 1
+            count = at
         return count
 
     cdef int64_t room(self) noexcept nogil:

@@ -12,7 +12,7 @@ from kcodec.errors import Fault
 from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["ColumnRow", "ItemBytes", "Program", "decode_rows", "encode_rows", "join_rows"]
+__all__ = ["ColumnRow", "ItemBytes", "Program", "decode_rows", "encode_rows", "join_rows", "quiet"]
 
 P = TypeVar("P", bound="Program")
 Row = TypeVar("Row")
@@ -22,6 +22,11 @@ _HELD = 1 << 17
 
 #: Bytes of items that a byte of a row may yield before that counts as expansion; see `Limits.max_expansion`.
 _SPARE = 16
+
+
+def quiet(number: float) -> float:
+    """Return a number as C converts it between float and double, which quiets NaNs that signal; `struct` may not."""
+    return number * 1.0
 
 
 class Program:

@@ -1,6 +1,5 @@
 """Subject name strategies: under which subject a schema is registered."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.language import SchemaLanguage
 from kcodec.formats.schema_format import schema_format
+from kcodec.objects.into import signature
 from kcodec.registry.base import Schema
 
 __all__ = [
@@ -93,7 +93,7 @@ def strategy(value: Any) -> SubjectNameStrategy:
         if str(getattr(value, "__module__", "")).startswith("confluent_kafka."):
             return strategy(_OF_PYTHON.get(getattr(value, "__name__", ""), getattr(value, "__name__", "")))
         try:
-            inspect.signature(value).bind("", False, None)
+            signature(value).bind("", False, None)
         except TypeError:
             raise ConfigError(
                 "a function that is a subject name strategy takes a topic, whether it is the key, and a schema"

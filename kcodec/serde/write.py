@@ -233,7 +233,7 @@ class ColumnWriter:
         if reading is None and names:
             # What is written is the first of several messages.
             reading = topic.format.of_message(names[0])
-        return None if reading is None else reading.decoder(parsed, self._options, self._limits).arrow_type
+        return None if reading is None else reading.decoder(parsed, self._options, self._limits).given_type
 
     def _encoder(self, target: Chosen) -> SchemaEncoder:
         topic = self._topic

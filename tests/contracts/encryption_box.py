@@ -4,6 +4,11 @@ import json
 import os
 from contextlib import contextmanager
 
+import pytest
+
+# The extra `rules`: without it tests of these are skipped.
+pytest.importorskip("celpy")
+
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry
 from confluent_kafka.schema_registry.rules.cel.cel_executor import CelExecutor

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+import sys
 import types
 from collections import UserDict
 from typing import Any, ClassVar, NamedTuple
@@ -21,6 +22,7 @@ from kcodec import (
     ProtobufCodec,
     Serde,
 )
+from kcodec.registry.subjects import strategy
 
 
 class Item(NamedTuple):
@@ -203,3 +205,31 @@ def test_maps_of_classes_in_a_serde(impl):
             read(data, into=Tagged(1))
     with pytest.raises(TypeError, match=r"deserialize_one\(\) got an unexpected keyword argument 'map'"):
         serde.deserialize_one(data, map="dict")
+
+
+LATER = """
+import dataclasses
+
+
+def subject(topic: Nowhere, is_key: bool, schema: Nowhere) -> str:
+    return f"{topic}-of-nowhere"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: Nowhere
+"""
+
+
+def test_annotations_that_only_type_checkers_can_read():
+    """They are texts, or from Python 3.14 on evaluated when somebody asks for them."""
+    future = "" if sys.version_info >= (3, 14) else "from __future__ import annotations\n"
+    names = {"__name__": __name__}
+    exec(future + LATER, names)
+    codec = AvroCodec(
+        {"type": "record", "name": "P", "fields": [{"name": name, "type": "int"} for name in "xy"]}
+    )
+    point = codec.decode_one(b"\x02\x04", into=names["Point"])
+    assert (point.x, point.y) == (1, 2)
+    assert strategy(names["subject"])("t", False, None) == "t-of-nowhere"

@@ -1,6 +1,7 @@
 """Python values as arrays of a type."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,10 @@ import pyarrow as pa
 from kcodec.columns.types.plain import is_list
 from kcodec.errors import one_line
 
-__all__ = ["typed"]
+__all__ = ["NUMBER", "typed"]
+
+#: Metadata of a field of text that is a number: for it decimals and integers of Python may be given. No column has it.
+NUMBER = {b"kcodec": b"number"}
 
 #: What pyarrow raises for Python values that are not of a type.
 _UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
@@ -49,26 +53,34 @@ def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.Chun
         ) from None
 
 
-def _held(value: Any, kind: pa.DataType | None) -> Any:
-    """Return a value in which UUIDs, and members of an `enum.Enum`, are what they hold, where that is of the type."""
+def _held(value: Any, kind: pa.DataType | None, field: pa.Field | None = None) -> Any:
+    """Return a value in which UUIDs, and members of an `enum.Enum`, are what they hold, where that is of the type.
+
+    So are numbers where the type is that of a `field` of `NUMBER`.
+    """
     types = pa.types
     if kind is None:
         return _bare(value)
     if isinstance(value, dict) and types.is_struct(kind):
-        below = {field.name: field.type for field in kind}
-        return {name: _held(each, below[name]) if name in below else each for name, each in value.items()}
+        below = {each.name: each for each in kind}
+        return {
+            name: _held(each, below[name].type, below[name]) if name in below else each
+            for name, each in value.items()
+        }
     if types.is_map(kind):
         pairs = value.items() if isinstance(value, dict) else value
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Collection):
             return value
         return [
-            (_held(pair[0], kind.key_type), _held(pair[1], kind.item_type))
+            (_held(pair[0], kind.key_type), _held(pair[1], kind.item_type, kind.item_field))
             if isinstance(pair, (list, tuple)) and len(pair) == 2
             else pair
             for pair in pairs
         ]
     if is_list(kind) and isinstance(value, (list, tuple)):
-        return [_held(each, kind.value_type) for each in value]
+        return [_held(each, kind.value_type, kind.value_field) for each in value]
+    if field is not None and field.metadata == NUMBER and _is_number(value):
+        return str(Decimal(value))
     is_text = types.is_string(kind) or types.is_large_string(kind)
     is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
     if isinstance(value, UUID):
@@ -80,6 +92,12 @@ def _held(value: Any, kind: pa.DataType | None) -> Any:
         if isinstance(held, int) and not isinstance(held, bool) and types.is_integer(kind):
             return held
     return value
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite()
+    return isinstance(value, int) and not isinstance(value, (bool, Enum))
 
 
 def _bare(value: Any) -> Any:

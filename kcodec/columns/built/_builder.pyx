@@ -141,7 +141,7 @@ cdef class Builder(Kept):
             for at in range(self.count):
                 if self.columns[at].scratch_room:
                     free(self.columns[at].valid_map)
-                    free(self.columns[at].data_map)
+                free(self.columns[at].data_map)
             free(self.columns)
 
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil:
@@ -328,20 +328,22 @@ cdef class Builder(Kept):
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1:
         cdef Column *column = &self.columns[at]
         cdef uint8_t *memory
-        if column.valid_map != NULL:
-            memory = <uint8_t *>realloc(column.valid_map if column.scratch_room else NULL, items)
-            if memory == NULL:
-                raise MemoryError
-            self.room += items - column.scratch_room
-            column.valid_map = memory
-            column.valid = memory - column.first
+        # The map of validity comes last: it is freed only where `scratch_room` says that there is one.
         if column.kind == BITS:
             memory = <uint8_t *>realloc(column.data_map, items)
             if memory == NULL:
                 raise MemoryError
-            self.room += items - column.scratch_room
             column.data_map = memory
             column.data = memory - column.first
+        if column.valid_map != NULL:
+            memory = <uint8_t *>realloc(column.valid_map if column.scratch_room else NULL, items)
+            if memory == NULL:
+                raise MemoryError
+            column.valid_map = memory
+            column.valid = memory - column.first
+            self.room += items - column.scratch_room
+        if column.kind == BITS:
+            self.room += items - column.scratch_room
         column.scratch_room = items
         return 0
 

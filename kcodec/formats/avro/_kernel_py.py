@@ -22,7 +22,7 @@ from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.formats.avro.schema.defaults import varint
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import MAX_DEPTH
-from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows, quiet
 from kcodec.wire.single import read as read_varint
 
 __all__ = ["Program", "decode", "encode"]
@@ -155,7 +155,7 @@ class Row(ColumnRow):
     def floating(self, node: AvroNode, path: str) -> None:
         data = self.take(4 if node.op is Op.FLOAT else 8, path)
         if node.op is Op.FLOAT and node.column >= 0 and pa.types.is_float64(self.columns[node.column].type):
-            data = struct.pack("<d", struct.unpack("<f", data)[0])
+            data = struct.pack("<d", quiet(struct.unpack("<f", data)[0]))
         self.put(node.column, data)
 
     def string(self, node: AvroNode, path: str) -> None:
@@ -512,7 +512,7 @@ class _DatumInputs(Inputs):
         data = struct.pack("<i" if narrow else "<q", bits)
         if narrow == (node.op is Op.FLOAT):
             return data
-        (number,) = struct.unpack("<f" if narrow else "<d", data)
+        number = quiet(struct.unpack("<f" if narrow else "<d", data)[0])
         if narrow:
             return struct.pack("<d", number)
         try:

@@ -38,7 +38,7 @@ from kcodec.formats.protobuf.plans.node import FieldNode, MessageNode, Op
 from kcodec.formats.protobuf.plans.plan import SECONDS, UNKNOWN_FIELDS
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
-from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, ItemBytes, Program, decode_rows, encode_rows, join_rows, quiet
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -635,7 +635,7 @@ def _float(kind: str, bits: int, *, narrow: bool) -> bytes:
     data = struct.pack("<i" if narrow else "<q", bits)
     if narrow == (kind == "float"):
         return data
-    (value,) = struct.unpack("<f" if narrow else "<d", data)
+    value = quiet(struct.unpack("<f" if narrow else "<d", data)[0])
     if narrow:
         return struct.pack("<d", value)
     try:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -67,6 +68,11 @@ class ProtobufReader:
         self._conversions = Conversions(message, self.options.readings(), types or {})
         # Not pa.array, which loads pandas where that is installed.
         self.arrow_type = self._laid_out(pa.nulls(0, self._converted)).type
+
+    @cached_property
+    def given_type(self) -> pa.DataType:
+        """What Python values are taken as; see `kcodec.formats.payloads.SchemaDecoder.given_type`."""
+        return self._conversions.given(self.arrow_type)
 
     def decode(
         self,
@@ -309,6 +315,10 @@ class ProtobufCodec(Codec):
     def descriptor_set(self) -> bytes:
         """The schema as protoc writes it: the bytes of a FileDescriptorSet, imports included."""
         return write_descriptor_set(self._schema)
+
+    @property
+    def _given_type(self) -> pa.DataType:
+        return self._reader.given_type
 
     def encode_plan(self, kind: pa.DataType) -> Plan:
         """Return the plan by which columns of an Arrow type are written."""

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import rebuild
+from kcodec.columns.arrays.values import NUMBER
 from kcodec.columns.faults import nulled
-from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text
+from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text, list_of
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -32,6 +33,7 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: A message of text, as which columns of numbers are written.
 _DECIMAL_TEXT = "google.type.Decimal"
+_DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
@@ -83,6 +85,38 @@ class Conversions:
         self.types = types
         converted = {name for name, reading in readings.items() if reading in _CONVERTED}
         self.needed = _holds(message, converted | ({_DECIMAL_TEXT} & readings.keys()))
+
+    def given(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type of the columns, in which texts that are decimals are fields of `NUMBER`."""
+        names = {name for name in _DECIMALS if name in self.readings}
+        return self._given(kind, self.message) if _holds(self.message, names) else kind
+
+    def _given(self, kind: pa.DataType, message: MessageType) -> pa.DataType:
+        if not pa.types.is_struct(kind):
+            return kind
+        known = message.by_name
+        return pa.struct(
+            [self._given_field(each, known[each.name]) if each.name in known else each for each in kind]
+        )
+
+    def _given_field(self, given: pa.Field, field: FieldType) -> pa.Field:
+        kind = given.type
+        if field.repeated and pa.types.is_map(kind):
+            assert field.message is not None
+            item = self._given_value(kind.item_field, field.message.by_number[2])
+            return given.with_type(pa.map_(kind.key_field, item))
+        if field.repeated and is_list(kind):
+            return given.with_type(list_of(self._given_value(kind.value_field, field), kind))
+        return self._given_value(given, field)
+
+    def _given_value(self, given: pa.Field, field: FieldType) -> pa.Field:
+        message = field.message
+        if message is None:
+            return given
+        if is_text(given.type):
+            is_number = message.name in _DECIMALS and reading_of(message, self.readings)
+            return given.with_metadata(NUMBER) if is_number else given
+        return given.with_type(self._given(given.type, message))
 
     def decoded(self, array: pa.Array, kind: pa.DataType, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Convert the bytes in an array of messages; the result is of a type that only differs in these."""

@@ -51,6 +51,11 @@ class MessageDecoder(SchemaDecoder):
         self.arrow_type = self._reader.arrow_type
         self._any = any_message
 
+    @property
+    def given_type(self) -> pa.DataType:
+        """The type of the message, by which decimals are given as numbers, too."""
+        return self._reader.given_type
+
     def program(self, writer: ProtobufSchema, indexes: tuple[int, ...] = ()) -> int:
         """Check that the message of a payload can be read."""
         message = self._reader.message
@@ -90,6 +95,11 @@ class StructDecoder(SchemaDecoder):
             for message in map(schema.message, names)
         }
         self.arrow_type = pa.struct([(name, each.arrow_type) for name, each in self._readers.items()])
+
+    @property
+    def given_type(self) -> pa.DataType:
+        """The types of the messages, by which decimals are given as numbers, too."""
+        return pa.struct([(name, each.given_type) for name, each in self._readers.items()])
 
     def program(self, writer: ProtobufSchema, indexes: tuple[int, ...] = ()) -> int:
         """Return the number of the column that the message of a payload belongs to."""

@@ -45,6 +45,8 @@ _SNAPPY_RATIO = 22
 _DEFLATE_RATIO = 1032
 _GZIP_SMALLEST = 18
 _FAILURES = (OSError, ValueError, pa.ArrowException, *([cramjam.DecompressionError] if cramjam else []))
+#: What the libraries of LZ4 and zstd name a lack of memory, of which Arrow makes an `OSError`, as of damage.
+_LACKS = ("ERROR_allocation_failed", "Allocation error : not enough memory")
 _LEVELS = {"gzip": (1, 9), "lz4": (1, 12), "zstd": (-(1 << 17), 22)}
 
 
@@ -87,6 +89,8 @@ class Expanded:
             raise
         except _FAILURES as error:
             self.size = start
+            if str(error).endswith(_LACKS):
+                raise MemoryError(str(error)) from error
             raise CompressionError(str(error)) from error
         return start, self.size
 

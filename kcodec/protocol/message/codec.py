@@ -10,7 +10,6 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import arrays, payloads
 from kcodec.columns.arrays.nested import cast_leaves
-from kcodec.columns.types.plain import plain_type
 from kcodec.errors import (
     ConfigError,
     DecodeError,
@@ -35,6 +34,7 @@ from kcodec.protocol.message.plan import (
     encode_plan,
     failing_plan,
     message_type,
+    written_type,
 )
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
@@ -144,6 +144,7 @@ class MessageCodec(Codec):
         self._programs: dict[tuple[object, ...], Any] = {}
         #: Those by which columns are encoded, for each version.
         self._encoders: Kept[tuple[object, ...], list[Any]] = Kept(_KEPT)
+        self._written_types: Kept[pa.DataType, pa.DataType] = Kept(_KEPT)
 
     @classmethod
     def for_versions(
@@ -329,7 +330,7 @@ class MessageCodec(Codec):
 
         def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
             array = parts[part.at]
-            kind = plain_type(array.type)
+            kind = self._written(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
                 cast_leaves(array, kind),
                 self._encoding(module, kind, pick is not None),
@@ -402,7 +403,10 @@ class MessageCodec(Codec):
         check_kind(pa.DataType, "an Arrow type", kind=kind)
         version = self.versions[-1] if version is None else self._version(version)
         prefix = version.to_bytes(2, "big") if self.header == "version" else b""
-        return encode_plan(self._parts(version), kind, prefix)
+        return encode_plan(self._parts(version), self._written(kind), prefix)
+
+    def _written(self, kind: pa.DataType) -> pa.DataType:
+        return self._written_types.get(kind, lambda: written_type(kind, self._every_field()))
 
     def _encoding(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
         """Return what `_decoding` does, for columns of an Arrow type."""

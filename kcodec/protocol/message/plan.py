@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec.columns.types.layout import Column, layout
-from kcodec.columns.types.plain import is_bytes, is_list, is_text
+from kcodec.columns.types.plain import is_bytes, is_list, is_text, list_of, plain_type
 from kcodec.errors import SchemaError, near
 from kcodec.plan.failure import step
 from kcodec.plan.node import Plan
@@ -28,6 +28,7 @@ __all__ = [
     "failing_plan",
     "message_type",
     "unknown_entries",
+    "written_type",
 ]
 
 #: Structs in structs that are followed; the row loops keep the place in that many arrays for errors.
@@ -327,6 +328,31 @@ def _bytes(element: str, value: Any, compact: bool) -> bytes:
     if not compact:
         return len(data).to_bytes(2 if element == "string" else 4, "big") + data
     return write_varint(len(data) + 1) + data
+
+
+def written_type(kind: pa.DataType, known: pa.DataType) -> pa.DataType:
+    """Return the type that a column is cast to before it is written as the `message_type` of all fields.
+
+    Examples
+    --------
+    >>> known = pa.struct([("id", pa.binary(16)), ("data", pa.binary())])
+    >>> print(written_type(pa.struct([("id", pa.binary(16)), ("data", pa.binary(2))]), known))
+    struct<id: fixed_size_binary[16], data: binary>
+    """
+    return _sized_as(plain_type(kind), known)
+
+
+def _sized_as(kind: pa.DataType, known: pa.DataType) -> pa.DataType:
+    """Return a plain type with bytes of any size where a known one has these."""
+    if pa.types.is_struct(kind) and pa.types.is_struct(known):
+        below = {field.name: field.type for field in known}
+        return pa.struct(
+            [field.with_type(_sized_as(field.type, below.get(field.name, field.type))) for field in kind]
+        )
+    if is_list(kind) and is_list(known):
+        item = kind.value_field
+        return list_of(item.with_type(_sized_as(item.type, known.value_type)), kind)
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) and is_bytes(known) else kind
 
 
 def _holds_tags(kind: pa.DataType) -> bool:

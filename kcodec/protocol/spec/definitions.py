@@ -229,6 +229,9 @@ def _in_jar(path: Path) -> Iterator[tuple[str, bytes]]:
                         else f"bytes are beyond {_MAX_SIZES} of all definitions"
                     )
                     raise SpecError(f"{entry.file_size} {what}", "file_size", file=file)
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    # Python knows more, by its version, and each has errors of its own; Java knows no others in jars.
+                    raise zipfile.BadZipFile(f"{entry.filename} is compressed as nothing in a jar is")
                 yield file, jar.read(entry)
 
 

@@ -1,7 +1,11 @@
 """Memory that is kept for the next call: how much, for whom, and until when."""
 
 import gc
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -83,3 +87,41 @@ def test_memory_is_kept_from_any_thread(codec, many):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(8)))
+
+
+LITTLE = r"""
+import resource, sys
+from pathlib import Path
+import pyarrow as pa
+import kcodec
+
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+codec = kcodec.AvroCodec('{"type": "array", "items": ["null", "boolean"]}')
+items = 1_000_000
+# A count of 1,000,000; and nothing that Python frees for others.
+rows = pa.array([b"\x80\x89\x7a" + b"\x02\x01" * items + b"\0"], pa.binary())
+assert len(codec.decode(rows)[0]) == items
+before, failed = held(), 0
+for more in range(0, 16 << 20, 512 << 10):
+    resource.setrlimit(resource.RLIMIT_AS, (held() + more, resource.RLIM_INFINITY))
+    try:
+        codec.decode(rows)
+    except kcodec.CapacityError:
+        failed += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert failed > 2, failed
+assert held() - before < items, held() - before
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="sizes of processes as Linux tells them")
+def test_what_fails_for_want_of_memory_keeps_none():
+    """Whichever piece of memory is the one that there is none for."""
+    environment = {**os.environ, "KCODEC_IMPL": "native"}
+    done = subprocess.run([sys.executable, "-c", LITTLE], env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr

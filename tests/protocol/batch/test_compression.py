@@ -137,6 +137,42 @@ def test_a_lack_of_memory_is_no_damage(codec, monkeypatch):
         read_batches(batch, errors="skip")
 
 
+LACKS = """
+import resource, sys
+from pathlib import Path
+import pyarrow as pa
+from kcodec.protocol.batch.compression import Expanded
+
+codec, frame = int(sys.argv[1]), bytes.fromhex(sys.argv[2])
+Expanded(1 << 20).append(codec, pa.py_buffer(frame))
+expanded = Expanded(1 << 20)
+held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (3 << 20), resource.RLIM_INFINITY))
+try:
+    expanded.append(codec, pa.py_buffer(frame))
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="sizes of processes as Linux tells them")
+@pytest.mark.parametrize(
+    ("codec", "frame", "told"),
+    [
+        # Blocks of up to 4 MiB that build on each other, and a window of 128 MiB; either frame is of no bytes.
+        (3, "04224d18 4070 df 00000000", "LZ4"),
+        (4, "28b52ffd 0088 010000", "ZSTD"),
+    ],
+)
+def test_a_lack_of_memory_in_a_library_is_no_damage(codec, frame, told):
+    """Arrow raises the same error for both."""
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    command = [sys.executable, "-c", LACKS, str(codec), frame]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    assert done.stdout.startswith(told), done.stdout
+
+
 @pytest.mark.parametrize(("codec", "magic"), [(4, 1), (5, 2), (0, 2)])
 def test_codecs_that_are_none(codec, magic):
     with pytest.raises(CompressionError, match=f"codec {codec} of magic {magic}"):

@@ -409,6 +409,42 @@ def test_uuids_of_python(impl):
             codec.encode_one({"topicId": bad})
 
 
+def test_bytes_of_a_fixed_size(impl):
+    """They are written as any bytes are, wherever they stand; only uuids have a size of their own."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "0+", "fields": [
+        {"name": "Id", "type": "uuid", "versions": "0+"},
+        {"name": "Parts", "type": "[]Part", "versions": "0+", "fields": [
+            {"name": "Ids", "type": "[]uuid", "versions": "0+"},
+            {"name": "Data", "type": "bytes", "versions": "0+", "nullableVersions": "0+"}]},
+        {"name": "Note", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 0}]}""",
+        0,
+        unknown_tags=True,
+    )
+    tags = pa.list_(pa.struct([("tag", pa.uint32()), ("data", pa.binary(1))]))
+    part = pa.struct([("ids", pa.list_(pa.binary(16))), ("data", pa.binary(3))])
+    kind = pa.struct(
+        [("id", pa.binary(16)), ("parts", pa.list_(part)), ("note", pa.binary(2)), (UNKNOWN, tags)]
+    )
+    rows = [
+        {"id": bytes(16), "parts": [], "note": b"no", UNKNOWN: []},
+        {
+            "id": b"i" * 16,
+            "parts": [{"ids": [b"j" * 16], "data": b"abc"}, {"ids": [], "data": None}],
+            "note": b"ab",
+            UNKNOWN: [{"tag": 7, "data": b"x"}],
+        },
+    ]
+    wanted = [codec.encode_one(row) for row in rows]
+    array = pa.array(rows, kind)
+    assert codec.encode(array).to_pylist() == wanted
+    assert codec.encode(array[1:]).to_pylist() == wanted[1:]
+    assert "fail" not in str(codec.encode_plan(kind))
+    ids = pa.array([{"id": b"short"}], pa.struct([("id", pa.binary(5))]))
+    with pytest.raises(EncodeError, match="type_mismatch: row 0, id: a column of fixed_size_binary"):
+        codec.encode(ids)
+
+
 def test_structs_at_defaults_of_no_bytes(impl):
     late = """{"type": "data", "name": "Late", "validVersions": "0-1", "flexibleVersions": "none", "fields": [
         {"name": "Inner", "type": "Inner", "versions": "0+", "fields": [

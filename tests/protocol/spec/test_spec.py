@@ -605,6 +605,16 @@ def test_damaged_jars(tmp_path):
             continue
 
 
+def test_what_is_compressed_as_in_no_jar(tmp_path):
+    jar = tmp_path / "kafka.jar"
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("common/message/FooRequest.json", message())
+    with pytest.raises(
+        ConfigError, match=r"kafka\.jar cannot be read: .*FooRequest\.json is compressed as nothing in"
+    ):
+        load(jar)
+
+
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

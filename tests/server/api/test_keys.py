@@ -234,6 +234,7 @@ class TestDeks:
 
 class TestShared:
     def test_the_server_makes_and_shows_the_key(self, ask, monkeypatch):
+        pytest.importorskip("tink")  # of the extra `rules`
         monkeypatch.setenv("LOCAL_SECRET", "of the server")
         ask("POST", KEKS, {**KEK, "shared": True})
         made = ask("POST", f"{DEKS}/s", {"subject": "s", "algorithm": "AES256_SIV"}).json

@@ -18,7 +18,7 @@ from kcodec.objects.into import Target
 from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Plan
-from kcodec.plan.rows_py import ItemBytes, Program
+from kcodec.plan.rows_py import ItemBytes, Program, quiet
 
 __all__ = ["ObjectReader"]
 
@@ -153,8 +153,9 @@ class _ObjectRow(Row):
         return made
 
     def make_floating(self, node: AvroNode, path: str) -> float:
-        form = "<f" if node.op is Op.FLOAT else "<d"
-        value: float = struct.unpack(form, self.take(struct.calcsize(form), path))[0]
+        if node.op is Op.FLOAT:
+            return quiet(struct.unpack("<f", self.take(4, path))[0])
+        value: float = struct.unpack("<d", self.take(8, path))[0]
         return value
 
     def make_string(self, node: AvroNode, path: str) -> Any:

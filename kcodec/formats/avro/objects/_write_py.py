@@ -20,6 +20,7 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.units import micros_each
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Plan
+from kcodec.plan.rows_py import quiet
 
 __all__ = ["ObjectWriter"]
 
@@ -150,7 +151,7 @@ class _Values:
         if node.op is Op.DOUBLE:
             return struct.pack("<d", number)
         try:
-            data = struct.pack("<f", number)
+            data = struct.pack("<f", quiet(number))
         except OverflowError:
             raise RowError("out_of_range", None, path) from None
         exact = pa.types.is_float64(self._columns[node.column].type)
