@@ -218,13 +218,10 @@ class ObjectsWriter:
         writer, prefix, schema_id = found
         if writer is None:
             if unions != "members":
-                name = self._topic.format.name
-                why = (
-                    "needs schema=, which is also what is registered"
-                    if name == "AVRO"
-                    else f"is Avro's: a union of {name} is a dict of one member"
+                raise ConfigError(
+                    f"unions={unions!r} is Avro's, and needs schema=, which is also what is registered: "
+                    "a union of other formats is a dict of one member"
                 )
-                raise ConfigError(f"unions={unions!r} {why}")
             return self._row.encode_one(value)
         try:
             return writer.encode_one(value, prefix)

@@ -286,13 +286,11 @@ class TestOneValue:
     def test_unions_by_value_are_of_avro(self, impl):
         schema = {"type": "object", "properties": {"u": {"oneOf": [{"type": "number"}, {"type": "string"}]}}}
         serde = Serde("JSON_SR", f"memory://{uuid.uuid4()}", topic="t", schema=schema)
-        with pytest.raises(
-            ConfigError, match="unions='value' is Avro's: a union of JSON_SR is a dict of one member"
-        ):
+        with pytest.raises(ConfigError, match=r"unions='value' is Avro's.*a dict of one member"):
             serde.serialize_one({"u": "x"}, unions="value")
         registry = f"memory://{uuid.uuid4()}"
         Serde("AVRO", registry, topic="t", schema='"int"').serialize_one(7)
-        with pytest.raises(ConfigError, match="unions='value' needs schema="):
+        with pytest.raises(ConfigError, match="unions='value' is Avro's, and needs schema="):
             Serde("AVRO", registry, topic="t").serialize_one(7, unions="value")
 
     def test_it_pickles_and_selects(self, impl):
