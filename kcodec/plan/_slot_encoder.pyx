@@ -8,6 +8,7 @@ from kcodec.plan._encoder cimport Encoder
 
 cdef enum:
     FEW_ROWS = 8  # that are worth a block
+    LARGE = 300   # bytes of a column's value, on average
     SLOP = 64   # rows are moved as 64 bytes, short values as 32, tags and decimals as whole words
 
 
@@ -57,6 +58,9 @@ cdef class SlotEncoder(Encoder):
         """Write rows, fewer at a time where they are large, as long as nothing fails."""
         cdef Slots *block = self.blocks
         cdef int64_t count = end - self.builder.row
+        # To move what is large once more takes longer than to go from column to column for each row.
+        if self.builder.needed > count * self.inputs.count * LARGE:
+            return False
         if self.builder.needed > MAX_BYTES:
             count = count * MAX_BYTES // self.builder.needed
             if count < FEW_ROWS:
