@@ -9,7 +9,7 @@ from kcodec.plan._encoder cimport Encoder
 cdef enum:
     FEW_ROWS = 8  # that are worth a block
     LARGE = 300   # bytes of a column's value, on average
-    SLOP = 64   # rows are moved as 64 bytes, short values as 32, tags and decimals as whole words
+    SLOP = 128  # rows are moved as 128 bytes, short values as 32, tags and decimals as whole words
 
 
 cdef class SlotEncoder(Encoder):

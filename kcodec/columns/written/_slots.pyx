@@ -17,6 +17,7 @@ from kcodec.wire.binary.cursor cimport copy32
 
 cdef enum:
     SLOP = 96   # bytes behind a value that moves of a fixed size may write
+    MOVED = 128  # as many bytes as short rows are moved
 
 
 cdef int64_t position(const Input *columns, int32_t scope, int32_t outer, int64_t index) noexcept nogil:
@@ -51,12 +52,14 @@ cdef void add_item_lengths(
 
 cdef bint make_room(Slots *slots, int64_t total) noexcept nogil:
     cdef uint8_t *memory
-    if total > slots.room:
-        memory = <uint8_t *>realloc(slots.memory, 2 * total)
+    # An empty row in the last slot is moved as others are.
+    cdef int64_t needed = total + MOVED - SLOP
+    if needed > slots.room:
+        memory = <uint8_t *>realloc(slots.memory, 2 * needed)
         if memory == NULL:
             return False
         slots.memory = memory
-        slots.room = 2 * total
+        slots.room = 2 * needed
     return True
 
 
@@ -209,6 +212,10 @@ cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
         append_all(builder, slots, 16)
     elif most <= 32:
         append_all(builder, slots, 32)
+    elif most <= 64:
+        append_all(builder, slots, 64)
+    elif most <= MOVED:
+        append_all(builder, slots, MOVED)
     else:
         append_all(builder, slots, 0)
     set_valid(builder.valid, builder.row, slots)
@@ -217,7 +224,7 @@ cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
 
 
 cdef inline void append_all(BinaryBuilder builder, const Slots *slots, int64_t most) noexcept nogil:
-    """Do so for rows of at most so many bytes, 16 or 32; 0: of any size."""
+    """Do so for rows of at most so many bytes, 16, 32, 64 or MOVED; 0: of any size."""
     # What is stored might be these as well, for all the compiler knows; it would load them again for each row.
     cdef uint8_t *data = builder.data
     cdef int32_t *offsets32 = builder.offsets32
@@ -228,13 +235,16 @@ cdef inline void append_all(BinaryBuilder builder, const Slots *slots, int64_t m
     cdef int64_t first = builder.row
     cdef int64_t size
     cdef int64_t lane
+    cdef int64_t part
     for lane in range(slots.count):
         source = memory + slots.bounds[lane]
         size = slots.out[lane] - source
         if most == 16:
             memcpy(out, source, 16)
-        elif most == 32:
-            copy32(out, source)
+        elif most:
+            # Rather than to guess how often, for each row.
+            for part in range(0, most, 32):
+                copy32(out + part, source + part)
         else:
             move(out, source, size)
         out += size
