@@ -81,6 +81,7 @@ cdef class JsonDecoder(Decoder):
 
     def __dealloc__(self):
         free_places(&self.block.places)
+        free(self.block.records)
         free(self.block.follows)
         free(self.context.words)
         free(self.context.scratch)

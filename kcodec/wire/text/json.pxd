@@ -55,6 +55,12 @@ cdef extern from "json.h" nogil:
     )
 
 
+cdef extern from "json_objects.h" nogil:
+    int64_t json_objects "kc_json_objects"(
+        const uint8_t *at, const uint8_t *end, const uint8_t **starts, const uint8_t **ends, int64_t room
+    )
+
+
 cdef extern from "json_write.h" nogil:
     uint8_t *json_put_string "kc_json_put_string"(
         const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t *out, bint pairs

@@ -27,6 +27,9 @@ KINDS = [
     pa.field("sizes", pa.list_(pa.int16())),
     pa.field("counts", pa.map_(pa.string(), pa.int64())),
     pa.field("at", pa.timestamp("us", "UTC")),
+    pa.field(
+        "lines", pa.list_(pa.struct([("sku", pa.string()), ("qty", pa.int32()), ("rate", pa.float64())]))
+    ),
     pa.field("note", pa.string(), False),
 ]
 
@@ -48,8 +51,18 @@ VALUES = {
     "sizes": "[] | [1,2,3] || [32768] | [,] | [1 , 2] | null",
     "counts": '{} | {"a":1} || {"a":1,"a":2} | null',
     "at": '"2024-05-06T07:08:09Z" | null || "never"',
+    "lines": '[] | [{"sku":"a","qty":1,"rate":0.5}] | null | [{"sku":"{é}]\\\\","qty":-2,"rate":null},'
+    '{"sku":null,"qty":3,"rate":12.25}] || [{}] | [{"qty":1,"rate":1.5,"sku":"a"}] | '
+    '[{"sku":"\\"{","qty":1,"rate":1.5}] | [{"sku":"a","qty":1.5}] | [{"sku":"a","qty":1},] | '
+    '[ {"sku" : "a", "qty" : 1, "rate" : 2.5} , {"sku" : "b", "qty" : 2, "rate" : 3.5} ] | '
+    '[{"sku":"a"}{"sku":"b"}] | [null] | [1,{"sku":"a"}] | [{"sku":"a","qty":1] | [{"sku":"a"}} | '
+    '[{"sku":"a","qty":1,"rate":2.5,"more":[{"sku":[]}]}] | {"sku":"a"} | [{"sku":"a","sku":"b"}]',
     "note": '"n" | "é" | "\U0001f600" || "\x1f"',
 }
+
+
+def line(row):
+    return f'{{"sku":"s{row}","qty":{row},"rate":0.25}}'
 
 
 def usual(row, order="steady"):
@@ -69,6 +82,7 @@ def usual(row, order="steady"):
         "sizes": f"[1,{row % 1000}]",
         "counts": f'{{"a":{row}}}',
         "at": '"2024-05-06T07:08:09Z"',
+        "lines": f"[{','.join([line(row)] * (row % 4))}]",
         "note": f'"{"x" * (row % 40)}"',
     }
     names = list(parts)

@@ -30,6 +30,8 @@ DAMAGE = [
     lambda parts: written({**parts, "address": '{"street":"s","place":{"zip":-1}}'}),
     lambda parts: written({**parts, "address": '{"street":"s"'}),
     lambda parts: written({**parts, "counts": '{"a":1.5}'}),
+    lambda parts: written({**parts, "lines": '[{"sku":"a","qty":1,"rate":1.5},{"sku":"a","qty":1.5}]'}),
+    lambda parts: written({**parts, "lines": '[{"sku":"a","qty":1,"rate":1.5},{"sku":"a"'}),
     lambda parts: written({name: value for name, value in parts.items() if name != "id"}),
     lambda parts: written({name: value for name, value in parts.items() if name != "note"}),
     lambda parts: written({**parts, "other": '{"a":1'}),

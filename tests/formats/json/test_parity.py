@@ -17,7 +17,7 @@ import pytest
 import side_by_side
 from hypothesis import given
 from hypothesis import strategies as st
-from json_rows import KERNEL, KINDS, LIMITS, VALUES, same_decode, written
+from json_rows import KERNEL, KINDS, LIMITS, VALUES, line, same_decode, written
 from json_strategies import ANY, NUMBERS, OPTIONS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
 
 from kcodec._impl import kernel
@@ -176,6 +176,43 @@ def test_rows_that_are_alike(rows, duplicate_keys, trailing, data):
             "i", data.draw(st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows)))
         )
         same_decode([plan, plan], rows, selector=chosen, trailing=trailing)
+
+
+@st.composite
+def rows_of_records(draw):
+    """Rows with lists of records, of which some are odd; and lists that are longer than a block of records."""
+    good, odd = VALUES["lines"].split(" || ")
+    good, odd = good.split(" | "), odd.split(" | ")
+    odds = draw(st.sampled_from([0, 0.01, 0.1]))
+    spaced = draw(st.booleans())
+    r = draw(st.randoms(use_true_random=False))
+    rows = []
+    for row in range(draw(st.integers(1, 150))):
+        lines = r.choice(odd if r.random() < odds else good)
+        if r.random() < 0.05:
+            lines = f"[{','.join(map(line, range(r.choice([1, 63, 64, 65, 200]))))}]"
+        if r.random() < odds:
+            at = r.randrange(len(lines))
+            lines = lines[:at] + r.choice('{}[]",\\é\x00') + lines[at + r.randrange(2) :]
+        inner = f'{{"lines":{lines},"b":"é{row}"}}'
+        document = f'{{"a":{row},"lines":{lines},"more":{inner}}}'
+        rows.append((document.replace(",", ", ").replace(":", ": ") if spaced else document).encode())
+    return rows
+
+
+@given(rows_of_records(), st.booleans(), st.sampled_from(["last", "error"]), st.booleans())
+def test_lists_of_records(rows, large, duplicate_keys, fold):
+    text, list_of = (pa.large_string(), pa.large_list) if large else (pa.string(), pa.list_)
+    record = pa.struct([("sku", text), ("qty", pa.int32()), ("rate", pa.float64())])
+    lists = pa.field("lines", list_of(record))
+    more = pa.struct([lists, pa.field("b", text, False)])
+    kind = pa.struct([("a", pa.int64()), lists, ("more", more)])
+    plan = json_plan(kind, "decode", JsonOptions(duplicate_keys=duplicate_keys))
+    if fold:
+        plan = dataclasses.replace(
+            plan, root=dataclasses.replace(plan.root, forms=plan.root.forms | Form.FOLD)
+        )
+    same_decode([plan], rows, limits=Limits())
 
 
 @st.composite

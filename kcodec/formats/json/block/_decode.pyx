@@ -25,7 +25,8 @@ from libc.string cimport memset
 from kcodec.formats.json._context cimport fail
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._drop cimport drop, drop_failed, is_valid, try_row
-from kcodec.formats.json.block._field cimport read_fields
+from kcodec.formats.json.block._field cimport read_fields, takes_rows
+from kcodec.formats.json.block._key cimport is_spaced
 from kcodec.formats.json.block._lanes cimport BEFORE, Block, first_lane, is_dropped, set_valid
 from kcodec.formats.json.block._scattered cimport read_scattered
 from kcodec.wire.binary.cursor cimport unlikely
@@ -37,8 +38,10 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t lane
-    block.root = root
     block.depth = 0
+    if root != block.root:
+        block.root = root
+        block.checks = takes_rows(block, root)
     block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))
     if block.dropped:
@@ -58,6 +61,10 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
                 break
         else:
             block.at[lane] = p
+    if block.checks:
+        for lane in range(block.count):
+            if not is_valid(block, lane) and not drop_failed(block, lane):
+                break
     if block.count == 0:
         return
     lane = first_lane(block)
@@ -81,10 +88,3 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
                 block.context.level = 0
             if not drop_failed(block, lane):
                 break
-
-
-cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Return whether a space stands behind the first key of an object and its colon."""
-    while p < end and p[0] != 58:
-        p += 1
-    return end - p > 1 and p[1] == 32

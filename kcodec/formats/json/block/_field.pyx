@@ -3,15 +3,16 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns.built._column cimport LIST
+from kcodec.columns.built._column cimport LIST, Column, offset_at
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
 from kcodec.formats.json.block._drop cimport drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, find_values, next_field, seek
 from kcodec.formats.json.block._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
 from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
+from kcodec.formats.json.block._records cimport are_records, begin_records, end_records, gather, records_of
 from kcodec.formats.json.block._text cimport read_texts
-from kcodec.formats.json.block._value cimport read_values
+from kcodec.formats.json.block._value cimport read_one, read_values
 from kcodec.wire.binary.cursor cimport unlikely
 from kcodec.wire.text.json cimport json_space
 
@@ -33,6 +34,25 @@ cdef void read_objects(Block *block, const Op *op) noexcept nogil:
     read_fields(block, op)
 
 
+cdef inline bint are_leaves(const Op *op) noexcept nogil:
+    """Return whether the values of a field are lists of leaves."""
+    return op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING
+
+
+cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
+    """Return whether there are fields that are always left to the row loop, which expects a whole document to be UTF-8."""
+    cdef const Op *op = container + 1
+    cdef const Op *stop = container + container.next - 1
+    while op < stop:
+        if op.code == OBJECT and not op.forms & KEEPS:
+            if takes_rows(block, op):
+                return True
+        elif not (op.code >= BOOLEAN and op.code <= STRING or are_leaves(op) or are_records(block, op)):
+            return True
+        op += op.next
+    return False
+
+
 cdef void read_field(Block *block, const Op *op) noexcept nogil:
     """Read the values of a field from `Block.value` on."""
     if op.code == STRING:
@@ -52,15 +72,54 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_leaves(block, op, <double *>NULL)
     elif op.code >= BOOLEAN and op.code <= DECIMAL:
         read_leaves(block, op, <Leaf *>NULL)
-    elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
-            and block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth:
+    elif are_leaves(op) and block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth:
         if block.wide:
             read_lists(block, op, <int64_t *>NULL)
         else:
             read_lists(block, op, <int32_t *>NULL)
+    elif are_records(block, op):
+        read_records(block, op)
     else:
         find_values(block, op)
         read_values(block, op)
+
+
+cdef void read_records(Block *block, const Op *op) noexcept nogil:
+    """Read lists of objects: these are read together, whichever rows they are in."""
+    cdef Column *column = &block.context.columns[op.column]
+    cdef Block *records = records_of(block)
+    cdef const uint8_t *at = NULL
+    cdef int64_t lane = 0
+    cdef int64_t count
+    cdef int64_t odd
+    cdef int64_t first
+    find_values(block, op)
+    if block.count == 0 or records == NULL:
+        read_values(block, op)
+        return
+    set_valid(block, op)
+    records.row = offset_at(column, block.row, block.wide)
+    while True:
+        odd = gather(block, op, &lane, &at)
+        count = records.count
+        if count:
+            begin_records(block, op + 1)
+            read_fields(records, op + 1)
+            first = end_records(block, op + 1, count)
+            if first >= 0:
+                odd = first
+        records.row += count
+        records.count = 0
+        if odd >= 0:
+            at = read_one(block, op, odd, block.value[odd])
+            if at == NULL:
+                return
+            block.at[odd] = at
+            lane = odd + 1
+            at = NULL
+            records.row = offset_at(column, block.row + lane, block.wide)
+        elif lane == block.count:
+            return
 
 
 cdef void read_fields(Block *block, const Op *container) noexcept nogil:

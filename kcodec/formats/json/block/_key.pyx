@@ -28,6 +28,13 @@ cdef void expect(Block *block, const Op *container, const Op *op, bint opening) 
     key.tail = op.name + 16 - before
 
 
+cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Return whether a space stands behind the first key of an object and its colon."""
+    while p < end and p[0] != 58:
+        p += 1
+    return end - p > 1 and p[1] == 32
+
+
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
     cdef const uint8_t *p
     if is_dropped(block, lane):

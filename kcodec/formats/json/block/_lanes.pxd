@@ -61,7 +61,8 @@ cdef struct Block:
     const uint8_t *at[LANES]       # where each row is
     const uint8_t *start[LANES]    # of its document
     const uint8_t *end[LANES]
-    bint checked[LANES]            # all of the document is UTF-8
+    uint8_t checked[LANES]         # all of the document is UTF-8
+    bint checks                    # that of all of them is looked at first
     const uint8_t *begin[LANES]    # the bracket of the object that it entered last
     const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
     Expected key                   # before the field in hand
@@ -75,6 +76,11 @@ cdef struct Block:
     Miss miss
     const uint8_t *next
     const Op *found
+    Block *records                 # those in the lists of these rows; NULL: none yet
+    # Of a block of such records:
+    uint8_t owner[LANES]           # the row whose list each is in
+    int64_t single                 # lists that are read by themselves before this is tried again,
+    int64_t pause                  # and how many that were the last time
 
 
 cdef inline bint is_dropped(const Block *block, int64_t lane) noexcept nogil:

@@ -1,7 +1,7 @@
 """Texts of a block of documents."""
 
 from libc.stdint cimport int8_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.string cimport memchr, memset
 
 from kcodec.columns.built._column cimport Column, offset_at, offset_t
 from kcodec.formats.json._program cimport DEFAULT, NULLABLE, Op
@@ -26,11 +26,14 @@ cdef inline int64_t text_start(Block *block, const Column *column, const Column 
 cdef void check_texts(Block *block, const Column *column, const Column *list, bint cut) noexcept nogil:
     """Drop the rows that are not UTF-8, if one of these texts is not.
 
-    All texts joined may be UTF-8 although single ones are not: a character may be cut between two of them.
+    All texts joined may be UTF-8 although single ones are not: a character may be cut between two of them. Those of
+    documents that are known to be UTF-8 are.
     """
     cdef int64_t begin = text_start(block, column, list, 0)
     cdef int64_t end = text_start(block, column, list, block.count)
     cdef int64_t lane
+    if memchr(block.checked, False, block.count) == NULL:
+        return
     if likely(not cut) and likely(utf8_valid(column.data + begin, end - begin)):
         return
     for lane in range(block.count):
