@@ -40,7 +40,7 @@ cdef inline bint are_leaves(const Op *op) noexcept nogil:
 
 
 cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
-    """Return whether there are fields that are always left to the row loop, which expects a whole document to be UTF-8."""
+    """Return whether there are fields that are left to the row loop, which expects a whole document to be UTF-8."""
     cdef const Op *op = container + 1
     cdef const Op *stop = container + container.next - 1
     while op < stop:

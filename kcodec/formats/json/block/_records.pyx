@@ -4,8 +4,8 @@
     records:              at[0]   at[1]                                  at[2]
 
 Where each of them ends is found by its brackets alone, before anything of it is read: whatever is not what it seems
-does not end there. A list with a record that is odd is left to the row loop, which also tells what is wrong with it, and
-so are those behind it, the more of them the more often that happens.
+does not end there. A list with a record that is odd is left to the row loop, which also tells what is wrong with it.
+So are those behind it, the more of them the more often that happens.
 """
 
 from libc.stdint cimport int64_t, uint8_t
