@@ -66,6 +66,35 @@ def _text(rows: int) -> Shape:
     return _columns(kind, row, rows // 4)
 
 
+def _lines(rows: int) -> Shape:
+    """Return orders with up to eight lines, objects in a list."""
+    line = pa.struct(
+        [
+            ("sku", pa.string()),
+            ("quantity", pa.int32()),
+            ("price", pa.float64()),
+            ("gift", pa.bool_()),
+            ("note", pa.string()),
+        ]
+    )
+    kind = pa.struct([("id", pa.int64()), ("customer", pa.string()), ("lines", pa.list_(line))])
+
+    def order(r: random.Random, number: int) -> dict:
+        lines = [
+            {
+                "sku": f"SKU-{r.randrange(100_000):05}",
+                "quantity": r.randrange(1, 200),
+                "price": round(r.uniform(0, 100), 2),
+                "gift": r.random() < 0.2,
+                "note": "x" * r.randrange(20) if r.random() < 0.5 else None,
+            }
+            for _ in range(r.randrange(9))
+        ]
+        return {"id": number, "customer": f"customer {r.randrange(10_000)}", "lines": lines}
+
+    return _columns(kind, order, rows // 2)
+
+
 _SCRIPTS = (
     "Съешь же ещё этих мягких французских булок, да выпей чаю",
     "天地玄黄宇宙洪荒日月盈昃辰宿列張",
@@ -172,6 +201,7 @@ _SHAPES = {
     "orders": _orders,
     "two producers": _two_producers,
     "shuffled": _shuffled,
+    "lines": _lines,
     "text": _text,
     "non-ASCII": _non_ascii,
     "numbers": _numbers,
