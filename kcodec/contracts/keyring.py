@@ -110,9 +110,11 @@ class Keyring:
             known = self._known.get(place)
             if known is not None and time.monotonic() < known.until:
                 return known
+            # Before a key is made: what is wrong with the settings leaves nothing in the registry.
+            until = self._until(rule)
             try:
                 kek, dek = find(keys)
-                found = _Found(self._cipher(rule, kek, dek), dek.version, self._until(rule))
+                found = _Found(self._cipher(rule, kek, dek), dek.version, until)
             except RegistryError as error:
                 raise NoKey(f"the key of {subject} by {rule.kek_name}: {error}") from None
             except (KeyServiceError, ValueError, ImportError) as error:

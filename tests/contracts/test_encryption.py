@@ -15,7 +15,7 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSe
 from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver import LocalKmsDriver
 from encryption_box import SECRET, SETTINGS, context
 
-from kcodec import AvroCodec, ConfigError, DecodeError, EncodeError, Serde
+from kcodec import AvroCodec, ConfigError, DecodeError, EncodeError, RegistryError, Serde
 from kcodec.contracts import encryption
 from kcodec.contracts.encryption import Ruled, decrypt_fields
 from kcodec.contracts.keyring import Keyring
@@ -211,6 +211,9 @@ class TestWithoutTheKey:
         config = {f"rule.executors._default_.param.{name}": value for name, value in config.items()}
         with pytest.raises(EncodeError, match=re.escape(f"the rule encrypt: {reason}")):
             box.serde("AVRO", topic, config).serialize(ROWS)
+        # Nor is a key made for them.
+        with pytest.raises(RegistryError):
+            box.registry.keys.dek("pii", f"{topic}-value")
 
     def test_the_rule_must_mean_the_key_that_there_is(self, box, topic, impl):
         written(box, topic)
