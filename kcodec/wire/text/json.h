@@ -4,6 +4,7 @@
 #define KCODEC_JSON_H
 
 #include "json_number.h"
+#include "json_objects.h"
 #include "json_string.h"
 
 /* ---- literals ---- */
@@ -78,40 +79,8 @@ static KC_INLINE const uint8_t *kc_json_past(const uint8_t *at, const uint8_t *e
 
 /* The same for an object or a list, of which only the brackets are looked at; NULL also if that does not tell. */
 static KC_INLINE const uint8_t *kc_json_past_brackets(const uint8_t *at, const uint8_t *end) {
-#if defined(KC_JSON_SSE2)
-    const __m128i lower = _mm_set1_epi8(0x20);
-    uint64_t inside = 0; /* all ones while a string goes on */
-    int64_t depth = 0;
-    for (; at < end; at += 64) {
-        uint64_t quotes = 0, slashes = 0, opens = 0, closes = 0;
-        for (int i = 0; i < 64; i += 16) {
-            const __m128i text = _mm_loadu_si128((const __m128i *)(at + i)), letter = _mm_or_si128(text, lower);
-            quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('"'))) << i;
-            slashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('\\'))) << i;
-            opens |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(letter, _mm_set1_epi8('{'))) << i;
-            closes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(letter, _mm_set1_epi8('}'))) << i;
-        }
-        for (int i = 1; i < 64; i <<= 1) quotes ^= quotes << i;
-        inside ^= quotes;
-        opens &= ~inside;
-        closes &= ~inside;
-        for (; closes; closes &= closes - 1) {
-            const uint64_t before = closes & (0 - closes);
-            depth += KC_POPCOUNT64(opens & (before - 1)) - 1;
-            opens &= ~(before - 1);
-            if (depth == 0) {
-                at += kc_ctz64(closes);
-                return (slashes & (before - 1)) || at >= end ? NULL : at + 1;
-            }
-        }
-        if (slashes) return NULL;
-        depth += KC_POPCOUNT64(opens);
-        inside = (uint64_t)((int64_t)inside >> 63);
-    }
-#else
-    (void)at, (void)end;
-#endif
-    return NULL;
+    const uint8_t *start, *stop;
+    return kc_json_objects(at, end, &start, &stop, 1) ? stop : NULL;
 }
 
 /* A key and its colon. */

@@ -53,9 +53,6 @@ cdef extern from "json.h" nogil:
     const uint8_t *json_skip "kc_json_skip"(
         const uint8_t *at, const uint8_t *end, int levels, JsonFault *fault
     )
-
-
-cdef extern from "json_objects.h" nogil:
     int64_t json_objects "kc_json_objects"(
         const uint8_t *at, const uint8_t *end, const uint8_t **starts, const uint8_t **ends, int64_t room
     )
