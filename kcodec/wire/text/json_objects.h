@@ -11,14 +11,16 @@ typedef struct {
 } kc_json_marks;
 
 static KC_INLINE kc_json_marks kc_json_marks_of(const uint8_t *at) {
-    /* These bits make all brackets one byte, and some others, which stand in strings alone. */
-    const __m128i bits = _mm_set1_epi8(0x26), bracket = _mm_set1_epi8(0x7F);
+    const __m128i lower = _mm_set1_epi8(0x20);
     kc_json_marks marks = {0, 0, 0};
     for (int i = 0; i < 64; i += 16) {
-        const __m128i text = _mm_loadu_si128((const __m128i *)(at + i));
+        /* A set bit makes square brackets curly ones. */
+        const __m128i text = _mm_loadu_si128((const __m128i *)(at + i)), letter = _mm_or_si128(text, lower);
+        const __m128i brackets =
+            _mm_or_si128(_mm_cmpeq_epi8(letter, _mm_set1_epi8('{')), _mm_cmpeq_epi8(letter, _mm_set1_epi8('}')));
         marks.quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('"'))) << i;
         marks.slashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('\\'))) << i;
-        marks.brackets |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(text, bits), bracket)) << i;
+        marks.brackets |= (uint64_t)_mm_movemask_epi8(brackets) << i;
     }
     return marks;
 }
@@ -72,18 +74,26 @@ static KC_INLINE int64_t kc_json_objects_inline(
 #if defined(KC_JSON_HASWELL)
 #define KC_JSON_CLMUL __attribute__((target("avx2,bmi,bmi2,lzcnt,pclmul")))
 
+KC_JSON_CLMUL static inline uint64_t kc_json_bits(__m256i one, __m256i two) {
+    return (uint32_t)_mm256_movemask_epi8(one) | (uint64_t)(uint32_t)_mm256_movemask_epi8(two) << 32;
+}
+
+KC_JSON_CLMUL static inline __m256i kc_json_brackets(__m256i text) {
+    const __m256i letter = _mm256_or_si256(text, _mm256_set1_epi8(0x20));
+    return _mm256_or_si256(
+        _mm256_cmpeq_epi8(letter, _mm256_set1_epi8('{')), _mm256_cmpeq_epi8(letter, _mm256_set1_epi8('}'))
+    );
+}
+
 KC_JSON_CLMUL static inline kc_json_marks kc_json_marks_of_haswell(const uint8_t *at) {
     const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\');
-    const __m256i bits = _mm256_set1_epi8(0x26), bracket = _mm256_set1_epi8(0x7F);
-    const __m256i one = _mm256_loadu_si256((const __m256i *)at), one_set = _mm256_or_si256(one, bits);
-    const __m256i two = _mm256_loadu_si256((const __m256i *)(at + 32)), two_set = _mm256_or_si256(two, bits);
-#define KC_JSON_BITS(first, second, byte)                                 \
-    ((uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(first, byte)) |      \
-     (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(second, byte)) << 32)
+    const __m256i one = _mm256_loadu_si256((const __m256i *)at);
+    const __m256i two = _mm256_loadu_si256((const __m256i *)(at + 32));
     const kc_json_marks marks = {
-        KC_JSON_BITS(one, two, quote), KC_JSON_BITS(one, two, slash), KC_JSON_BITS(one_set, two_set, bracket)
+        kc_json_bits(_mm256_cmpeq_epi8(one, quote), _mm256_cmpeq_epi8(two, quote)),
+        kc_json_bits(_mm256_cmpeq_epi8(one, slash), _mm256_cmpeq_epi8(two, slash)),
+        kc_json_bits(kc_json_brackets(one), kc_json_brackets(two))
     };
-#undef KC_JSON_BITS
     return marks;
 }
 
@@ -107,11 +117,11 @@ KC_JSON_CLMUL static int64_t kc_json_objects_haswell(
 static inline int64_t kc_json_objects(
     const uint8_t *at, const uint8_t *end, const uint8_t **starts, const uint8_t **ends, int64_t room
 ) {
+#if defined(KC_JSON_SSE2)
 #if defined(KC_JSON_HASWELL)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul"))
         return kc_json_objects_haswell(at, end, starts, ends, room);
 #endif
-#if defined(KC_JSON_SSE2)
     return kc_json_objects_inline(at, end, starts, ends, room, kc_json_marks_of, kc_json_strings);
 #else
     /* Without such instructions what is found is not worth the search. */

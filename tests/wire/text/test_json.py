@@ -51,6 +51,15 @@ int64_t read_doubles(
                                       : kc_json_doubles(text, text + size, powers, out, count);
     return at ? at - text : -1;
 }
+int64_t objects(
+    int variant, const uint8_t *text, int64_t size, const uint8_t **starts, const uint8_t **ends, int64_t room
+) {
+    const uint8_t *const end = text + size;
+#if defined(KC_JSON_SSE2)
+    if (variant) return kc_json_objects_inline(text, end, starts, ends, room, kc_json_marks_of, kc_json_strings);
+#endif
+    return kc_json_objects(text, end, starts, ends, room);
+}
 int64_t past(const uint8_t *text, int64_t size) {
     const int brackets = (*text | 32) == '{';
     const uint8_t *const at = (brackets ? kc_json_past_brackets : kc_json_past)(text, text + size);
@@ -70,7 +79,7 @@ MARGIN = 64  # readable bytes behind a document, and before it
 def variants(tmp_path_factory, request):
     loaded = compiled(SOURCE, tmp_path_factory.mktemp("json"), *request.param)
     loaded.vectors = loaded.has_vectors()
-    for name in ("read_text", "read_doubles", "past"):
+    for name in ("read_text", "read_doubles", "objects", "past"):
         getattr(loaded, name).restype = ctypes.c_int64
     return loaded
 
@@ -200,10 +209,37 @@ def test_where_a_value_ends(variants, value, escaped, behind):
     text = json.dumps(value, ensure_ascii=escaped).encode()
     memory, start = placed(text + behind, b"}]\"'")
     stop = variants.past(start, ctypes.c_int64(len(text + behind)))
-    # Brackets do not always tell; without vectors they are not asked.
-    unsure = text[:1] in b"[{" and (b"\\" in text or not variants.vectors)
-    assert stop == len(text) or (stop == -1 and unsure)
+    # Without vectors, brackets are not asked.
+    assert stop == (-1 if text[:1] in b"[{" and not variants.vectors else len(text))
     assert variants.past(start, ctypes.c_int64(len(text) - 1)) == -1 or not isinstance(
         value, (list, dict, str)
     )
+    del memory
+
+
+@given(
+    st.lists(st.one_of(st.lists(VALUES, max_size=3), st.dictionaries(st.text(max_size=70), VALUES, max_size=3))),
+    st.booleans(), st.sampled_from([",", " , "]), st.integers(1, 9), st.integers(0, 3),
+)  # fmt: skip
+def test_where_objects_stand(variants, values, escaped, comma, room, cut):
+    texts = [json.dumps(value, ensure_ascii=escaped).encode() for value in values]
+    text = comma.encode().join(texts) + b"]"
+    memory, start = placed(text, b'{}]"')
+    found = []
+    end = 0
+    for each in texts[:room]:
+        begin = text.index(each, end)
+        end = begin + len(each)
+        # One that does not end where the text does is not found.
+        if end <= len(text) - cut:
+            found.append((begin, end))
+    for variant in range(2):
+        starts, ends = (np.zeros(room, np.int64) for _ in "12")
+        count = variants.objects(
+            variant, start, ctypes.c_int64(len(text) - cut), ctypes.c_void_p(starts.ctypes.data),
+            ctypes.c_void_p(ends.ctypes.data), ctypes.c_int64(room),
+        )  # fmt: skip
+        expected = found if variants.vectors else []
+        assert count == len(expected)
+        assert list(zip(starts - start.value, ends - start.value, strict=True))[:count] == expected
     del memory
