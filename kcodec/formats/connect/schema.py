@@ -585,17 +585,18 @@ def arrow_type(
 
 
 def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, large: bool) -> pa.DataType:
-    if schema.scale is None:
+    scale = schema.scale
+    if scale is None:
         raise SchemaError(f"a Decimal needs a parameter scale, not {dict(schema.parameters)}")
     given = schema.parameters.get(PRECISION)
     if given is not None:
         precision = digits(given)
     if wide_decimals == "engine":
         precision = min(precision, 76)
-    if abs(schema.scale) > 76:
+    if abs(scale) > 76:
         # It has the type, but neither casts nor prints it.
         raise SchemaError(
-            f"Arrow has no decimal of scale {schema.scale}, the greatest is 76; an Arrow type reads it as another"
+            f"Arrow has no decimal of scale {scale}, the greatest is 76; an Arrow type reads it as another"
         )
     if precision > 38 and wide_decimals == "string":
         return pa.large_string() if large else pa.string()
@@ -603,7 +604,7 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         raise SchemaError(
             f'Arrow has no decimal of {precision} digits, at most 76; wide_decimals="string" reads it as text'
         )
-    return decimal_type(precision, schema.scale)
+    return decimal_type(precision, scale)
 
 
 def digits(text: str) -> int:
