@@ -431,7 +431,7 @@ class MessageCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         self._check_form(form)
-        return EachReader(self.decode_one)
+        return EachReader(lambda data, start: self.decode_one(bytes(data)[start:] if start else data))
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         self._check_form(form)
