@@ -213,14 +213,14 @@ class AzureRegistry(SourceRegistry):
         version: int | None = None,
     ) -> RegisteredSchema:
         """Register a schema under a subject, or find it there."""
-        made: RegisteredSchema = self._asked(subject, self._azure.registered, subject, schema)
+        made: RegisteredSchema = self._asked(self._azure.registered, subject, schema)
         return made
 
     def lookup(
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
         """Find a version by its text."""
-        found: RegisteredSchema = self._asked(subject, self._azure.found, subject, schema)
+        found: RegisteredSchema = self._asked(self._azure.found, subject, schema)
         return found
 
     def get_version(
@@ -233,12 +233,12 @@ class AzureRegistry(SourceRegistry):
     ) -> RegisteredSchema:
         """Find a version of a schema (-1: the latest)."""
         number = -1 if version == "latest" else int(version)
-        found: RegisteredSchema = self._asked(subject, self._azure.version, subject, number)
+        found: RegisteredSchema = self._asked(self._azure.version, subject, number)
         return found
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the numbers of a schema's versions."""
-        numbers: list[int] = self._asked(subject, self._azure.versions, subject)
+        numbers: list[int] = self._asked(self._azure.versions, subject)
         return numbers
 
     def close(self) -> None:
