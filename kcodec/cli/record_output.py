@@ -20,7 +20,7 @@ from kcodec.cli.text_table import TextTable
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
-__all__ = ["RecordOutput"]
+__all__ = ["RecordOutput", "print_table"]
 
 #: The years 1 to 9999, in microseconds.
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -28,6 +28,14 @@ _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 #: Columns, and the properties of console consumers that need them.
 _PRINTED = {name: name for name in ("key", "value", "partition", "offset", "timestamp", "headers")}
 _PRINTED["timestampType"] = "timestamp"
+
+
+def print_table(found: pa.Table, format: str | None) -> None:
+    """Print a table in a format, by default as a table on a terminal, else as lines of JSON."""
+    with RecordOutput(format or ("table" if sys.stdout.isatty() else "json"), None, {}) as output:
+        output.begin(found.schema)
+        for batch in found.combine_chunks().to_batches():
+            output.write(batch)
 
 
 class RecordOutput:
