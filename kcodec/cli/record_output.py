@@ -215,8 +215,7 @@ class RecordOutput:
             return self.texts[name](array)
         if name in self.raw and _is_binary(array.type):
             return [None if each is None else self._bytes(each) for each in array.to_pylist()]
-        cells: list[Any] = self._cells(batch, name).to_pylist()
-        return cells
+        return self._cells(batch, name).to_pylist()
 
     def _headers(self, row: list[dict[str, Any]], between: str, null: str) -> str:
         if not row:
@@ -299,5 +298,4 @@ def _header_texts(headers: pa.Array) -> pa.Array:
 
 
 def _encoded(array: pa.Array) -> list[Any]:
-    lines: list[Any] = JsonCodec(array.type, nonfinite=True).encode(array, as_list=True)
-    return lines
+    return JsonCodec(array.type, nonfinite=True).encode(array, as_list=True)

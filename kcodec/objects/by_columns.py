@@ -136,8 +136,7 @@ class ColumnWriter(EachWriter):
 
     def _column(self, value: Any) -> list[bytes | None]:
         # A list of nothing else would be one of bytes.
-        made: list[bytes | None] = self._encode([value], as_list=True)
-        return made
+        return self._encode([value], as_list=True)
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
         """Write one value."""

@@ -162,8 +162,7 @@ class ApicurioSource:
         return RegisteredSchema(self._id(version), guid(schema), schema, subject, _number(version))
 
     def _id(self, version: Mapping[str, Any]) -> int:
-        found: int = version[self.id_name]
-        return found
+        return version[self.id_name]
 
     def _schema(self, version: Mapping[str, Any]) -> Schema:
         """Return the schema of a version, of which no other has the global id."""
@@ -262,8 +261,7 @@ class ApicurioRegistry(SourceRegistry):
         """Find a version of an artifact (-1: the latest)."""
         name = "branch=latest" if version in ("latest", -1) else version
         found = self._asked(self._apicurio.version, subject, name)
-        made: RegisteredSchema = self._asked(self._apicurio.told, subject, found)
-        return made
+        return self._asked(self._apicurio.told, subject, found)
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the versions of an artifact that are numbers."""

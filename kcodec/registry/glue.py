@@ -87,8 +87,7 @@ class GlueSource:
         """
         client = self._connected()
         try:
-            answer: dict[str, Any] = getattr(client, name)(**arguments)
-            return answer
+            return getattr(client, name)(**arguments)
         except client.exceptions.EntityNotFoundException as error:
             raise _NotThere(one_line(error)) from error
         except client.exceptions.ClientError as error:

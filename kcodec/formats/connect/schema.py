@@ -279,8 +279,7 @@ class ConnectSchema:
         dict
             What ``json.loads`` makes of `to_text`; NUMERIC defaults are floats there.
         """
-        tree: dict[str, Any] = json.loads(self.to_text(decimal_format))
-        return tree
+        return json.loads(self.to_text(decimal_format))
 
     def to_text(self, decimal_format: str = "BASE64", *, replace_null: bool = True) -> str:
         """Return the form that envelopes carry, byte for byte as JsonConverter writes it.

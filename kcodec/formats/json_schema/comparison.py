@@ -472,8 +472,7 @@ def _rest(node: Node) -> Node | None:
     """Return the schema of further properties or items; None if only the listed ones are allowed."""
     for key in ("additional", "unevaluated"):
         if isinstance(node.rules.get(key), Node):
-            found: Node = node.rules[key]
-            return found
+            return node.rules[key]
     return None
 
 

@@ -131,8 +131,7 @@ class _ObjectRow(Row):
     def make_floating(self, node: AvroNode, path: str) -> float:
         if node.op is Op.FLOAT:
             return quiet(struct.unpack("<f", self.take(4, path))[0])
-        value: float = struct.unpack("<d", self.take(8, path))[0]
-        return value
+        return struct.unpack("<d", self.take(8, path))[0]
 
     def make_string(self, node: AvroNode, path: str) -> Any:
         data, kind = self.sized(path), self.kind(node)

@@ -109,8 +109,7 @@ class _Values:
     def _time(self, node: AvroNode, value: Any, kind: pa.DataType, path: str) -> int:
         """Return the number that a date or time is written as."""
         if pa.types.is_date(kind):
-            day: int = self._taken(taken.days, value, path)
-            return day
+            return self._taken(taken.days, value, path)
         micros = micros_each(PER_SECOND[kind.unit], node.factor)
         if type(value) is int:
             # Of what is written.
