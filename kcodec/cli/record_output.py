@@ -17,6 +17,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.cli.terminal import byte_stream, json_stream, plain_text
 from kcodec.cli.text_table import TextTable
+from kcodec.columns.types.plain import is_bytes
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
@@ -164,7 +165,7 @@ class RecordOutput:
             width = shutil.get_terminal_size().columns if self.is_shown else None
             self._writer = TextTable(batch.schema.names, numeric, width)
         columns = [self._cells(batch, name).to_pylist() for name in batch.schema.names]
-        text: str = self._writer.text(zip(*columns, strict=True))
+        text = self._writer.text(zip(*columns, strict=True))
         self._out.write(text.encode("utf-8", "backslashreplace"))
 
     def _prints(self, name: str) -> bool:
@@ -235,7 +236,7 @@ def _cell_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return kind in (pa.binary(), pa.large_binary()) or bool(pa.types.is_fixed_size_binary(kind))
+    return is_bytes(kind) or bool(pa.types.is_fixed_size_binary(kind))
 
 
 def _texts(array: pa.Array) -> pa.Array:
