@@ -18,7 +18,6 @@ At the end stand the ratios that are wanted. ``--keep`` adds the run, with its d
 ``asv_bench/results/end_to_end.json``.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -33,8 +32,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from spark_peers import BATCH, DISTINCT, ROOT, SCHEMA, SETTINGS, classic, contestants, interleaved, records
-from topic_parts import TUNED, topic_parts
+from rounds import command_line
+from spark_peers import BATCH, ROOT, SETTINGS, classic, contestants, medians_of, records
+from topic_parts import PARTITIONS, SINGLE, TEXT, TUNED, make_topic, produce, topic_parts
 
 import kcodec
 
@@ -45,34 +45,18 @@ from artifacts import copy_packages, python, spark_jars
 
 TOPIC = "measured"
 SUBJECT = f"{TOPIC}-value"
-TEXT = json.dumps(SCHEMA)
-PARTITIONS = 2
 
 #: The server of the tests does without, as what runs once is compiled for nothing.
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-
-#: Messages that are read one by one.
-SINGLE = 20_000
 
 KEPT = Path(__file__).with_name("results") / "end_to_end.json"
 
 
 def fill(broker: str, registry: str, topic: str, rows: int) -> int:
     """Produce the values to a topic; gives their mean size."""
-    from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    admin = AdminClient({"bootstrap.servers": broker})
-    admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result(30)
     values = kcodec.Serde("AVRO", registry, topic=TOPIC, schema=TEXT).serialize(records()).to_pylist()
-    producer = Producer(
-        {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
-    )
-    for row in range(rows):
-        producer.produce(topic, values[row % DISTINCT], partition=row % PARTITIONS)
-        if not row % 10_000:
-            producer.poll(0)
-    assert producer.flush(300) == 0
+    make_topic(broker, topic)
+    produce(broker, topic, values, rows)
     return sum(map(len, values)) // len(values)
 
 
@@ -143,7 +127,7 @@ def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str,
                 "kcodec": source.select(from_avro("value", **place).alias("r")).select("r.*"),
                 "fastavro": bare.select(decode["fastavro"].alias("r")).select("r.*"),
             }
-            read = show("reading from Kafka", interleaved(frames, rounds))
+            read = show("reading from Kafka", medians_of(frames, rounds))
 
             orders = source.select(from_avro("value", **place).alias("record")).repartition(8).cache()
             assert orders.where(F.col("record.id").isNotNull()).count() == rows
@@ -154,7 +138,7 @@ def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str,
                 "kcodec": orders.select(to_avro("record", **place).alias("r")),
                 "fastavro": orders.select(encode["fastavro"].alias("r")),
             }
-            write = show("writing", interleaved(frames, rounds))
+            write = show("writing", medians_of(frames, rounds))
     finally:
         spark.stop()
     return {"reading, seconds": read, "writing, seconds": write}
@@ -279,11 +263,7 @@ def machine() -> dict[str, Any]:
 
 def main() -> None:
     """Run the services and measure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = command_line(__doc__, rows=1_000_000, rounds=5)
     parser.add_argument(
         "--only", choices=("topics", "spark", "source", "filters"), help="leave out the other parts"
     )

@@ -6,14 +6,12 @@ on one thread. A ratio is the median time of that peer by kcodec's. Readers that
 ``peers/``: they take a hundred times as long, and leave nothing in the caches to whoever comes next.
 """
 
-import argparse
 import io
 import json
 import math
 import random
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -22,6 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.json
+from rounds import command_line, interleaved
 
 import kcodec
 
@@ -259,24 +258,15 @@ def medians(runs: Runs, rows: int, rounds: int) -> dict[str, float]:
         found = attempt(run)
         if found is not None and rows_of(found) == rows:
             able[name] = run
-    seconds: dict[str, list[float]] = {name: [] for name in able}
-    for _ in range(rounds):
-        for name, run in able.items():
-            start = time.perf_counter()
-            run()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
+    return interleaved(able, rounds, warm=False)
 
 
 def main() -> None:
     """Print quantiles of ratios for each format and direction, and the ten worst with their shapes."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, rounds=9)
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
     pa.set_cpu_count(1)
     for name in given.formats:

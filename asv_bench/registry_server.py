@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rounds import processor_time
+
 ROOT = Path(__file__).parents[1]
 sys.path += [str(ROOT), str(ROOT / "tests" / "services")]
 
@@ -112,9 +114,9 @@ class Server:
 
     def measure(self, requests: Iterator[bytes], seconds: float) -> tuple[float, float]:
         """Return the requests of a second, and the microseconds of processors for each."""
-        before = used(self.pid)
+        before = processor_time(self.pid)
         count, took = self.client.run(requests, seconds)
-        return count / took, 1e6 * (used(self.pid) - before) / count
+        return count / took, 1e6 * (processor_time(self.pid) - before) / count
 
     def register(self) -> Iterator[bytes]:
         """Yield registrations of new schemas under new subjects."""
@@ -165,17 +167,6 @@ KINDS: dict[str, Callable[[Server], Iterator[bytes]]] = {
     "compatibility": Server.compatibility,
     "compatibility, new": Server.compatibility_new,
 }
-
-
-def used(pid: int) -> float:
-    """Return the seconds of processors that a process and its children have used."""
-    place = Path(f"/proc/{pid}")
-    fields = (place / "stat").read_text().rpartition(")")[2].split()
-    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    children = [
-        child for task in (place / "task").iterdir() for child in (task / "children").read_text().split()
-    ]
-    return own + sum(used(int(child)) for child in children)
 
 
 def start_ours(url: str, workers: int) -> tuple[subprocess.Popen, str]:

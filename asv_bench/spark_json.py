@@ -6,21 +6,18 @@ Rounds are interleaved; medians are printed and written as JSON. How many amount
 or as null, is counted too: at the scale that they have, at a smaller one, and in Base64, the converter's default.
 """
 
-import argparse
 import json
 import os
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks.json_documents import TYPE, documents
-from spark_peers import ROOT, classic
+from rounds import command_line
+from spark_peers import ROOT, classic, medians_of, zero_cost
 
 import kcodec
 
@@ -31,23 +28,10 @@ NARROW = pa.struct(
 PLAIN = {"schemas.enable": "false"}
 
 
-def zero_udf(kind: Any, file: str) -> Any:
-    """Make a UDF that returns the first rows of a file, which a task maps once."""
-    from pyspark.sql.functions import arrow_udf
-
-    mapped: list[pa.Array] = []
-
-    def zero(values: pa.Array) -> pa.Array:
-        if not mapped:
-            mapped.append(pa.ipc.open_file(pa.memory_map(file)).get_batch(0).column(0))
-        return mapped[0].slice(0, len(values))
-
-    return arrow_udf(zero, kind)
-
-
 def measure(rows: int, rounds: int) -> dict[str, Any]:
     """Run the three in turn, and compare what they give."""
     from pyspark.sql import functions as F
+    from pyspark.sql.functions import arrow_udf
 
     from kcodec_spark import from_connect_json, to_connect_json
     from kcodec_spark.types import from_arrow_type
@@ -65,17 +49,13 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
         frame = spark.read.parquet(str(Path(folder, "rows.parquet"))).repartition(2).cache()
         frame.count()
         text = F.col("value").cast("string")
-        cases: dict[str, Callable[[], Any]] = {
-            "kcodec": lambda: from_connect_json("value", kind, PLAIN),
-            "zero": lambda: zero_udf(kind, file)("value"),
-            "from_json": lambda: F.from_json(text, kind),
+        cases = {
+            "kcodec": from_connect_json("value", kind, PLAIN),
+            "zero": arrow_udf(zero_cost(file, "r"), kind)("value"),
+            "from_json": F.from_json(text, kind),
         }
-        seconds: dict[str, list[float]] = {name: [] for name in cases}
-        for _ in range(rounds + 1):
-            for name, column in cases.items():
-                start = time.perf_counter()
-                frame.select(column().alias("r")).write.format("noop").mode("overwrite").save()
-                seconds[name].append(time.perf_counter() - start)
+        frames = {name: frame.select(column.alias("r")) for name, column in cases.items()}
+        result: dict[str, Any] = {**medians_of(frames, rounds)}
         # At a scale that the amounts do not fit, from_json rounds where kcodec gives an error.
         whole = from_connect_json("value", kind, PLAIN)
         base64 = to_connect_json(whole, kind, PLAIN).cast("string")
@@ -89,18 +69,13 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
             for name, read in readings.items()
         }
     spark.stop()
-    result: dict[str, Any] = {name: statistics.median(each[1:]) for name, each in seconds.items()}
     result["kcodec / zero"] = result["kcodec"] / result["zero"]
     result["from_json / kcodec"] = result["from_json"] / result["kcodec"]
     return {**result, **counts}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=300_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = command_line(__doc__, rows=300_000, rounds=5)
     parser.add_argument("--json", type=Path, help="where to write the figures")
     given = parser.parse_args()
     result = measure(given.rows, given.rounds)

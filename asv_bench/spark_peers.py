@@ -10,12 +10,11 @@ and all its processes: decoding by the function of columns that the version has,
 compared with the function of the last version. Environments are those of ``tests/services/artifacts.py``.
 """
 
-import argparse
+import functools
 import json
 import os
 import random
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rounds import command_line, interleaved, processor_time
 
 import kcodec
 
@@ -238,30 +238,35 @@ def contestants(folder: str, format: str = "avro") -> tuple[dict[str, Any], dict
     with pa.OSFile(prepared, "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch)
 
-    def zero_cost(name: str) -> Any:
-        def give(values: pa.Array) -> pa.Array:
-            # Workers stay, functions are unpickled for each task.
-            kept = pa.__dict__.setdefault("kept_by_spark_peers", {})
-            if name not in kept:
-                kept[name] = pa.ipc.open_file(pa.memory_map(prepared)).get_batch(0)[name]
-            return kept[name].slice(0, len(values))
-
-        return give
-
     def udf(function: Any, kind: Any, column: str) -> Any:
         return arrow_udf(function, kind).asNondeterministic()(column)
 
     decode = {
-        "zero cost": udf(zero_cost("record"), spark_type, "value"),
+        "zero cost": udf(zero_cost(prepared, "record"), spark_type, "value"),
         "kcodec": measured.decode,
         measured.peer: udf(measured.peer_decode, spark_type, "value"),
     }
     encode = {
-        "zero cost": udf(zero_cost("payload"), BinaryType(), "record"),
+        "zero cost": udf(zero_cost(prepared, "payload"), BinaryType(), "record"),
         "kcodec": measured.encode,
         measured.peer: udf(measured.peer_encode, BinaryType(), "record"),
     }
     return decode, encode, encoded
+
+
+def zero_cost(prepared: str, name: str) -> Callable[[pa.Array], pa.Array]:
+    """Return what gives the first rows of a column in a file, which each worker maps once."""
+
+    def give(values: pa.Array) -> pa.Array:
+        import pyarrow
+
+        # Workers stay, functions are unpickled for each task.
+        kept = pyarrow.__dict__.setdefault("kept_by_benchmarks", {})
+        if (prepared, name) not in kept:
+            kept[prepared, name] = pyarrow.ipc.open_file(pyarrow.memory_map(prepared)).get_batch(0)[name]
+        return kept[prepared, name].slice(0, len(values))
+
+    return give
 
 
 def measure(kind: str, spark: Any, format: str, rows: int, rounds: int) -> dict[str, Any]:
@@ -303,31 +308,10 @@ def functions(rows: int, rounds: int) -> dict[str, float]:
                 "function": values.select(from_avro("value", codec).alias("r")).select("r.*"),
                 "DataFrame": decode(values, {"r": ("value", codec)}, keep=[]).select("r.*"),
             }
-            medians = interleaved(frames, rounds, processor_time)
+            medians = medians_of(frames, rounds, processor_time)
     finally:
         spark.stop()
     return {name: seconds * 1e6 / rows for name, seconds in medians.items()}
-
-
-def processor_time() -> float:
-    """Return the seconds that this process and all below it have run, with those that have ended."""
-    parents, times = {}, {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            # The name of the program, in brackets, may hold spaces.
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            # It has just ended.
-            continue
-        parents[int(entry.name)] = int(fields[1])
-        times[int(entry.name)] = sum(map(int, fields[11:15]))
-
-    def is_below(process: int) -> bool:
-        while process not in (0, os.getpid()):
-            process = parents.get(process, 0)
-        return process != 0
-
-    return sum(ticks for process, ticks in times.items() if is_below(process)) / os.sysconf("SC_CLK_TCK")
 
 
 def versions(names: list[str], rows: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -357,26 +341,23 @@ def compare(kind: str, direction: str, source: Any, columns: dict[str, Any], rou
     """Measure one direction and print it."""
     wanted = "r.*" if direction == "decode" else "r"
     frames = {name: source.select(column.alias("r")).select(wanted) for name, column in columns.items()}
-    medians = interleaved(frames, rounds)
+    medians = medians_of(frames, rounds)
     for name, seconds in medians.items():
         ratio = seconds / medians["zero cost"]
         print(f"{kind:8} {direction} {name:10} {seconds:6.2f} s, {ratio:5.2f} of zero cost", flush=True)
     return medians
 
 
-def interleaved(
+def medians_of(
     frames: dict[str, Any], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Return the median seconds of each frame, by a clock; the first round does not count."""
-    names = list(frames)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(rounds + 1):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            start = clock()
-            frames[name].write.format("noop").mode("overwrite").save()
-            if number:
-                seconds[name].append(clock() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
+    """Return the median seconds of each frame, by a clock."""
+    return interleaved({name: functools.partial(run, frame) for name, frame in frames.items()}, rounds, clock)
+
+
+def run(frame: Any) -> None:
+    """Make all rows of a frame."""
+    frame.write.format("noop").mode("overwrite").save()
 
 
 def classic(settings: dict[str, str]) -> Any:
@@ -431,12 +412,8 @@ def connect(format: str, rows: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure the sessions asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__, rows=1_000_000, rounds=5)
     parser.add_argument("--format", choices=list(FORMATS), default="avro")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--session", choices=["both", "classic", "connect", "server", "functions"], default="both"
     )

@@ -9,6 +9,7 @@ those behind the first of TOPIC-long, which has several times the rows. With `fi
 hundred is measured. Prints medians in seconds as JSON.
 """
 
+import functools
 import json
 import os
 import statistics
@@ -17,6 +18,7 @@ import tempfile
 import time
 
 import pyarrow as pa
+from spark_peers import run, zero_cost
 
 #: Settings of Spark's source that read a topic fast: by default its consumer hands over 500 records at a time.
 TUNED = {
@@ -49,26 +51,11 @@ def session(place):
     return spark
 
 
-def zero_cost(prepared, kind):
-    """Return what decodes nothing: it returns columns that were there before."""
-    from pyspark.sql.functions import arrow_udf
-
-    def give(values: pa.Array) -> pa.Array:
-        import pyarrow
-
-        # Workers stay, functions are unpickled for each task.
-        kept = pyarrow.__dict__.setdefault("kept_by_spark_topics", {})
-        if not kept:
-            kept["record"] = pyarrow.ipc.open_file(pyarrow.memory_map(prepared)).get_batch(0)["record"]
-        return kept["record"].slice(0, len(values))
-
-    return arrow_udf(give, kind).asNondeterministic()
-
-
 def frames(spark, reader, broker, registry, topic, subject, prepared, where=None):
     """Return what is measured, of a batch or a stream; of all rows, or of those for which a condition holds."""
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
+    from pyspark.sql.functions import arrow_udf
 
     from kcodec_spark.types import from_arrow_type
 
@@ -85,6 +72,7 @@ def frames(spark, reader, broker, registry, topic, subject, prepared, where=None
     with open(f"{prepared}.avsc") as file:
         schema = file.read()
     kind = from_arrow_type(pa.ipc.open_file(pa.memory_map(prepared)).schema.field("record").type)
+    zero = arrow_udf(zero_cost(prepared, "record"), kind).asNondeterministic()
     source = reader.format("kafka").options(**tuned).load().select("value")
     bare = source.select(F.substring("value", 6, 2**31 - 1).alias("value"))
     java = bare.select(from_avro("value", schema).alias("r")).select("r.*")
@@ -92,14 +80,9 @@ def frames(spark, reader, broker, registry, topic, subject, prepared, where=None
         "source alone, defaults": reader.format("kafka").options(**place).load().select("value"),
         "source alone": source,
         "Java from_avro": java.where(where) if where else java,
-        "zero cost": source.select(zero_cost(prepared, kind)("value").alias("r")).select("r.*"),
+        "zero cost": source.select(zero("value").alias("r")).select("r.*"),
         "kcodec_kafka": reader.format("kcodec_kafka").options(**place, **columns).load(),
     }
-
-
-def batch(frame):
-    """Run a batch."""
-    frame.write.format("noop").mode("overwrite").save()
 
 
 def stream(frame):
@@ -129,12 +112,12 @@ def main():
     runs, running = {}, {}
     for name, frame in frames(spark, spark.read, *given, where=ONE_PERCENT).items():
         if name in ("Java from_avro", "kcodec_kafka"):
-            runs[f"{name}, 1 %"] = lambda frame=frame: batch(frame)
+            runs[f"{name}, 1 %"] = functools.partial(run, frame)
     if not only:
         for name, frame in frames(spark, spark.read, *given).items():
-            runs[name] = lambda frame=frame: batch(frame)
+            runs[name] = functools.partial(run, frame)
         for name, frame in frames(spark, spark.readStream, *given).items():
-            runs[f"{name}, stream"] = lambda frame=frame: stream(frame)
+            runs[f"{name}, stream"] = functools.partial(stream, frame)
         long = [broker, registry, f"{topic}-long", subject, prepared]
         reader = spark.readStream.option("maxOffsetsPerTrigger", rows)
         for name, frame in frames(spark, reader, *long).items():
@@ -142,9 +125,9 @@ def main():
     assert frames(spark, spark.read, *given)["kcodec_kafka"].where("device is null").count() == 0
     seconds = {name: [] for name in [*runs, *running]}
     for turn in range(int(rounds) + 1):
-        for name, run in runs.items():
+        for name, work in runs.items():
             start = time.perf_counter()
-            run()
+            work()
             if turn:
                 seconds[name].append(time.perf_counter() - start)
         for name, frame in running.items():

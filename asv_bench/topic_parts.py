@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from rounds import interleaved
 from spark_peers import DISTINCT, SCHEMA, records
 
 import kcodec
@@ -40,30 +40,39 @@ def columns(rows: int) -> pa.Table:
     return pa.Table.from_struct_array(pa.chunked_array(chunks)).slice(0, rows)
 
 
-def new_topic(broker: str, name: str) -> str:
+def make_topic(broker: str, topic: str) -> None:
     """Make a topic."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    topic = f"{name}-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": broker})
     admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result(30)
+
+
+def new_topic(broker: str, name: str) -> str:
+    """Make a topic of a name like this that nobody has."""
+    topic = f"{name}-{uuid.uuid4().hex[:8]}"
+    make_topic(broker, topic)
     return topic
 
 
-def fill(broker: str, registry: str, rows: int, codec: str) -> str:
-    """Produce the values with confluent-kafka, whose batches are then those that are read."""
+def produce(broker: str, topic: str, values: list[bytes], rows: int, codec: str = "none") -> None:
+    """Produce values, which repeat, with confluent-kafka, whose batches are then those that are read."""
     from confluent_kafka import Producer
 
-    topic = new_topic(broker, f"topics-{codec}")
-    serde = kcodec.Serde("AVRO", registry, topic="topics", schema=TEXT)
-    values = serde.serialize(records()).to_pylist()
     settings = {"linger.ms": 50, "queue.buffering.max.messages": 2_000_000, "compression.type": codec}
     producer = Producer({"bootstrap.servers": broker, **settings})
     for row in range(rows):
-        producer.produce(topic, values[row % DISTINCT], partition=row % PARTITIONS)
+        producer.produce(topic, values[row % len(values)], partition=row % PARTITIONS)
         if not row % 10_000:
             producer.poll(0)
     assert producer.flush(300) == 0
+
+
+def fill(broker: str, registry: str, rows: int, codec: str) -> str:
+    """Produce the values to a new topic."""
+    topic = new_topic(broker, f"topics-{codec}")
+    serde = kcodec.Serde("AVRO", registry, topic="topics", schema=TEXT)
+    produce(broker, topic, serde.serialize(records()).to_pylist(), rows, codec)
     return topic
 
 
@@ -113,15 +122,8 @@ def read(broker: str, topic: str, serde: Any, rows: int) -> None:
 
 
 def seconds(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Return the median of each in interleaved rounds, after one to warm up."""
-    found: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(rounds + 1):
-        for name, run in contestants.items():
-            start = time.perf_counter()
-            run()
-            if turn:
-                found[name].append(time.perf_counter() - start)
-    return {name: round(statistics.median(each), 3) for name, each in found.items()}
+    """Return the median of each."""
+    return {name: round(each, 3) for name, each in interleaved(contestants, rounds).items()}
 
 
 def one_by_one(broker: str, registry: str, topic: str) -> float:

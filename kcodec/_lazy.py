@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ __all__ = ["compute", "lazy_names"]
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, str]
+    package: str, modules: Mapping[str, Sequence[str]], others: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and the ``__dir__`` of a package that imports its names when they are first used.
 
@@ -21,16 +21,19 @@ def lazy_names(
     package : str
         Its ``__name__``.
     modules : mapping
-        Public names and what defines them: a module, ``.module`` where that is relative to the package, or ``.``
-        where the name is itself a module of it.
+        What defines its public names, and these: a module, ``.module`` where that is relative to the package, or ``.``
+        for names that are themselves modules of it.
+    others : mapping, optional
+        Further names, each with its module.
     """
+    homes = {**(others or {}), **{name: module for module, names in modules.items() for name in names}}
 
     def get(name: str) -> Any:
-        if name not in modules:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if modules[name] == ".":
+        if homes[name] == ".":
             return importlib.import_module(f".{name}", package)
-        value = getattr(importlib.import_module(modules[name], package), name)
+        value = getattr(importlib.import_module(homes[name], package), name)
         vars(sys.modules[package])[name] = value
         return value
 

@@ -29,8 +29,9 @@ from kcodec.errors import (
     check_choice,
     one_line,
 )
-from kcodec.objects.by_columns import ColumnReader, ColumnWriter, fault_of
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter
 from kcodec.objects.collector import uncollected
+from kcodec.objects.each import fault_of
 from kcodec.objects.form import ObjectForm, check_class
 from kcodec.objects.kernel import Reader, Writer, quick_decode_one
 from kcodec.objects.shape import shaped

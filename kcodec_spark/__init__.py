@@ -86,51 +86,43 @@ __all__ = [
     "write_ksql",
 ]
 
-_MODULES = {
-    **spark_names(),
-    "KsqlView": ".ksql.topics",
-    "ServerReport": ".ship",
-    "SparkLayout": ".types.protobuf_layout",
-    "check_server": ".ship",
-    "consumer_lag": ".lag",
-    "dead_letters": ".dead_letters",
-    "decimal_to_text": ".decimals",
-    "decode": ".frames",
-    "decode_consumer_offsets": ".protocol",
-    "decode_decimal": ".decimals",
-    "decode_transaction_state": ".protocol",
-    "encode": ".frames",
-    "encode_decimal": ".decimals",
-    "from_json": ".json",
-    "from_kafka_message": ".protocol",
-    "ksql_views": ".ksql.topics",
-    "merge_newest": ".merge",
-    "metrics": ".metrics",
-    "readStream_ksql": ".ksql.topics",
-    "read_ksql": ".ksql.topics",
-    "read_topic": ".kafka",
-    "register": ".register",
-    "register_kafka": ".kafka",
-    "register_segments": ".segments.segment",
-    "schema_id": ".metrics",
-    "schema_of": ".schema",
-    "select_ksql": ".ksql.topics",
-    "ship": ".ship",
-    "text_to_decimal": ".decimals",
-    "to_json": ".json",
-    "unwrap": ".debezium",
-    "write_ksql": ".ksql.topics",
-}
-
 
 class _Package(ModuleType):
     """A package in which functions keep the names that they share with their modules, once these are imported."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _MODULES and isinstance(value, ModuleType)):
+        if not (name in __all__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Package
 
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".dead_letters": ["dead_letters"],
+        ".debezium": ["unwrap"],
+        ".decimals": ["decimal_to_text", "decode_decimal", "encode_decimal", "text_to_decimal"],
+        ".frames": ["decode", "encode"],
+        ".json": ["from_json", "to_json"],
+        ".kafka": ["read_topic", "register_kafka"],
+        ".ksql.topics": [
+            "KsqlView",
+            "ksql_views",
+            "readStream_ksql",
+            "read_ksql",
+            "select_ksql",
+            "write_ksql",
+        ],
+        ".lag": ["consumer_lag"],
+        ".merge": ["merge_newest"],
+        ".metrics": ["metrics", "schema_id"],
+        ".protocol": ["decode_consumer_offsets", "decode_transaction_state", "from_kafka_message"],
+        ".register": ["register"],
+        ".schema": ["schema_of"],
+        ".segments.segment": ["register_segments"],
+        ".ship": ["ServerReport", "check_server", "ship"],
+        ".types.protobuf_layout": ["SparkLayout"],
+    },
+    spark_names(),
+)

@@ -131,10 +131,9 @@ class _Events:
         if extraction.rewrites:
             if "before" not in self.kinds:
                 raise SchemaError("the row of a delete is in the field before, which is missing")
-            if not _is_same(self.kinds["before"], kind):
-                raise SchemaError(
-                    f"before is {self.kinds['before'].simpleString()}, and after {kind.simpleString()}"
-                )
+            before, after = self.kinds["before"].simpleString(), kind.simpleString()
+            if before != after:
+                raise SchemaError(f"before is {before}, and after {after}")
             rows = F.coalesce(self.after, self.column.getField("before"))
         parts = [(name, rows.getField(name)) for name in _kinds(kind)]
         if extraction.placeholder is not None:
@@ -241,7 +240,3 @@ def _is_unavailable(value: "Column", kind: "DataType", placeholder: Placeholder)
 def _kinds(kind: "DataType") -> "dict[str, DataType]":
     """Return the types of a struct's fields by their names; nothing for other types."""
     return {field.name: field.dataType for field in getattr(kind, "fields", ())}
-
-
-def _is_same(kind: "DataType", other: "DataType") -> bool:
-    return bool(kind.simpleString() == other.simpleString())

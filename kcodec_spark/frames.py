@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from kcodec.errors import ConfigError, near
 from kcodec_spark.functions.codecs import check_codec, reader_of, writer_of
-from kcodec_spark.functions.columns import decoding, encoding
+from kcodec_spark.functions.columns import decoding, encoding, quoted
 from kcodec_spark.options import rows_options
+from kcodec_spark.types.arrow import arrow_schema
 from kcodec_spark.workers.archives import shipped
 from kcodec_spark.workers.importer import importer
 from kcodec_spark.workers.local_python import check_local_python
@@ -149,9 +150,6 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
     from pyspark import cloudpickle
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructField, StructType
-
-    from kcodec_spark.functions.columns import quoted
-    from kcodec_spark.types.arrow import arrow_schema
 
     if isinstance(keep, str) or not isinstance(keep, Sequence | None):
         raise TypeError(f"keep is a sequence of names, not {type(keep).__name__}")

@@ -21,9 +21,8 @@ import kcodec
 _IDS = 3
 
 
-def _batch(array: pa.StructArray) -> pa.RecordBatch:
-    """Show the columns of a struct without nulls as a batch; nothing is copied."""
-    return pa.RecordBatch.from_struct_array(array)
+#: Shows the columns of a struct without nulls as a batch; nothing is copied.
+_batch = pa.RecordBatch.from_struct_array
 
 
 def _schemas(case: Any) -> tuple[str, str | None]:

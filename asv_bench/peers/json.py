@@ -23,7 +23,6 @@ from pathlib import Path
 sys.path.remove(str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import argparse
 import decimal
 import json
 from collections.abc import Callable
@@ -36,7 +35,7 @@ import pyarrow.json
 import simdjson
 from benchmarks.json_documents import TYPE, documents
 from benchmarks.json_shapes import SHAPES, shape
-from rounds import Contestants, measure
+from rounds import Contestants, command_line, measure
 
 import kcodec
 
@@ -182,11 +181,7 @@ def same(runs: Contestants) -> dict[str, bool]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=50_000)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser = command_line(__doc__, rows=50_000, rounds=7)
     parser.add_argument("--shapes", nargs="*", choices=SHAPES, help="only the table of shapes, and these")
     arguments = parser.parse_args()
     pa.set_cpu_count(1)

@@ -16,14 +16,13 @@ from pathlib import Path
 sys.path.remove(str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import argparse
 import json
 from typing import Any
 
 import pyarrow as pa
 from benchmarks.json_documents import TYPE, documents
 from benchmarks.json_schema import FRAME, SCHEMA
-from rounds import Contestants, measure
+from rounds import Contestants, command_line, measure
 
 import kcodec
 
@@ -65,11 +64,7 @@ def contestants(rows: int) -> Contestants:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = command_line(__doc__, rows=20_000, rounds=5)
     arguments = parser.parse_args()
     best = measure(contestants(arguments.rows), arguments.rounds)
     print(f"{arguments.rows} documents, median of {arguments.rounds} rounds, one thread")

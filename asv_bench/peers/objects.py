@@ -23,7 +23,6 @@ from pathlib import Path
 sys.path.remove(str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import argparse
 import datetime
 import functools
 import gc
@@ -46,7 +45,7 @@ from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.json_format import MessageToDict, ParseDict
-from rounds import Contestants, measure
+from rounds import Contestants, command_line, measure
 
 import kcodec
 import kcodec.confluent
@@ -338,11 +337,7 @@ def _print(name: str, made: Contestants, rounds: int) -> None:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser = command_line(__doc__, rows=1000, rounds=15)
     parser.add_argument("--schemas", nargs="*")
     parser.add_argument("--peers", metavar="FILE")
     parser.add_argument("--memory", type=int, metavar="VALUES")

@@ -37,9 +37,8 @@ _FIELDS = """{
 """
 
 
-def _batch(array: pa.StructArray) -> pa.RecordBatch:
-    """Show the columns of a struct without nulls as a batch; nothing is copied."""
-    return pa.RecordBatch.from_struct_array(array)
+#: Shows the columns of a struct without nulls as a batch; nothing is copied.
+_batch = pa.RecordBatch.from_struct_array
 
 
 def _codec(case: Any) -> kcodec.ProtobufCodec:

@@ -37,7 +37,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def _run(given: argparse.Namespace) -> int:
-    from kcodec.cli.record_output import RecordOutput
+    from kcodec.cli.record_output import print_table
 
     found = _found(given, KafkaOptions(given).config)
     if given.group is not None and given.reset is None and not found.num_rows:
@@ -46,11 +46,7 @@ def _run(given: argparse.Namespace) -> int:
             f"kcodec groups: {given.group!r} has no {what}; without a name all groups are listed",
             file=sys.stderr,
         )
-    format = given.format or ("table" if sys.stdout.isatty() else "json")
-    with RecordOutput(format, None, {}) as output:
-        output.begin(found.schema)
-        for batch in found.combine_chunks().to_batches():
-            output.write(batch)
+    print_table(found, given.format)
     return 0
 
 

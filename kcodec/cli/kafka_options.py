@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,8 +22,10 @@ __all__ = [
     "add_frame",
     "add_message",
     "add_options",
+    "add_registry_settings",
     "document_codec",
     "name_and_value",
+    "read_settings",
     "read_text",
     "read_where",
     "registered",
@@ -72,6 +74,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a property of Confluent's console tools, such as print.key=true or schema.registry.url=URL",
     )
     parser.add_argument("--registry", metavar="URL", help="the schema registry")
+
+
+def add_registry_settings(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add the options that a command has for the settings of registries; `names` are others of -X."""
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
+    )
+    parser.add_argument(
+        *names,
+        "-X",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="a setting of servers, such as basic.auth.user.info=user:password",
+    )
 
 
 def add_message(parser: argparse.ArgumentParser, default: str) -> None:
@@ -149,7 +167,7 @@ class KafkaOptions:
         file = given.config or self.config.pop("config", None)
         self.config.pop("config", None)
         if file is not None:
-            self.config = {**properties(read_text(file), str(file)), **self.config}
+            self.config = {**read_settings(file), **self.config}
         self.config |= dict(name_and_value(each, "-X") for each in given.settings)
         self.properties: dict[str, str] = {}
         for each in given.property:
@@ -238,6 +256,12 @@ def read_text(file: str | Path) -> str:
     check_end(file)
     with open(file, "rb") as opened:
         return text_of(opened, file)
+
+
+def read_settings(file: str | Path | None, given: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the settings of a file, if there is one, and over them those that -X gives."""
+    found: dict[str, Any] = {} if file is None else dict(properties(read_text(file), str(file)))
+    return found | dict(name_and_value(each, "-X") for each in given)
 
 
 def text_of(opened: IO[bytes], name: object) -> str:

@@ -17,10 +17,11 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.cli.terminal import byte_stream, json_stream, plain_text
 from kcodec.cli.text_table import TextTable
+from kcodec.columns.types.plain import is_bytes
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
-__all__ = ["RecordOutput"]
+__all__ = ["RecordOutput", "print_table"]
 
 #: The years 1 to 9999, in microseconds.
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -28,6 +29,14 @@ _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 #: Columns, and the properties of console consumers that need them.
 _PRINTED = {name: name for name in ("key", "value", "partition", "offset", "timestamp", "headers")}
 _PRINTED["timestampType"] = "timestamp"
+
+
+def print_table(found: pa.Table, format: str | None) -> None:
+    """Print a table in a format, by default as a table on a terminal, else as lines of JSON."""
+    with RecordOutput(format or ("table" if sys.stdout.isatty() else "json"), None, {}) as output:
+        output.begin(found.schema)
+        for batch in found.combine_chunks().to_batches():
+            output.write(batch)
 
 
 class RecordOutput:
@@ -156,7 +165,7 @@ class RecordOutput:
             width = shutil.get_terminal_size().columns if self.is_shown else None
             self._writer = TextTable(batch.schema.names, numeric, width)
         columns = [self._cells(batch, name).to_pylist() for name in batch.schema.names]
-        text: str = self._writer.text(zip(*columns, strict=True))
+        text = self._writer.text(zip(*columns, strict=True))
         self._out.write(text.encode("utf-8", "backslashreplace"))
 
     def _prints(self, name: str) -> bool:
@@ -207,8 +216,7 @@ class RecordOutput:
             return self.texts[name](array)
         if name in self.raw and _is_binary(array.type):
             return [None if each is None else self._bytes(each) for each in array.to_pylist()]
-        cells: list[Any] = self._cells(batch, name).to_pylist()
-        return cells
+        return self._cells(batch, name).to_pylist()
 
     def _headers(self, row: list[dict[str, Any]], between: str, null: str) -> str:
         if not row:
@@ -228,7 +236,7 @@ def _cell_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return kind in (pa.binary(), pa.large_binary()) or bool(pa.types.is_fixed_size_binary(kind))
+    return is_bytes(kind) or bool(pa.types.is_fixed_size_binary(kind))
 
 
 def _texts(array: pa.Array) -> pa.Array:
@@ -291,5 +299,4 @@ def _header_texts(headers: pa.Array) -> pa.Array:
 
 
 def _encoded(array: pa.Array) -> list[Any]:
-    lines: list[Any] = JsonCodec(array.type, nonfinite=True).encode(array, as_list=True)
-    return lines
+    return JsonCodec(array.type, nonfinite=True).encode(array, as_list=True)

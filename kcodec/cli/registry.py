@@ -8,8 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from kcodec.cli import schema_check, schema_register
-from kcodec.cli.kafka_options import name_and_value, read_text, registered
-from kcodec.cli.properties import properties
+from kcodec.cli.kafka_options import add_registry_settings, read_settings, registered
 from kcodec.errors import ConfigError
 
 __all__ = ["add"]
@@ -33,17 +32,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     )
     copy.add_argument("source", help="a registry's URL, a .jsonl file or a folder")
     copy.add_argument("target", help="a registry's URL, a .jsonl file or an empty folder")
-    copy.add_argument(
-        "--property",
-        "-X",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting of servers, such as basic.auth.user.info=user:password",
-    )
-    copy.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
-    )
+    add_registry_settings(copy, "--property")
     copy.set_defaults(run=_copy)
     derive = actions.add_parser(
         "derive",
@@ -66,8 +55,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 def _copy(given: argparse.Namespace) -> int:
     from kcodec.registry.transfer import copy
 
-    config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
-    config |= dict(name_and_value(each, "-X") for each in given.property)
+    config = read_settings(given.config, given.settings)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
     return 0
@@ -170,12 +158,7 @@ def _serve(given: argparse.Namespace) -> int:
     if given.broker_config is not None and given.broker is None:
         raise ConfigError("--broker-config is for --broker")
     if given.broker is not None:
-        settings = (
-            {}
-            if given.broker_config is None
-            else properties(read_text(given.broker_config), str(given.broker_config))
-        )
-        found["broker"] = {**settings, "bootstrap.servers": given.broker}
+        found["broker"] = {**read_settings(given.broker_config), "bootstrap.servers": given.broker}
     serve(ServerSettings(**found))
     return 0
 

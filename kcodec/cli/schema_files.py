@@ -7,8 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcodec.cli.kafka_options import name_and_value, read_text, registered, text_of
-from kcodec.cli.properties import properties
+from kcodec.cli.kafka_options import (
+    add_registry_settings,
+    name_and_value,
+    read_settings,
+    read_text,
+    registered,
+    text_of,
+)
 from kcodec.errors import ConfigError, RegistryError
 
 if TYPE_CHECKING:
@@ -32,25 +38,14 @@ def add_schema(command: argparse.ArgumentParser) -> None:
         help=".avsc, .proto, .json: a schema, or what is sent to a registry for one; - is the standard input",
     )
     command.add_argument("--format", help=f"{registered()} or a plugin's; by default the file's name says it")
-    command.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
-    )
-    command.add_argument(
-        "-X",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a setting of servers, such as basic.auth.user.info=user:password",
-    )
+    add_registry_settings(command)
 
 
 def opened(given: argparse.Namespace, *, is_new: bool) -> "SchemaRegistry":
     """Return the registry that ``--registry`` names; of a file one that is there, unless it may be new."""
     from kcodec.registry import open
 
-    config = {} if given.config is None else dict(properties(read_text(given.config), str(given.config)))
-    config |= dict(name_and_value(each, "-X") for each in given.settings)
+    config = read_settings(given.config, given.settings)
     file = given.registry.removeprefix("sqlite:///")
     if not is_new and file != given.registry and not Path(file).exists():
         # A new registry would take any schema.

@@ -56,18 +56,14 @@ class TextTable:
                 for name, width, right in zip(self._names, widths, self._numeric, strict=True)
             ]
         room = self._width - len(_BETWEEN) * (len(widths) - 1)
-        while sum(widths) > room:
+        texts = [place for place, right in enumerate(self._numeric) if not right]
+        while texts and sum(widths) > room:
             # The widest gives way first, down to the next one.
-            texts = [width for width, right in zip(widths, self._numeric, strict=True) if not right]
-            widest = max(texts, default=0)
+            place = max(texts, key=widths.__getitem__)
+            widest = widths[place]
             if widest <= _NARROW:
                 break
-            place = next(
-                place
-                for place, (width, right) in enumerate(zip(widths, self._numeric, strict=True))
-                if width == widest and not right
-            )
-            lower = max([_NARROW, *(width for width in texts if width < widest)])
+            lower = max([_NARROW, *(widths[each] for each in texts if widths[each] < widest)])
             widths[place] = max(lower, widest - (sum(widths) - room))
         return widths
 

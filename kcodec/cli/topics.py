@@ -62,6 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
+    from kcodec.cli.record_output import print_table
     from kcodec.kafka.topics.topic_list import list_topics
 
     options = KafkaOptions(given)
@@ -73,17 +74,8 @@ def _run(given: argparse.Namespace) -> int:
     if given.sample:
         _sample(found, options, given.format, is_named=bool(given.topics))
     else:
-        _show(found, given.format)
+        print_table(found, given.format)
     return 0
-
-
-def _show(found: pa.Table, format: str | None) -> None:
-    from kcodec.cli.record_output import RecordOutput
-
-    with RecordOutput(format or ("table" if sys.stdout.isatty() else "json"), None, {}) as output:
-        output.begin(found.schema)
-        for batch in found.combine_chunks().to_batches():
-            output.write(batch)
 
 
 def _refuse(given: argparse.Namespace, names: Iterable[str], what: str) -> None:
@@ -123,6 +115,7 @@ def _delete(given: argparse.Namespace, names: list[str], options: KafkaOptions) 
 def _configure(given: argparse.Namespace, names: list[str], options: KafkaOptions) -> int:
     import pyarrow as pa
 
+    from kcodec.cli.record_output import print_table
     from kcodec.kafka.topics.topic_admin import set_topic_settings, topic_settings
 
     _refuse(given, ("partitions", "replicas"), "create")
@@ -137,7 +130,7 @@ def _configure(given: argparse.Namespace, names: list[str], options: KafkaOption
         return 0
     found = [(name, topic_settings(name, config=options.config)) for name in names]
     tables = [table.add_column(0, "topic", [pa.repeat(name, len(table))]) for name, table in found]
-    _show(pa.concat_tables(tables), given.format)
+    print_table(pa.concat_tables(tables), given.format)
     return 0
 
 
@@ -148,6 +141,7 @@ def _sample(found: pa.Table, options: KafkaOptions, format: str | None, *, is_na
     """Show what the topics of partitions look like: those that were named in full on a terminal, others in a line."""
     import pyarrow as pa
 
+    from kcodec.cli.record_output import print_table
     from kcodec.kafka.inspection import inspect
 
     format = format or ("table" if sys.stdout.isatty() else "json")
@@ -159,7 +153,7 @@ def _sample(found: pa.Table, options: KafkaOptions, format: str | None, *, is_na
         return
     flat = format != "json"
     rows = [_row(each, flat=flat) for each in inspections]
-    _show(pa.Table.from_pylist(rows, _rows(flat=flat)), format)
+    print_table(pa.Table.from_pylist(rows, _rows(flat=flat)), format)
 
 
 def _row(found: Inspection, *, flat: bool) -> dict[str, Any]:

@@ -252,8 +252,7 @@ def _numbers(column: pa.Array) -> Sequence[Any]:
     if column.null_count == len(column):
         return [None] * len(column)
     if column.null_count or column.type != pa.int64():
-        found: list[Any] = column.to_pylist()
-        return found
+        return column.to_pylist()
     return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]
 
 

@@ -24,11 +24,8 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "AvroDeserializer": ".avro",
-        "AvroSerializer": ".avro",
-        "JSONDeserializer": ".json_schema",
-        "JSONSerializer": ".json_schema",
-        "ProtobufDeserializer": ".protobuf",
-        "ProtobufSerializer": ".protobuf",
+        ".avro": ["AvroDeserializer", "AvroSerializer"],
+        ".json_schema": ["JSONDeserializer", "JSONSerializer"],
+        ".protobuf": ["ProtobufDeserializer", "ProtobufSerializer"],
     },
 )

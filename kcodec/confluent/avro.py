@@ -208,8 +208,7 @@ class AvroDeserializer(QuickDeserializer, theirs.AvroDeserializer):  # type: ign
 
 
 def _bytes(made: Any) -> bytes | None:
-    found: bytes | None = made
-    return found
+    return made
 
 
 def _plain(parsed: Any) -> Any:

@@ -142,8 +142,7 @@ class _Quick:
             found = serde._subject_name_func(ctx, name, serde._registry, serde._subject_name_conf)
         else:
             found = serde._subject_name_func(ctx, name)
-        made: str | None = self._keep(subjects, place, found)
-        return made
+        return self._keep(subjects, place, found)
 
     def _note(self, key: Any, ctx: Any) -> None:
         """Tell their code the key of the message: rules of its value may send both to another topic."""
@@ -204,8 +203,7 @@ class QuickDeserializer(_Quick):
             headers = ctx.headers
             if name in ({*headers} if isinstance(headers, dict) else {each[0] for each in headers}):
                 return b""
-        prefix: bytes = data[: _PREFIX_BYTES.get(data[0], 0)]
-        return prefix
+        return data[: _PREFIX_BYTES.get(data[0], 0)]
 
     def _written(self, prefix: bytes, kind: str, subject: str | None, fmt: str | None = None) -> Any:
         """Return the schema that a prefix names, which their code has fetched."""

@@ -345,8 +345,7 @@ def _is_written(kind: pa.DataType) -> bool:
 
 def _valid(values: pa.Array, rows: Any) -> list[int]:
     valid = values.is_valid() if rows is None else pc.and_(values.is_valid(), pa.array(rows))
-    found: list[int] = pc.indices_nonzero(valid).to_pylist()
-    return found
+    return pc.indices_nonzero(valid).to_pylist()
 
 
 def _is_utf8(value: bytes | None) -> bool:

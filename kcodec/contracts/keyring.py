@@ -48,19 +48,11 @@ class Keyring:
     def __init__(self, registry: SchemaRegistry, settings: RuleSettings) -> None:
         self._registry = registry
         self._settings = settings
-        self._start()
-
-    def _start(self) -> None:
-        """Make what does not pickle."""
         self._lock = fork_safe_lock()
         self._known: dict[tuple[str, ...], _Found] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_registry": self._registry, "_settings": self._settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Keyring, (self._registry, self._settings)
 
     def __repr__(self) -> str:
         return "<Keyring>"

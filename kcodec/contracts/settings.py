@@ -120,9 +120,6 @@ class RuleSettings:
         }
         return {"_parameters": kept, "_own": self._own}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RuleSettings) and self.__dict__ == other.__dict__
 

@@ -148,8 +148,7 @@ class _ProtobufValues:
         return self._given.FromString(payload)
 
     def dump(self, value: Any) -> bytes:
-        made: bytes = value.SerializeToString()
-        return made
+        return value.SerializeToString()
 
     def migrating(self, value: Any) -> Any:
         return value if isinstance(value, dict) else json_format.MessageToDict(value, True)

@@ -78,8 +78,7 @@ def _own() -> dict[str, str]:
 
 @functools.cache
 def _made(place: str) -> SchemaFormat:
-    made: SchemaFormat = load(place)()
-    return made
+    return load(place)()
 
 
 def schema_format(key: str) -> SchemaFormat:

@@ -19,6 +19,7 @@ __all__ = [
     "check_positions",
     "is_by_partition",
     "is_pattern",
+    "led_bounds",
     "limit_ranges",
     "plan_ranges",
     "positions_json",
@@ -300,6 +301,14 @@ def bounds(
         for time in (EARLIEST, LATEST)
     )
     return starts, ends
+
+
+def led_bounds(
+    cluster: Cluster, partitions: Iterable[TopicPartition]
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Return the same of partitions that have a leader now, whether their last records are committed or not."""
+    led = [place for place in partitions if cluster.leader(place).broker >= 0]
+    return bounds(cluster, led, "read_uncommitted")
 
 
 def is_by_partition(given: Any) -> bool:

@@ -24,11 +24,10 @@ def filtered(records: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
 def size_of(records: pa.RecordBatch) -> int:
     """Return how many bytes the columns of records take; views count all that they share."""
     try:
-        size: int = records.nbytes
+        return records.nbytes
     except pa.ArrowTypeError:
         # Older ones of pyarrow do not count what views refer to.
-        size = records.get_total_buffer_size()
-    return size
+        return records.get_total_buffer_size()
 
 
 def _filtered_views(array: pa.Array, mask: pa.Array) -> pa.Array:

@@ -30,14 +30,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Records": ".records.records",
-        "RowFollower": ".topic",
-        "Statement": ".statement.statement",
-        "StatementError": ".types",
-        "follow": ".topic",
-        "list_statements": ".catalogue",
-        "parse": ".statement.parser",
-        "read": ".topic",
-        "write": ".topic",
+        ".catalogue": ["list_statements"],
+        ".records.records": ["Records"],
+        ".statement.parser": ["parse"],
+        ".statement.statement": ["Statement"],
+        ".topic": ["RowFollower", "follow", "read", "write"],
+        ".types": ["StatementError"],
     },
 )

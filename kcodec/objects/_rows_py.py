@@ -9,5 +9,4 @@ __all__ = ["rows"]
 
 def rows(array: pa.Array) -> list[Any]:
     """Return the values of a checked array as a list of Python objects."""
-    found: list[Any] = array.to_pylist()
-    return found
+    return array.to_pylist()

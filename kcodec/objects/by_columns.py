@@ -7,21 +7,13 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kcodec.errors import DecodeError, EncodeError, Fault, one_line
+from kcodec.objects.each import EachWriter, fault_of
 from kcodec.objects.rows import rows
 from kcodec.objects.taken import plain
 
-__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "fault_of", "objects_of", "with_records"]
+__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "objects_of", "with_records"]
 
 _Written = TypeVar("_Written")
-
-
-def fault_of(error: DecodeError | EncodeError) -> Fault:
-    """Return the facts that an error has.
-
-    >>> fault_of(DecodeError(1, 2, "a", "truncated", "cut"))[:4]
-    (1, 2, 'a', 'truncated')
-    """
-    return Fault(error.row, error.offset, error.path, error.code, error.reason, error.schema_id)
 
 
 def objects_of(column: Any) -> tuple[list[Any], list[Fault]]:
@@ -139,43 +131,23 @@ class ArrayReader:
         return made, sorted([*faults, *lost], key=_row)
 
 
-class ColumnWriter:
-    """Writes Python objects by a codec's ``encode``; see `kcodec.objects.kernel.Writer`."""
-
-    def __init__(self, encode: Callable[..., Any]) -> None:
-        self._encode = encode
+class ColumnWriter(EachWriter):
+    """Writes Python objects by a codec's ``encode``, each as a column: of another type, one would spoil the others."""
 
     def _column(self, value: Any) -> list[bytes | None]:
         # A list of nothing else would be one of bytes.
-        made: list[bytes | None] = self._encode([value], as_list=True)
-        return made
+        return self._encode([value], as_list=True)
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
         """Write one value."""
-        made, faults = self.encode_list([value], prefix, True)
-        if faults:
-            raise EncodeError(*faults[0])
-        return made[0]
-
-    def encode_list(
-        self, values: list[Any], prefix: bytes = b"", stop: bool = False
-    ) -> tuple[list[bytes | None], list[Fault]]:
-        """Write many, each as a column: in one, a value of another type would spoil the others."""
-        made: list[bytes | None] = []
-        faults: list[Fault] = []
-        for row, value in enumerate(values):
-            data = None
-            try:
-                data = None if value is None else with_records(self._column, value)[0]
-            except EncodeError as error:
-                faults.append(fault_of(error)._replace(row=row))
-            except TypeError as error:
-                faults.append(Fault(row, None, "", "type_mismatch", one_line(error)))
-            if faults and stop:
-                break
-            # Where payloads are text, there is no prefix.
-            made.append(prefix + data if prefix and data is not None else data)
-        return made, faults
+        if value is None:
+            return None
+        try:
+            data = with_records(self._column, value)[0]
+        except TypeError as error:
+            raise EncodeError(0, None, "", "type_mismatch", one_line(error)) from None
+        # Where payloads are text, there is no prefix.
+        return prefix + data if prefix and data is not None else data
 
 
 def _row(fault: Fault) -> int:

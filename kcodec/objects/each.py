@@ -1,27 +1,33 @@
-"""Values one by one, by functions for one: for formats that have these already."""
+"""Values one by one, by functions for one: many are read and written as each of them is."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from kcodec.errors import DecodeError, EncodeError, Fault
-from kcodec.objects.by_columns import fault_of
 
-__all__ = ["EachReader", "EachWriter"]
+__all__ = ["EachReader", "EachWriter", "fault_of"]
+
+
+def fault_of(error: DecodeError | EncodeError) -> Fault:
+    """Return the facts that an error has.
+
+    >>> fault_of(DecodeError(1, 2, "a", "truncated", "cut"))[:4]
+    (1, 2, 'a', 'truncated')
+    """
+    return Fault(error.row, error.offset, error.path, error.code, error.reason, error.schema_id)
 
 
 class EachReader:
-    """Reads payloads by a function for one; see `kcodec.objects.kernel.Reader`."""
+    """Reads payloads by a function for one, from a position on; see `kcodec.objects.kernel.Reader`."""
 
     told = False
 
-    def __init__(self, decode: Callable[[Any], Any]) -> None:
+    def __init__(self, decode: Callable[[Any, int], Any]) -> None:
         self._decode = decode
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one payload."""
-        if data is None:
-            return None
-        return self._decode(bytes(data)[start:] if start else data)
+        return None if data is None else self._decode(data, start)
 
     def decode_list(
         self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
@@ -44,7 +50,7 @@ class EachReader:
 class EachWriter:
     """Writes Python objects by a function for one; see `kcodec.objects.kernel.Writer`."""
 
-    def __init__(self, encode: Callable[[Any], bytes]) -> None:
+    def __init__(self, encode: Callable[..., Any]) -> None:
         self._encode = encode
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:

@@ -17,8 +17,7 @@ def quick_decode_one(decode_one: _Call) -> _Call:
     The codec's ``_usual`` is None, or what the environment chose when the reader was made, and the reader's own
     ``decode_one``; where that raises a `DecodeError`, the codec's is asked.
     """
-    made: _Call = kernel("objects._calls").quick_decode_one(decode_one)
-    return made
+    return kernel("objects._calls").quick_decode_one(decode_one)
 
 
 def quick_deserialize_one(deserialize_one: _Call) -> _Call:
@@ -27,8 +26,7 @@ def quick_deserialize_one(deserialize_one: _Call) -> _Call:
     What ``_one_reader.usual`` of the serde is: None, or what the environment chose, how many bytes stand before a
     payload, by these a reader and what it is counted as, and what counts.
     """
-    made: _Call = kernel("objects._calls").quick_deserialize_one(deserialize_one)
-    return made
+    return kernel("objects._calls").quick_deserialize_one(deserialize_one)
 
 
 class Reader(Protocol):

@@ -108,8 +108,7 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         return HttpRegistry(url, config)
     opener = _opener(scheme) if separator else None
     if opener is not None:
-        found: SchemaRegistry = opener(url, dict(config or {}))
-        return found
+        return opener(url, dict(config or {}))
     if not separator and _FILE.fullmatch(url):
         raise ConfigError(f"{url!r} has no scheme: for a registry in this file it is 'sqlite:///{url}'")
     if config:

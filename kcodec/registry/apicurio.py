@@ -1,7 +1,7 @@
 """Apicurio Registry by its own API (v3): ``apicurio://host:8080``."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal, NoReturn
 from urllib.parse import quote
@@ -146,14 +146,13 @@ class ApicurioSource:
                 break
         return listed
 
-    def found(self, subject: str, schema: Schema) -> Iterator[dict[str, Any]]:
-        """Yield the versions of an artifact that have a schema, the latest first."""
+    def found(self, subject: str, schema: Schema) -> dict[str, Any] | None:
+        """Return the latest version of an artifact that has a schema; None if none has."""
         group, artifact = self._place(subject)
         query = {"groupId": group, "artifactId": artifact, "artifactType": schema.type}
-        answer = self._ask("POST", "search/versions", query, schema.text.encode())
-        for each in reversed(_versions(answer)):
-            if self._schema(each).references == schema.references:
-                yield each
+        versions = _versions(self._ask("POST", "search/versions", query, schema.text.encode()))
+        same = (each for each in reversed(versions) if self._schema(each).references == schema.references)
+        return next(same, None)
 
     def told(
         self, subject: str, version: Mapping[str, Any], schema: Schema | None = None
@@ -163,8 +162,7 @@ class ApicurioSource:
         return RegisteredSchema(self._id(version), guid(schema), schema, subject, _number(version))
 
     def _id(self, version: Mapping[str, Any]) -> int:
-        found: int = version[self.id_name]
-        return found
+        return version[self.id_name]
 
     def _schema(self, version: Mapping[str, Any]) -> Schema:
         """Return the schema of a version, of which no other has the global id."""
@@ -240,14 +238,14 @@ class ApicurioRegistry(SourceRegistry):
         version: int | None = None,
     ) -> RegisteredSchema:
         """Register a schema under a subject, or find it there."""
-        found = self._asked(subject, self._apicurio.registered, subject, schema)
+        found = self._asked(self._apicurio.registered, subject, schema)
         return self._apicurio.told(subject, found, schema)
 
     def lookup(
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
         """Find a version by its text and references."""
-        found = self._asked(subject, next, self._apicurio.found(subject, schema), None)
+        found = self._asked(self._apicurio.found, subject, schema)
         if found is None:
             raise RegistryError(f"{self!r} has no such schema under {subject}", 404, 40403)
         return self._apicurio.told(subject, found, schema)
@@ -262,13 +260,12 @@ class ApicurioRegistry(SourceRegistry):
     ) -> RegisteredSchema:
         """Find a version of an artifact (-1: the latest)."""
         name = "branch=latest" if version in ("latest", -1) else version
-        found = self._asked(subject, self._apicurio.version, subject, name)
-        made: RegisteredSchema = self._asked(subject, self._apicurio.told, subject, found)
-        return made
+        found = self._asked(self._apicurio.version, subject, name)
+        return self._asked(self._apicurio.told, subject, found)
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the versions of an artifact that are numbers."""
-        listed = self._asked(subject, self._apicurio.versions, subject)
+        listed = self._asked(self._apicurio.versions, subject)
         return sorted(each for each in listed if each is not None)
 
     def close(self) -> None:

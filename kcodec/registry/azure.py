@@ -213,15 +213,13 @@ class AzureRegistry(SourceRegistry):
         version: int | None = None,
     ) -> RegisteredSchema:
         """Register a schema under a subject, or find it there."""
-        made: RegisteredSchema = self._asked(subject, self._azure.registered, subject, schema)
-        return made
+        return self._asked(self._azure.registered, subject, schema)
 
     def lookup(
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
         """Find a version by its text."""
-        found: RegisteredSchema = self._asked(subject, self._azure.found, subject, schema)
-        return found
+        return self._asked(self._azure.found, subject, schema)
 
     def get_version(
         self,
@@ -233,13 +231,11 @@ class AzureRegistry(SourceRegistry):
     ) -> RegisteredSchema:
         """Find a version of a schema (-1: the latest)."""
         number = -1 if version == "latest" else int(version)
-        found: RegisteredSchema = self._asked(subject, self._azure.version, subject, number)
-        return found
+        return self._asked(self._azure.version, subject, number)
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the numbers of a schema's versions."""
-        numbers: list[int] = self._asked(subject, self._azure.versions, subject)
-        return numbers
+        return self._asked(self._azure.versions, subject)
 
     def close(self) -> None:
         """Close the connections."""

@@ -69,18 +69,11 @@ class GlueSource:
         self.region = region
         self.name = name
         self._config = dict(config)
-        self._start()
-
-    def _start(self) -> None:
         self._client: Any = None
         self._lock = fork_safe_lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"region": self.region, "name": self.name, "_config": self._config}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GlueSource, (self.region, self.name, self._config)
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Make a request.
@@ -94,8 +87,7 @@ class GlueSource:
         """
         client = self._connected()
         try:
-            answer: dict[str, Any] = getattr(client, name)(**arguments)
-            return answer
+            return getattr(client, name)(**arguments)
         except client.exceptions.EntityNotFoundException as error:
             raise _NotThere(one_line(error)) from error
         except client.exceptions.ClientError as error:
@@ -229,7 +221,7 @@ class GlueRegistry(SourceRegistry):
         self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
     ) -> RegisteredSchema:
         """Find a version by its text."""
-        found = self._asked(subject, self._glue.find, subject, schema)
+        found = self._asked(self._glue.find, subject, schema)
         return RegisteredSchema(None, found, schema, subject)
 
     def get_version(
@@ -243,14 +235,13 @@ class GlueRegistry(SourceRegistry):
         """Find a version of a schema (-1: the latest)."""
         if version in ("latest", -1):
             return super().get_version(subject)
-        found, schema = self._asked(
-            subject, self._glue.version, subject, {"LatestVersion": False, "VersionNumber": int(version)}
-        )
+        wanted = {"LatestVersion": False, "VersionNumber": int(version)}
+        found, schema = self._asked(self._glue.version, subject, wanted)
         return RegisteredSchema(None, found, schema, subject, int(version))
 
     def _numbers(self, subject: str) -> list[int]:
         """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
-        latest = self._asked(subject, self._glue.latest_number, subject)
+        latest = self._asked(self._glue.latest_number, subject)
         if latest > _MOST:
             raise RegistryError(f"Glue: {subject} has {latest} versions, and {_MOST} are listed", 500, 50001)
         return list(range(1, latest + 1))

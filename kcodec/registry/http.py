@@ -249,8 +249,7 @@ class HttpRegistry:
         """Return the subjects that have a version."""
         check_kind(str, "text", prefix=prefix)
         query = {"subjectPrefix": prefix or ALL_CONTEXTS, **_page(deleted, deleted_only, offset, limit)}
-        found: list[str] = self._ask("GET", "subjects", query, kind=list)
-        return found
+        return self._ask("GET", "subjects", query, kind=list)
 
     def versions(
         self,
@@ -263,8 +262,7 @@ class HttpRegistry:
     ) -> list[int]:
         """Return the numbers of a subject's versions."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions"
-        found: list[int] = self._ask("GET", place, _page(deleted, deleted_only, offset, limit), kind=list)
-        return found
+        return self._ask("GET", place, _page(deleted, deleted_only, offset, limit), kind=list)
 
     def schema_versions(
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False
@@ -283,13 +281,11 @@ class HttpRegistry:
     ) -> list[int]:
         """Return the ids of the schemas that refer to a version."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}/referencedby"
-        found: list[int] = self._ask("GET", place, {"deleted": _flag(deleted)}, kind=list)
-        return found
+        return self._ask("GET", place, {"deleted": _flag(deleted)}, kind=list)
 
     def contexts(self) -> list[str]:
         """Return the names of the contexts."""
-        found: list[str] = self._ask("GET", "contexts", kind=list)
-        return found
+        return self._ask("GET", "contexts", kind=list)
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
         """Return what a subject is set to, or the registry as a whole."""

@@ -199,7 +199,7 @@ class SourceRegistry(SchemaRegistry):
         return _registered(guid, self._schema(guid))
 
     def _schema(self, schema_id: SchemaId) -> Schema:
-        return _schema(self._asked(schema_id, self._source.schema, schema_id), schema_id)
+        return _schema(self._asked(self._source.schema, schema_id), schema_id)
 
     def register(
         self,
@@ -211,7 +211,7 @@ class SourceRegistry(SchemaRegistry):
         version: int | None = None,
     ) -> RegisteredSchema:
         """Register a schema, which the source may normalize as it likes."""
-        found = self._asked(subject, self._source.register, subject, schema)
+        found = self._asked(self._source.register, subject, schema)
         return _registered(found, schema, subject)
 
     def get_version(
@@ -225,7 +225,7 @@ class SourceRegistry(SchemaRegistry):
         """Return the latest version; others have no number here."""
         if version not in ("latest", -1):
             raise RegistryError(f"{self!r} has no versions by their numbers", 404, 40402)
-        found, schema = self._asked(subject, self._source.latest, subject)
+        found, schema = self._asked(self._source.latest, subject)
         return _registered(found, _schema(schema, found), subject)
 
     def lookup(
@@ -279,10 +279,10 @@ class SourceRegistry(SchemaRegistry):
     delete_version = _refusing("delete_version")
     delete_subject = _refusing("delete_subject")
 
-    def _asked(self, name: object, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Ask the source; its errors are those of a registry."""
+    def _asked(self, call: Callable[..., Any], name: object, *more: Any) -> Any:
+        """Ask the source for what has a name; its errors are those of a registry."""
         try:
-            return call(*arguments, **named)
+            return call(name, *more)
         except KcodecError:
             raise
         except LookupError:

@@ -101,8 +101,7 @@ def strategy(value: Any) -> SubjectNameStrategy:
         except ValueError:
             # Nothing is known of functions that are not written in Python.
             pass
-        found: SubjectNameStrategy = value
-        return found
+        return value
     if isinstance(value, str):
         name = value.removeprefix(_PACKAGE)
         for known in (name, f"{name}Strategy", f"{name}NameStrategy"):

@@ -40,10 +40,6 @@ class ObjectsReader:
     def __init__(self, topic: TopicSchemas, columns: ColumnReader) -> None:
         self._topic = topic
         self._columns = columns
-        self._start()
-
-    def _start(self) -> None:
-        """Make what does not pickle."""
         self._forms: dict[Any, dict[Any, _Found]] = {}
         # To find out takes as long as reading a small value.
         self._indexes = self._topic.index_kind
@@ -54,12 +50,8 @@ class ObjectsReader:
         #: What is called at once; see `kcodec.objects.kernel.quick_deserialize_one`.
         self.usual: tuple[Any, ...] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_topic": self._topic, "_columns": self._columns}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ObjectsReader, (self._topic, self._columns)
 
     def read(self, value: bytes | None, headers: Any, maps: str | None, unions: str, into: Any) -> Any:
         """Read one value; see `kcodec.Serde.deserialize_one`."""
@@ -192,19 +184,11 @@ class ObjectsWriter:
     def __init__(self, topic: TopicSchemas, columns: ColumnWriter | MembersWriter) -> None:
         self._topic = topic
         self._columns = columns
-        self._start()
-
-    def _start(self) -> None:
-        """Make what does not pickle."""
         self._writers: dict[Any, tuple[Writer | None, bytes, int | str | None]] = {}
         self._row = _RowWriter(self._columns)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_topic": self._topic, "_columns": self._columns}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ObjectsWriter, (self._topic, self._columns)
 
     def write(self, value: Any, unions: str) -> bytes | None:
         """Write one value; see `kcodec.Serde.serialize_one`."""

@@ -146,11 +146,7 @@ class TopicSchemas:
             return indexes
         if self.frame.message == "number":
             return (self.format.message_number(schema, indexes),)
-        return tuple(self.ref(schema, indexes)) if self.frame.message == "name" else ()
-
-    def ref(self, schema: Any, indexes: tuple[int, ...]) -> bytes:
-        """Return Apicurio's ``Ref`` of a message."""
-        return self.format.message_name(schema, indexes)
+        return tuple(self.format.message_name(schema, indexes)) if self.frame.message == "name" else ()
 
     def name_of(self, registered: RegisteredSchema) -> int | bytes | None:
         """Return the id that frames have for a registered schema; None if the registry has no such id for it."""

@@ -100,7 +100,7 @@ class ColumnWriter:
         if topic.config.header_out:
             prefix, headers = b"", ((topic.header, prefix),)
         if topic.message_header:
-            ref = topic.ref(topic.parsed(target.schema), encoder.indexes)
+            ref = topic.format.message_name(topic.parsed(target.schema), encoder.indexes)
             prefix, headers = delimited(ref), (*headers, (topic.message_header, name_in(ref)))
         schema_id = self._told_id(target)
         ruled = self._ruled(target, kind, encoder.indexes)

@@ -1,7 +1,7 @@
 """Bodies of requests that are under way: together they have one budget."""
 
 from collections.abc import MutableMapping
-from typing import Any, NoReturn
+from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.server.exchange import Receive
@@ -37,7 +37,7 @@ class Bodies:
             503, if there is no room for them now.
         """
         if size > self._left:
-            _busy()
+            raise RegistryError("HTTP 503 Service Unavailable", 503, 503)
         self._left -= size
 
     def give(self, size: int) -> None:
@@ -66,7 +66,3 @@ class Body:
         """Count its bytes no more."""
         self._bodies.give(self._counted)
         self._counted = 0
-
-
-def _busy() -> NoReturn:
-    raise RegistryError("HTTP 503 Service Unavailable", 503, 503)

@@ -41,8 +41,7 @@ class _JoinedWrites:
         self._transport.close()
 
     def get_write_buffer_size(self) -> int:
-        size: int = self._transport.get_write_buffer_size()
-        return size + sum(map(len, self._parts))
+        return self._transport.get_write_buffer_size() + sum(map(len, self._parts))
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []

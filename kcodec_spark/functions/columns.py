@@ -259,7 +259,6 @@ def _unboxed(udf: Any, field: str, name: str) -> "Callable[..., Column]":
     """Return a function that calls a UDF which returns structs of one field, and takes the field."""
 
     def call(*columns: Any) -> "Column":
-        column: Column = udf(*columns).getField(field)
-        return column.alias(f"{name}({', '.join(map(_shown, columns))})")
+        return udf(*columns).getField(field).alias(f"{name}({', '.join(map(_shown, columns))})")
 
     return call

@@ -13,7 +13,7 @@ from kcodec.errors import ConfigError
 from kcodec.formats.payloads import SchemaPayloads
 from kcodec.formats.schema_format import schema_format
 from kcodec.formats.table import FORMATS, load
-from kcodec_spark.functions.codecs import RegistryPlace, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.functions.codecs import check_codec, reader_of, registry_place, writer_of
 from kcodec_spark.functions.columns import decoded, encoded
 from kcodec_spark.options import read_options, write_options
 from kcodec_spark.workers.udf import TypedWriter, Writer
@@ -50,7 +50,7 @@ def decoded_by_schema(
         Of the serde, besides those in the options.
     """
     given = read_options(options)
-    place = _with(registry_place(subject, address, given.registry), settings)
+    place = registry_place(subject, address, {**given.registry, **(settings or {})})
     if place is None:
         codec = schema_codec(format, schema, arguments)
     else:
@@ -85,7 +85,7 @@ def encoded_by_schema(
     name = f"to_{FORMATS[format].spark}"
     given = write_options(options, name, has_registry=True)
     arguments = {**arguments, **given.codec}
-    place = _with(registry_place(subject, address, given.registry), settings)
+    place = registry_place(subject, address, {**given.registry, **(settings or {})})
     write: Writer | TypedWriter
     if place is not None:
         from kcodec_spark.functions.framed import framed_writer
@@ -109,10 +109,6 @@ def schema_codec(format: str, schema: Any, arguments: Mapping[str, Any]) -> Any:
     if isinstance(schema, (str, dict, bool)):
         return _codec(format)(schema, **arguments)
     return check_codec(schema, arguments, "schema is a schema's text,")
-
-
-def _with(place: RegistryPlace | None, settings: Mapping[str, Any] | None) -> RegistryPlace | None:
-    return place if place is None else (place[0], place[1], {**place[2], **(settings or {})})
 
 
 def _codec(format: str) -> Any:

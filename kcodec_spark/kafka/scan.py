@@ -205,15 +205,13 @@ class Scan:
 @functools.lru_cache(maxsize=_KEPT)
 def load(scan: bytes) -> Scan:
     """Return a scan that was pickled, once for each process."""
-    found: Scan = pickle.loads(scan)
-    return found
+    return pickle.loads(scan)
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def _payloads(pickled: bytes) -> tuple["Payload | None", "Payload | None"]:
     """Return what decodes keys and values, with the schemas that it has fetched, once for each process."""
-    found: tuple[Payload | None, Payload | None] = pickle.loads(pickled)
-    return found
+    return pickle.loads(pickled)
 
 
 def _log(report: ReadReport) -> None:

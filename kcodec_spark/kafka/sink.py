@@ -106,8 +106,7 @@ def _named(column: str) -> str:
 @functools.lru_cache(maxsize=_KEPT)
 def load(sink: bytes) -> Sink:
     """Return a sink that was pickled, once for each process."""
-    found: Sink = pickle.loads(sink)
-    return found
+    return pickle.loads(sink)
 
 
 def _check_types(kinds: "Mapping[str, DataType]", formats: Mapping[str, str | None]) -> None:

@@ -32,13 +32,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "KsqlView": ".topics",
-        "from_ksql": ".functions",
-        "ksql_views": ".topics",
-        "readStream_ksql": ".topics",
-        "read_ksql": ".topics",
-        "select_ksql": ".topics",
-        "to_ksql": ".functions",
-        "write_ksql": ".topics",
+        ".functions": ["from_ksql", "to_ksql"],
+        ".topics": ["KsqlView", "ksql_views", "readStream_ksql", "read_ksql", "select_ksql", "write_ksql"],
     },
 )

@@ -555,5 +555,4 @@ def _payloads(
 
 def _empty(codec: KsqlCodec) -> bytes | None:
     """Return the payload of a row of nulls."""
-    content: bytes | None = codec.encode(pa.array([{}], codec.arrow_type)).to_pylist()[0]
-    return content
+    return codec.encode(pa.array([{}], codec.arrow_type)).to_pylist()[0]

@@ -16,9 +16,7 @@ __all__ = ["arrow_schema", "from_arrow_type", "to_arrow_type", "to_avro_type"]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "arrow_schema": ".arrow",
-        "from_arrow_type": ".arrow",
-        "to_arrow_type": ".arrow",
-        "to_avro_type": ".avro_schemas",
+        ".arrow": ["arrow_schema", "from_arrow_type", "to_arrow_type"],
+        ".avro_schemas": ["to_avro_type"],
     },
 )

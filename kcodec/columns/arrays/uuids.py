@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.columns.arrays.nested import members, rebuild
-from kcodec.columns.types.plain import is_list, stored_type
+from kcodec.columns.types.plain import is_list, is_text, stored_type
 from kcodec.errors import SchemaError
 
 __all__ = ["is_uuid", "uuid_texts"]
@@ -77,12 +77,8 @@ def _with_texts(array: pa.Array, wanted: pa.DataType | None, unknown: bool, fold
     types, kind = pa.types, array.type
     if is_uuid(kind):
         # A struct is that of a union's members: which one it is nobody says.
-        is_text = (
-            unknown
-            if wanted is None or types.is_struct(wanted)
-            else types.is_string(wanted) or types.is_large_string(wanted)
-        )
-        return _texts(array.storage) if is_text else array.storage
+        as_text = unknown if wanted is None or types.is_struct(wanted) else is_text(wanted)
+        return _texts(array.storage) if as_text else array.storage
     if not _has_uuids(kind):
         return array
     if types.is_dictionary(kind):

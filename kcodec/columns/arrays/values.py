@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from kcodec.columns.types.plain import is_list
+from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import one_line
 
 __all__ = ["NUMBER", "typed"]
@@ -81,13 +81,12 @@ def _held(value: Any, kind: pa.DataType | None, field: pa.Field | None = None) -
         return [_held(each, kind.value_type, kind.value_field) for each in value]
     if field is not None and field.metadata == NUMBER and _is_number(value):
         return str(Decimal(value))
-    is_text = types.is_string(kind) or types.is_large_string(kind)
-    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    takes_bytes = is_bytes(kind) or types.is_fixed_size_binary(kind)
     if isinstance(value, UUID):
-        return str(value) if is_text else value.bytes if is_bytes else value
+        return str(value) if is_text(kind) else value.bytes if takes_bytes else value
     if isinstance(value, Enum):
         held = value.value
-        if isinstance(held, str) and (is_text or is_bytes):
+        if isinstance(held, str) and (is_text(kind) or takes_bytes):
             return held
         if isinstance(held, int) and not isinstance(held, bool) and types.is_integer(kind):
             return held
@@ -136,7 +135,7 @@ def _misfit(value: Any, kind: pa.DataType, error: Exception, path: str = "") -> 
             return _misfit(part, below, inner, place)
     if isinstance(value, Enum):
         return path, kind, f"{one_line(repr(value), 60)} holds nothing of this type"
-    if kind in (pa.string(), pa.large_string()):
+    if is_text(kind):
         # pyarrow says that bytes are expected.
         return path, kind, f"{one_line(repr(value), 60)} is no text"
     if isinstance(value, str) and pa.types.is_temporal(kind):

@@ -84,10 +84,7 @@ def common_frame(
     >>> common_frame(pa.array([None, b"\x00\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x07", None], pa.binary()))
     (b'\x00\x00\x00\x00\x07', 7)
     """
-    common: tuple[bytes, Any] | None = kernel("columns.framed._frames").common_frame(
-        values, indexes, frame.layout
-    )
-    return common
+    return kernel("columns.framed._frames").common_frame(values, indexes, frame.layout)
 
 
 def indexes_end(data: bytes, start: int) -> int:
@@ -130,8 +127,7 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     [(1, 'CONFLUENT', 9)]
     """
     numbers = memoryview(rows.buffers()[1]).cast("B").cast("q")[rows.offset : rows.offset + len(rows)]
-    found: list[tuple[int, str, int | bytes]] = kernel("columns.framed._frames").framed_rows(values, numbers)
-    return found
+    return kernel("columns.framed._frames").framed_rows(values, numbers)
 
 
 def payload_start(starts: Buffer, row: int) -> int:
@@ -142,8 +138,7 @@ def payload_start(starts: Buffer, row: int) -> int:
     """
     if starts is None or isinstance(starts, bytes):
         return len(starts or b"")
-    start: int = memoryview(starts).cast("B").cast("i")[row]
-    return start
+    return memoryview(starts).cast("B").cast("i")[row]
 
 
 def frame_prefix(
@@ -163,8 +158,7 @@ def frame_prefix(
     """
     head = frame.written(key)
     if frame.layout is None and not (kind == Indexes.PLAIN and list(indexes) not in ([], [0])):
-        prefix: bytes = kernel("columns.framed._frames").frame_prefix(key, indexes)
-        return prefix
+        return kernel("columns.framed._frames").frame_prefix(key, indexes)
     if kind == Indexes.NUMBER:
         return head + b"".join(map(write, indexes))
     if kind == Indexes.BYTES:

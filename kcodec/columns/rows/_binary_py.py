@@ -28,5 +28,4 @@ def _bytes(value: Any) -> Any:
 
 def bytes_list(array: pa.Array) -> list[bytes | None]:
     """Return the values of a binary array of any layout as a list of bytes and None."""
-    found: list[bytes | None] = array.to_pylist()
-    return found
+    return array.to_pylist()

@@ -27,5 +27,4 @@ def partition(selector: Buffer, numbers: Sequence[int], count: int) -> Sequence[
     >>> [np.frombuffer(rows, np.int32).tolist() for rows in parts]
     [[1], [0, 3]]
     """
-    parts: Sequence[Buffer] = kernel("columns.rows._partition").partition(selector, numbers, count)
-    return parts
+    return kernel("columns.rows._partition").partition(selector, numbers, count)

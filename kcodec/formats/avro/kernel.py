@@ -28,8 +28,7 @@ class AvroKernel(RowKernel, Protocol):
 
 def kernel() -> AvroKernel:
     """Return the module that is in use."""
-    chosen: AvroKernel = _impl.kernel("formats.avro._kernel")
-    return chosen
+    return _impl.kernel("formats.avro._kernel")
 
 
 if TYPE_CHECKING:

@@ -233,6 +233,8 @@ def unlike(values: pa.Array, rows: Iterable[int]) -> Sequence[Fault]:
 
 def faults(found: Sequence[tuple[int, int, str]]) -> Sequence[Fault]:
     """Make the report of rows that are not envelopes from their numbers, offsets and codes."""
+    if not found:
+        return []
     return Faults.told_apart(
         (row, at, ("", code, ENVELOPE if code == "json_type" else CODES[code])) for row, at, code in found
     )

@@ -273,11 +273,13 @@ class FastReader:
 
     def _read_run(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         array, found = self._decode(target, run, stop)
-        if found:
-            found = Faults.of(found).told(self._way(target))
-        return array, joined([run.faults, self._with_envelopes(run, joined([found, _unread(run)]))])
+        unread = _unread(run)
+        if not found and not unread:
+            return array, run.faults
+        told = Faults.of(joined(found)).told(self._way(target))
+        return array, joined([run.faults, self._with_envelopes(run, joined([told, unread]))])
 
-    def _decode(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+    def _decode(self, target: TargetColumns, run: _Run, stop: bool) -> tuple[pa.Array, list[Sequence[Fault]]]:
         """Read the rows by their programs, once for each type that these give the target's columns."""
         array: pa.Array | None = None
         faults: list[Sequence[Fault]] = []
@@ -312,7 +314,7 @@ class FastReader:
                 # Rows of other schemas are null in it.
                 part = pc.if_else(kept, part, pa.nulls(len(part), target.inner) if array is None else array)
             array = part
-        return pa.nulls(len(run.values), target.inner) if array is None else array, joined(faults)
+        return pa.nulls(len(run.values), target.inner) if array is None else array, faults
 
     def _way(self, target: TargetColumns) -> Callable[[str, str, str], Way]:
         """Return how faults of the row loop are described: with the names of the schema."""
@@ -322,7 +324,7 @@ class FastReader:
 
     def _with_envelopes(self, run: _Run, faults: Sequence[Fault]) -> Sequence[Fault]:
         """Return faults of rows, or why they are not envelopes although they began like the row before."""
-        if not self._enveloped or not faults:
+        if not self._enveloped:
             return faults
         columns = Faults.of(faults)
         unlike = kernel("formats.connect._envelope").unlike(run.values, columns.rows.to_pylist())

@@ -8,9 +8,9 @@ from typing import Any
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.connect.model import BITS, LOGICAL, ConnectType
 from kcodec.formats.json_schema.connect_keywords import connect_parameters, connect_type
-from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import Documents, Resource
 from kcodec.java.hashing import hash_order
+from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import format_java_double, format_java_float, round_to_double, round_to_float
 
 __all__ = ["JsonSchemaAsConnect"]
@@ -258,7 +258,7 @@ class JsonSchemaAsConnect(ConnectType):
         """The JSON of what stands for null, if it is a value of a simple type."""
         value, kind = self.node.get("default"), self.type
         fits = isinstance(value, _DEFAULTS.get(kind, ())) and isinstance(value, bool) == (kind == "boolean")
-        return write_document(value).encode() if fits else b""
+        return write_tree(value).encode() if fits else b""
 
     @property
     def written_default(self) -> bytes:

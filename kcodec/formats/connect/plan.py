@@ -234,9 +234,10 @@ class _Decoder:
             raise Beyond
         if logical == "Decimal":
             if types.is_decimal(kind):
-                if writer.scale is None:
+                scale = writer.scale
+                if scale is None:
                     raise SchemaError(f"{path or 'the root'}: a Decimal needs a parameter scale")
-                return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
+                return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=scale)
         elif logical is not None and types.is_integer(kind):
             # As it stands there: days or milliseconds.
             return _with(made, Op.JSON_INTEGER, self.canonical, bounds=_BOUNDS[writer.name or ""])

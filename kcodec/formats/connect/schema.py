@@ -279,8 +279,7 @@ class ConnectSchema:
         dict
             What ``json.loads`` makes of `to_text`; NUMERIC defaults are floats there.
         """
-        tree: dict[str, Any] = json.loads(self.to_text(decimal_format))
-        return tree
+        return json.loads(self.to_text(decimal_format))
 
     def to_text(self, decimal_format: str = "BASE64", *, replace_null: bool = True) -> str:
         """Return the form that envelopes carry, byte for byte as JsonConverter writes it.
@@ -585,17 +584,18 @@ def arrow_type(
 
 
 def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, large: bool) -> pa.DataType:
-    if schema.scale is None:
+    scale = schema.scale
+    if scale is None:
         raise SchemaError(f"a Decimal needs a parameter scale, not {dict(schema.parameters)}")
     given = schema.parameters.get(PRECISION)
     if given is not None:
         precision = digits(given)
     if wide_decimals == "engine":
         precision = min(precision, 76)
-    if abs(schema.scale) > 76:
+    if abs(scale) > 76:
         # It has the type, but neither casts nor prints it.
         raise SchemaError(
-            f"Arrow has no decimal of scale {schema.scale}, the greatest is 76; an Arrow type reads it as another"
+            f"Arrow has no decimal of scale {scale}, the greatest is 76; an Arrow type reads it as another"
         )
     if precision > 38 and wide_decimals == "string":
         return pa.large_string() if large else pa.string()
@@ -603,7 +603,7 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         raise SchemaError(
             f'Arrow has no decimal of {precision} digits, at most 76; wide_decimals="string" reads it as text'
         )
-    return decimal_type(precision, schema.scale)
+    return decimal_type(precision, scale)
 
 
 def digits(text: str) -> int:

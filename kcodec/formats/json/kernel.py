@@ -46,8 +46,7 @@ class JsonKernel(RowKernel, Protocol):
 
 def kernel() -> JsonKernel:
     """Return the module that is in use."""
-    chosen: JsonKernel = _impl.kernel("formats.json._kernel")
-    return chosen
+    return _impl.kernel("formats.json._kernel")
 
 
 if TYPE_CHECKING:

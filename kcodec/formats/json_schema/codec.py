@@ -275,8 +275,7 @@ class JsonSchemaCodec(Codec):
     @property
     def schema(self) -> str:
         """The schema's text."""
-        text: str = self._arguments["schema"]
-        return text
+        return self._arguments["schema"]
 
     def __eq__(self, other: object) -> bool:
         # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.

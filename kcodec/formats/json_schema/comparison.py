@@ -454,8 +454,7 @@ class Comparison(ABC):
 
 def _is_single(node: Node) -> bool:
     """Return whether a combined schema has a single member; a member written twice counts as two."""
-    written: int = node.rules.get("written", len(node.members))
-    return written == 1
+    return node.rules.get("written", len(node.members)) == 1
 
 
 def _is_open(node: Node) -> bool:
@@ -472,8 +471,7 @@ def _rest(node: Node) -> Node | None:
     """Return the schema of further properties or items; None if only the listed ones are allowed."""
     for key in ("additional", "unevaluated"):
         if isinstance(node.rules.get(key), Node):
-            found: Node = node.rules[key]
-            return found
+            return node.rules[key]
     return None
 
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from kcodec.columns.types.plain import is_list, stored_type
 from kcodec.errors import SchemaError
-from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.plan import is_marked
+from kcodec.java.jackson import write_tree
 
 __all__ = ["DRAFTS", "derive_text"]
 
@@ -52,7 +52,7 @@ def derive_text(
     {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}
     """
     schema = _Derivation(nulls, closed).schema(pa.field("", kind, False), 0)
-    return write_document({"$schema": DRAFTS[draft], **({"title": title} if title else {}), **schema})
+    return write_tree({"$schema": DRAFTS[draft], **({"title": title} if title else {}), **schema})
 
 
 class _Derivation:

@@ -9,7 +9,7 @@ from typing import Any
 from kcodec.errors import ConfigError, SchemaError, refuse_file
 from kcodec.java.jackson import MAX_DEPTH, MAX_NUMBER, write_tree
 
-__all__ = ["MAX_TEXT", "read_document", "schema_text", "sorted_document", "write_document"]
+__all__ = ["MAX_TEXT", "read_document", "schema_text", "sorted_document"]
 
 #: Characters of a schema.
 MAX_TEXT = 32 << 20
@@ -31,7 +31,7 @@ def read_document(text: str) -> Any:
     --------
     >>> read_document('{"type": "object", "type": "string"} x')
     {'type': 'string'}
-    >>> write_document(read_document("[1e2, 1e-5, 1.10, -0.0]"))
+    >>> write_tree(read_document("[1e2, 1e-5, 1.10, -0.0]"))
     '[1E+2,0.00001,1.10,0.0]'
     """
     if len(text) > MAX_TEXT:
@@ -47,11 +47,6 @@ def read_document(text: str) -> Any:
     return value
 
 
-def write_document(document: Any) -> str:
-    """Print a document as compact JSON, its keys in their order, as Jackson prints a tree."""
-    return write_tree(document)
-
-
 def schema_text(schema: object) -> str:
     """Return the text of a schema as a user gives it.
 
@@ -65,7 +60,7 @@ def schema_text(schema: object) -> str:
     if isinstance(schema, (Mapping, bool)):
         try:
             _check_names(schema)
-            return write_document(schema)
+            return write_tree(schema)
         except (TypeError, ValueError, AttributeError) as error:
             raise ConfigError(f"the schema is not JSON: {error}") from None
     raise ConfigError(f"a schema is its text or a dict, not {type(schema).__name__}")

@@ -54,10 +54,7 @@ class Rereading(NamedTuple):
         selector = None
         if self.selector is not None:
             selector = np.frombuffer(self.selector, np.int32)[list(rows)]
-        found: tuple[pa.Array, Sequence[Fault]] = self.module.decode(
-            pa.array(texts, pa.binary()), self.programs, selector=selector
-        )
-        return found
+        return self.module.decode(pa.array(texts, pa.binary()), self.programs, selector=selector)
 
 
 def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:

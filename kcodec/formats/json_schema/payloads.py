@@ -13,7 +13,6 @@ from kcodec.errors import Fault
 from kcodec.formats.json.node import JsonNode
 from kcodec.formats.json.plan import union_columns
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
-from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.indentation import indented
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import shape_of
@@ -62,7 +61,7 @@ class DocumentDecoder(SchemaDecoder):
         validate: bool,
         by_reader: bool,
     ) -> None:
-        self.text = write_document(schema.document)
+        self.text = write_tree(schema.document)
         self._schema = schema
         shape = shape_of(schema.documents, options.recursive_depth)
         self._reader = JsonSchemaReader(shape, options=options, limits=limits)

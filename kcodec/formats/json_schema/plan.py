@@ -19,7 +19,6 @@ from kcodec.errors import SchemaError
 from kcodec.formats.connect.model import BITS, DATE
 from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op
 from kcodec.formats.json.plan import RAW, place_of
-from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
 from kcodec.formats.json_schema.shape import Shape
 from kcodec.formats.json_schema.types import (
@@ -31,6 +30,7 @@ from kcodec.formats.json_schema.types import (
     kinds_of,
     struct_of,
 )
+from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.node import MAX_DEPTH, Plan
 
@@ -285,7 +285,7 @@ class _Decoding(_Planner):
         default = below.default if is_required and below is not None else ABSENT
         if default is ABSENT or default is None:
             return forms, b""
-        return forms | Form.ABSENT, write_document(default).encode("utf-8", "surrogatepass")
+        return forms | Form.ABSENT, write_tree(default).encode("utf-8", "surrogatepass")
 
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: JsonNode) -> JsonNode:
         scale = None if shape is None else decimal_scale(shape)

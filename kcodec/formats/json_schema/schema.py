@@ -622,8 +622,7 @@ class _SchemaReader:
         if self.draft != 2020 and not -(1 << 31) <= value < 1 << 31:
             self.refuse(key, "not an integer of 32 bits")
         # What is written with an exponent stays so: as an int it may have a billion digits.
-        found: int | Decimal = value
-        return found
+        return value
 
     def lengths(self, rules: dict[str, Any], *keys: str) -> None:
         for key in keys:

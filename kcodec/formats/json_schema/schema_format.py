@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kcodec.errors import CODES, ConfigError, DecodeError, SchemaError, check_choice
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
-from kcodec.formats.json_schema.document import (
-    read_document,
-    schema_text,
-    sorted_document,
-    write_document,
-)
+from kcodec.formats.json_schema.document import read_document, schema_text, sorted_document
 from kcodec.formats.json_schema.schema import JsonSchema, parse
 from kcodec.formats.language import Difference, NamedText
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder, flag
 from kcodec.formats.schema_format import SchemaFormat
 from kcodec.formats.tagged import TaggedField
+from kcodec.java.jackson import write_tree
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -137,7 +133,7 @@ class JsonSchemaFormat(SchemaFormat):
 
     def canonical(self, schema: JsonSchema) -> str:
         """Print a schema with its keys in their order."""
-        return write_document(schema.document)
+        return write_tree(schema.document)
 
     def is_printable(self, schema: JsonSchema) -> bool:
         """Return whether a schema can be printed, which any that was read can."""
@@ -145,7 +141,7 @@ class JsonSchemaFormat(SchemaFormat):
 
     def normalized(self, schema: JsonSchema) -> str:
         """Print a schema with its keys sorted."""
-        return write_document(sorted_document(schema.document))
+        return write_tree(sorted_document(schema.document))
 
     def check_fields(self, schema: JsonSchema) -> None:
         """Refuse properties whose names begin with ``$$``."""

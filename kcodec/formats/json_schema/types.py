@@ -203,8 +203,7 @@ class _Typing:
         )
 
     def of_kind(self, shape: Shape, kind: str) -> pa.DataType:
-        made: pa.DataType = getattr(self, kind)(shape)
-        return made
+        return getattr(self, kind)(shape)
 
     def field(self, name: str, shape: Shape, nullable: bool) -> pa.Field:
         kinds = kinds_of(shape)

@@ -104,8 +104,7 @@ def _there(writer: Shape, attribute: str, key: Any) -> Shape | None:
         return writer.fields.get(key)
     if attribute == "prefix":
         return writer.prefix[key] if key < len(writer.prefix) else None
-    found: Shape | None = getattr(writer, attribute)
-    return found
+    return getattr(writer, attribute)
 
 
 def _notes(reader: Shape, writer: Shape, path: str, changes: list[Difference]) -> dict[str, Note] | None:

@@ -49,8 +49,7 @@ class ProtobufKernel(RowKernel, Protocol):
 
 def kernel() -> ProtobufKernel:
     """Return the module that is in use."""
-    chosen: ProtobufKernel = _impl.kernel("formats.protobuf._kernel")
-    return chosen
+    return _impl.kernel("formats.protobuf._kernel")
 
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.types.plain import is_bytes, is_text
 from kcodec.errors import ConfigError
 
 __all__ = [
@@ -200,7 +201,7 @@ def _one_of(column: pa.Array, values: Iterable[Any]) -> pa.Array:
 
 
 def _text(column: pa.Array) -> pa.Array:
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         raise TypeError(f"{column.type} is not text")
     return column
 
@@ -308,8 +309,7 @@ def _of_units(units: int, kind: pa.DataType) -> pa.Scalar:
 
 def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
     """Return a value as one of a type; text is read as one, times without a zone are UTC then."""
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if isinstance(value, str) and not is_text:
+    if isinstance(value, str) and not is_text(kind):
         return _parsed(value, kind)
     if not _fits(value, kind):
         raise TypeError(f"{kind} is not compared with {value!r}")
@@ -326,10 +326,9 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
         return isinstance(value, date) and not isinstance(value, datetime)
     if types.is_time(kind):
         return isinstance(value, time)
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text(kind):
         return isinstance(value, str)
-    is_binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return is_binary and isinstance(value, bytes)
+    return (is_bytes(kind) or types.is_fixed_size_binary(kind)) and isinstance(value, bytes)
 
 
 def _parsed(text: str, kind: pa.DataType) -> pa.Scalar:

@@ -79,21 +79,23 @@ def narrowed(
         Whether the times of a partition never go back. Brokers tell which is the first record of a time or later:
         behind it there may be earlier ones, so that only then it is an end.
     """
-    wanted = {each.place: limits(condition, each.place, columns) for each in ranges}
-    found = {each.place: each for each in ranges if wanted[each.place] is not None}
-    for place, each in found.items():
-        bounds = wanted[place] or _ALL
-        start = max(each.start, bounds.first or 0)
-        end = each.end if bounds.end is None else min(bounds.end, each.end or 0)
-        found[place] = each._replace(start=start, end=end)
-    since = _times({place: (wanted[place] or _ALL).since for place in found if found[place].size})
-    for place, (offset, _) in (cluster.offsets(since, isolation) if since else {}).items():
+    found: dict[TopicPartition, Range] = {}
+    wanted: dict[TopicPartition, Limits] = {}
+    for each in ranges:
+        bounds = limits(condition, each.place, columns)
+        if bounds is not None:
+            wanted[each.place] = bounds
+            start = max(each.start, bounds.first or 0)
+            end = each.end if bounds.end is None else min(bounds.end, each.end or 0)
+            found[each.place] = each._replace(start=start, end=end)
+    since = _times({place: wanted[place].since for place in found if found[place].size})
+    for place, (offset, _) in cluster.offsets(since, isolation).items():
         # There is none so late, or none that is stable.
         start = max(found[place].start, offset) if offset >= 0 else found[place].end or 0
         found[place] = found[place]._replace(start=start)
     if in_order:
-        until = _times({place: (wanted[place] or _ALL).until for place in found if found[place].size})
-        for place, (offset, _) in (cluster.offsets(until, isolation) if until else {}).items():
+        until = _times({place: wanted[place].until for place in found if found[place].size})
+        for place, (offset, _) in cluster.offsets(until, isolation).items():
             if offset >= 0:
                 found[place] = found[place]._replace(end=min(found[place].end or 0, offset))
     return [each for each in found.values() if each.size]

@@ -5,7 +5,7 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -363,14 +363,8 @@ def _literal(node: ast.expr, text: str) -> Any:
 
 
 def _path(node: ast.expr) -> Path:
-    return tuple(_steps(node))
-
-
-def _steps(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Attribute):
-        yield from _steps(node.value)
-        yield _name(node.attr)
-    elif isinstance(node, ast.Name):
-        yield _name(node.id)
-    else:
-        raise ConfigError("on the left stands a column, such as value.id")
+        return (*_path(node.value), _name(node.attr))
+    if isinstance(node, ast.Name):
+        return (_name(node.id),)
+    raise ConfigError("on the left stands a column, such as value.id")

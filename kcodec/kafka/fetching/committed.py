@@ -52,8 +52,7 @@ class CommittedBatches:
 
 def _ordered(aborted: Any) -> list[list[int]]:
     """Return transactions by their first offsets, each once, even if a broker lists it several times."""
-    found: list[list[int]] = np.unique(aborted[:, ::-1], axis=0)[:, ::-1].tolist()
-    return found
+    return np.unique(aborted[:, ::-1], axis=0)[:, ::-1].tolist()
 
 
 def _abort_markers(records: pa.Buffer) -> tuple[dict[int, list[int]], set[int]]:

@@ -131,10 +131,6 @@ class _Response:
         return DecodeError(0, self.at, "", code, CODES[code])
 
 
-def _name(topic_id: bytes, names: Mapping[bytes, str]) -> str:
-    return names.get(topic_id) or topic_id.hex()
-
-
 def read_fetch_response(
     buffer: pa.Buffer, version: int, most: int = _MAX_COUNT, names: Mapping[bytes, str] = MappingProxyType({})
 ) -> tuple[int, int, list[Fetched]]:
@@ -157,7 +153,11 @@ def read_fetch_response(
         reader.unpack(_INT32)
     found: list[Fetched] = []
     for _ in range(reader.count(_TOPIC[is_flexible], most)):
-        topic = _name(bytes(reader.take(16)), names) if has_ids else reader.text()
+        if has_ids:
+            topic_id = bytes(reader.take(16))
+            topic = names.get(topic_id) or topic_id.hex()
+        else:
+            topic = reader.text()
         for _ in range(reader.count(_LEAST[is_flexible], most - len(found))):
             partition, code, high_watermark, stable = reader.unpack(_PARTITION)
             if version >= 5:

@@ -11,7 +11,7 @@ from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.error_codes import broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.groups.group import commit_offsets, fetch_offsets
-from kcodec.kafka.offsets import bounds, is_by_partition, plan_ranges, positions_of, topics_of
+from kcodec.kafka.offsets import is_by_partition, led_bounds, plan_ranges, positions_of, topics_of
 
 __all__ = ["group_lag", "group_members", "list_groups", "reset_offsets", "topic_groups"]
 
@@ -134,8 +134,7 @@ def group_lag(
         committed = fetch_offsets(cluster, group)
         known = cluster.partitions(None) if committed else {}
         there = [place for place in committed if place.partition in known.get(place.topic, ())]
-        led = [place for place in there if cluster.leader(place).broker >= 0]
-        starts, ends = bounds(cluster, led, "read_uncommitted")
+        starts, ends = led_bounds(cluster, there)
         rows = [
             {"topic": place.topic, **_lag_of(place, offset, starts, ends)}
             for place, offset in sorted(committed.items())
@@ -175,8 +174,7 @@ def topic_groups(
     check_names(topic=topic)
     with Cluster(Settings.of(config, servers)) as cluster:
         places = topics_of(cluster.partitions, [topic])
-        led = [place for place in places if cluster.leader(place).broker >= 0]
-        starts, ends = bounds(cluster, led, "read_uncommitted")
+        starts, ends = led_bounds(cluster, places)
         rows = []
         for group in _names(cluster):
             try:

@@ -9,7 +9,7 @@ from kcodec.arguments import Servers, Topics
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.connection.settings import Settings
-from kcodec.kafka.offsets import bounds, topics_of
+from kcodec.kafka.offsets import led_bounds, topics_of
 
 __all__ = ["list_topics"]
 
@@ -55,9 +55,8 @@ def list_topics(
     """
     with Cluster(Settings.of(config, servers)) as cluster:
         partitions = topics_of(cluster.partitions, topics)
-        led = [place for place in partitions if cluster.leader(place).broker >= 0]
-        starts, ends = bounds(cluster, led, "read_uncommitted")
-        sizes = _sizes(cluster, led)
+        starts, ends = led_bounds(cluster, partitions)
+        sizes = _sizes(cluster, list(starts))
         rows = [
             {
                 "topic": place.topic,

@@ -325,6 +325,7 @@ class Producer:
     def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
         """Keep a batch that its broker refused; once no other is under way, all are sent again in order."""
         log.flying.remove(batch)
+        log.returned.append(batch)
         log.is_settled = False
         if error.code in _TOO_LARGE:
             if batch.records == 1:
@@ -337,10 +338,8 @@ class Producer:
             topic = log.place.topic
             self._refused[topic] = min(batch.size, self._refused.get(topic, batch.size))
             log.is_split = True
-            log.returned.append(batch)
             self._restore(log)
             return
-        log.returned.append(batch)
         # Batches behind a failed one are refused only because their sequence numbers come too early. They pass once
         # the first has been sent again.
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1

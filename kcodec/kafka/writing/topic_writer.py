@@ -17,6 +17,7 @@ from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import plain_array, unpack
 from kcodec.columns.stream import reader_of
+from kcodec.columns.types.plain import is_bytes
 from kcodec.errors import ConfigError, EncodeError, check_choice
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
@@ -316,7 +317,7 @@ class _TopicWriter:
         if "timestamp" in found:
             arrays["timestamp"] = _milliseconds(unpack(found["timestamp"]))
         for name in ("key", "value"):
-            if name in arrays and arrays[name].type not in (pa.binary(), pa.large_binary()):
+            if name in arrays and not is_bytes(arrays[name].type):
                 arrays[name] = unpack(arrays[name]).cast(pa.large_binary())
         return pa.RecordBatch.from_pydict(arrays)
 
@@ -329,9 +330,7 @@ class _TopicWriter:
             if part not in chosen and part in names and ("value" in names or "value" in chosen):
                 chosen[part] = part
         if "value" not in chosen:
-            taken = special | {
-                name for each in chosen.values() for name in ([each] if isinstance(each, str) else [])
-            }
+            taken = special | {each for each in chosen.values() if isinstance(each, str)}
             chosen["value"] = [name for name in names if name not in taken or name in _listed(self._columns)]
         elif self._columns is None:
             for name in names:

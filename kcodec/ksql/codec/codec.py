@@ -391,13 +391,11 @@ class KsqlCodec(Codec):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # With what has been fetched from the registry.
-        return super().__reduce__() if self._registered is None else (_restored, (type(self), self.__dict__))
-
-
-def _restored(kind: type[KsqlCodec], state: dict[str, Any]) -> KsqlCodec:
-    made = kind.__new__(kind)
-    made.__dict__.update(state)
-    return made
+        return (
+            super().__reduce__()
+            if self._registered is None
+            else (object.__new__, (type(self),), self.__dict__)
+        )
 
 
 def _is_written(kind: SqlType, given: pa.DataType) -> bool:

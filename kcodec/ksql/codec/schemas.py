@@ -1,7 +1,7 @@
 """The schemas of ksqlDB's keys or values in a registry: columns taken from them, and payloads behind their ids."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,6 +15,9 @@ from kcodec.serde.config import SerdeConfig
 from kcodec.serde.read import ColumnReader, ReadingSteps
 from kcodec.serde.topic import Given, TopicSchemas, latest_versions
 from kcodec.serde.write import ColumnWriter
+
+if TYPE_CHECKING:
+    from kcodec.ksql.formats.languages import Language
 
 __all__ = ["KsqlSchemas", "RegisteredRows"]
 
@@ -68,9 +71,15 @@ class KsqlSchemas(NamedTuple):
             return self.found()
         assert subject is not None
         found = self.registry.get_version(subject)
-        known = language(self.name, None, self.properties, is_key=self.is_key, source=self.source)
-        topic = TopicSchemas(known, self.registry, self.topic, self.is_key, SerdeConfig())
-        return found if len(known.definitions(topic.parsed(topic.texts(found.schema)))) > 1 else None
+        return found if len(self.language().definitions(self._parsed(found))) > 1 else None
+
+    def language(self, options: RowOptions | None = None) -> "Language":
+        """Return the language of the schemas, for rows or only to look at schemas."""
+        return language(self.name, options, self.properties, is_key=self.is_key, source=self.source)
+
+    def _parsed(self, found: RegisteredSchema) -> Any:
+        topic = TopicSchemas(self.language(), self.handle, self.topic, self.is_key, SerdeConfig())
+        return topic.parsed(topic.texts(found.schema))
 
     def found(self) -> RegisteredSchema:
         """Return the schema of the id, or else the latest of the topic."""
@@ -97,15 +106,14 @@ class KsqlSchemas(NamedTuple):
         """Return the columns that ``CREATE STREAM`` takes from the registry."""
         found = self.found()
         side = self._side
-        known = language(self.name, None, self.properties, is_key=self.is_key, source=self.source)
+        known = self.language()
         if found.schema.type != known.type:
             raise SchemaError(
                 f"{side.capitalize()} schema is not in the expected format. You may want to set "
                 f"{side.upper()}_FORMAT to '{found.schema.type}'.\n{self._where()}\nexpected format: {known.type}\n"
                 f"actual format from Schema Registry: {found.schema.type}"
             )
-        topic = TopicSchemas(known, self.handle, self.topic, self.is_key, SerdeConfig())
-        parsed = topic.parsed(topic.texts(found.schema))
+        parsed = self._parsed(found)
         names = known.definitions(parsed)
         if len(names) > 1 and "fullSchemaName" not in self.properties:
             listed = "\n".join(f"- {name}" for name in names)
@@ -158,9 +166,7 @@ class RegisteredRows:
 
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas
-        known = language(
-            schemas.name, options, schemas.properties, is_key=schemas.is_key, source=schemas.source
-        )
+        known = schemas.language(options)
         chosen = schemas.written()
         self.text = known.text() if chosen is None else chosen.schema.text
         self._reader: ColumnReader | None = None

@@ -8,18 +8,17 @@ session    key, end of the window, start of the window
 Both times are milliseconds in 8 bytes, big-endian, as Kafka Streams writes them.
 """
 
-import sys
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.faults import nulled, refused
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
+from kcodec.ksql.formats.primitive import turn
 
 __all__ = ["COLUMNS", "Windowed", "Windows", "bigints", "milliseconds", "windows_of"]
 
@@ -121,7 +120,7 @@ def _numbers(values: pa.Array, start: int) -> pa.Array:
     part = pc.fill_null(pc.binary_slice(values, start, start + 8), bytes(8))
     _, _, data = part.buffers()
     target = pa.allocate_buffer(8 * len(part))
-    _turn(data, target, len(part))
+    turn(data, target, 8, len(part))
     numbers = pa.Array.from_buffers(pa.int64(), len(part), [None, target])
     return pc.if_else(values.is_valid(), numbers, None) if values.null_count else numbers
 
@@ -130,15 +129,9 @@ def _bytes(numbers: pa.Array) -> pa.Array:
     """Write numbers as 8 bytes each."""
     filled = pc.fill_null(numbers, 0)
     target = pa.allocate_buffer(8 * len(filled))
-    _turn(filled.buffers()[1].slice(8 * filled.offset), target, len(filled))
+    turn(filled.buffers()[1].slice(8 * filled.offset), target, 8, len(filled))
     fixed = pa.Array.from_buffers(pa.binary(8), len(filled), [None, target])
     return pc.if_else(numbers.is_valid(), fixed.cast(pa.large_binary()), None)
-
-
-def _turn(source: pa.Buffer, target: pa.Buffer, count: int) -> None:
-    """Copy numbers from the machine's byte order to big-endian, or the reverse."""
-    if count:
-        kernel("wire.buffers._endian").move(source, 0, 8, target, 0, 8, count, 8, sys.byteorder != "big")
 
 
 def windows_of(kind: str | None, size: int | str | None) -> Windows | None:

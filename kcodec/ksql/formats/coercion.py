@@ -117,7 +117,7 @@ def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array
         missing = refused(key.is_null(), "null_value", "a key of a map is null")
         lost = sorted(lost + of_items(array, missing, ".key"))
     if keys.null_count:
-        keys = pc.fill_null(keys, "" if pa.types.is_string(keys.type) else pa.scalar("", keys.type))
+        keys = pc.fill_null(keys, pa.scalar("", keys.type))
     whole = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
     result = pa.Array.from_buffers(kind, len(array), [validity(array), _offsets(array)], children=[whole])
     if not pa.types.is_map(array.type) or key.type != keys.type:

@@ -23,7 +23,7 @@ from kcodec.ksql.formats.json.plan import code_of, written_type
 from kcodec.ksql.types import RowOptions, arrow_type
 from kcodec.plan.failure import RowError
 
-__all__ = ["KafkaRows", "VoidRows"]
+__all__ = ["KafkaRows", "VoidRows", "turn"]
 
 _SERIALIZERS = {"INTEGER": "Integer", "BIGINT": "Long", "DOUBLE": ""}
 
@@ -94,7 +94,7 @@ class KafkaRows:
         values = pa.allocate_buffer(size * len(array))
         fixed = _of_size(array, size)
         if fixed is not None:
-            _turn(fixed.buffers()[1].slice(size * fixed.offset), values, size, len(array))
+            turn(fixed.buffers()[1].slice(size * fixed.offset), values, size, len(array))
             return pa.Array.from_buffers(self.arrow_type, len(array), [None, values]), []
         binary = array.cast(pa.large_binary())
         fits = pc.equal(pc.binary_length(binary), size)
@@ -112,7 +112,7 @@ class KafkaRows:
             ]
         # Every row has the size now, so that the values stand side by side.
         packed = pc.if_else(is_sized, binary, pa.scalar(bytes(size), pa.large_binary()))
-        _turn(packed.buffers()[2], values, size, len(array))
+        turn(packed.buffers()[2], values, size, len(array))
         bitmap = None if is_sized.false_count == 0 else pc.if_else(is_sized, True, None).buffers()[0]
         return pa.Array.from_buffers(self.arrow_type, len(array), [bitmap, values]), faults
 
@@ -133,7 +133,7 @@ class KafkaRows:
         if numbers.null_count:
             bitmap = pc.if_else(numbers.is_valid(), True, None).buffers()[0]
             numbers = pc.fill_null(numbers, 0)
-        _turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
+        turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
         fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
         return cast_bytes(fixed, self._encoded_type), faults
 
@@ -149,7 +149,7 @@ def _of_size(array: pa.Array, size: int) -> pa.Array | None:
         return None
 
 
-def _turn(source: pa.Buffer, target: pa.Buffer, size: int, count: int) -> None:
+def turn(source: pa.Buffer, target: pa.Buffer, size: int, count: int) -> None:
     """Copy numbers from the machine's byte order to big-endian, or the reverse."""
     if count:
         kernel("wire.buffers._endian").move(

@@ -270,7 +270,7 @@ def micros_of(array: pa.Array) -> NDArray[np.int64]:
 
 
 def is_finer(micros: NDArray[np.int64]) -> bool:
-    """Return which microseconds are not whole milliseconds."""
+    """Return whether some microseconds are not whole milliseconds."""
     whole = micros // 1000
     whole *= 1000
     return not np.array_equal(whole, micros)

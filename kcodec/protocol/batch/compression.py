@@ -156,8 +156,7 @@ class Expanded:
 
 
 def _start(data: pa.Buffer, size: int) -> bytes:
-    found: bytes = data.slice(0, min(size, data.size)).to_pybytes()
-    return found
+    return data.slice(0, min(size, data.size)).to_pybytes()
 
 
 def _xerial_blocks(data: pa.Buffer) -> Iterator[pa.Buffer]:
@@ -213,8 +212,7 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
     if codec == "lz4":
         frame = _lz4_frame(memoryview(data), level)
         return _with_header_sum(frame, 0) if magic == 0 else frame
-    compressed: bytes = pa.Codec(codec, level).compress(data, asbytes=True)
-    return compressed
+    return pa.Codec(codec, level).compress(data, asbytes=True)
 
 
 def _lz4_frame(data: memoryview, level: int | None) -> bytes:

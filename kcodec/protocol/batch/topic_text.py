@@ -116,8 +116,7 @@ class TopicText:
         return self._codecs.get((spec.name, known, compat), lambda: MessageCodec(spec, known, compat=compat))
 
     def _read(self, spec: MessageSpec, version: int, data: bytes) -> dict[str, Any]:
-        found: dict[str, Any] = self._codec(spec, version).decode_one(data)
-        return found
+        return self._codec(spec, version).decode_one(data)
 
     def _json(self, spec: MessageSpec, version: int, message: dict[str, Any]) -> dict[str, Any]:
         return self._codec(spec, version).to_json(message)

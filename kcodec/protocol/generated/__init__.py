@@ -102,8 +102,7 @@ class Message:
             If there is no such version.
         """
         codec, shape = _binding(cls)
-        made: Self = shape.read(codec.decode_one(data, version))
-        return made
+        return shape.read(codec.decode_one(data, version))
 
     def to_bytes(self, version: int) -> bytes:
         """Write the message.
@@ -128,8 +127,7 @@ class Message:
     def from_json(cls, node: Any, version: int) -> "Self":
         """Read the JSON form, as Kafka's JsonConverters do; raise `EncodeError` if it is none of this version."""
         codec, shape = _binding(cls)
-        made: Self = shape.read(codec.from_json(node, version))
-        return made
+        return shape.read(codec.from_json(node, version))
 
     def to_json(self, version: int) -> dict[str, Any]:
         """Write the JSON form, as Kafka's JsonConverters do; it raises the errors of `to_bytes`."""

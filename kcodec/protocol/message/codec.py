@@ -274,7 +274,7 @@ class MessageCodec(Codec):
 
         def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
             array = parts[part.at]
-            decoded: tuple[pa.Array, list[Fault]] = module.decode(
+            return module.decode(
                 array,
                 programs,
                 selector=None if pick is None else pick(array, part.start),
@@ -282,7 +282,6 @@ class MessageCodec(Codec):
                 trailing=self._trailing,
                 stop=stop,
             )
-            return decoded
 
         return run.result(step, Numbered.all(parts), chunked, self.arrow_type, DecodeError)
 
@@ -331,14 +330,13 @@ class MessageCodec(Codec):
         def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
             array = parts[part.at]
             kind = self._written(array.type)
-            encoded: tuple[pa.Array, list[Fault]] = module.encode(
+            return module.encode(
                 cast_leaves(array, kind),
                 self._encoding(module, kind, pick is not None),
                 selector=None if pick is None else pick(array, part.start),
                 large=self._options.large,
                 stop=stop,
             )
-            return encoded
 
         return run.result(step, Numbered.all(parts), chunked, self._encoded_type, EncodeError)
 
@@ -395,8 +393,7 @@ class MessageCodec(Codec):
             programs = [self._program(module, self._plans[version]) for version in self.versions]
             return [*programs, *self._failing(module, self.arrow_type, "decode")] if picked else programs
 
-        programs: list[Any] = self._once((module, "decode", picked), make)
-        return programs
+        return self._once((module, "decode", picked), make)
 
     def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
         """Return the plan by which columns of an Arrow type are written at a version, by default the highest."""
@@ -431,7 +428,7 @@ class MessageCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         self._check_form(form)
-        return EachReader(self.decode_one)
+        return EachReader(lambda data, start: self.decode_one(bytes(data)[start:] if start else data))
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         self._check_form(form)
@@ -479,8 +476,7 @@ class MessageCodec(Codec):
         message, fault = module.decode_one(data, program, start=self._start, trailing=self._trailing)
         if fault is not None:
             raise DecodeError(*fault)
-        decoded: dict[str, Any] = message
-        return decoded
+        return message
 
     def encode_one(  # type: ignore[override]
         self, message: dict[str, Any], version: int | None = None
@@ -509,8 +505,7 @@ class MessageCodec(Codec):
         data, fault = module.encode_one(message, program)
         if fault is not None:
             raise EncodeError(*fault)
-        encoded: bytes = data
-        return encoded
+        return data
 
     def _named(self, data: bytes) -> int:
         """Return the version that a message names itself."""

@@ -66,8 +66,7 @@ class MessageKernel(RowKernel, Protocol):
 
 def kernel() -> MessageKernel:
     """Return the module that is in use."""
-    chosen: MessageKernel = _impl.kernel("protocol.message._kernel")
-    return chosen
+    return _impl.kernel("protocol.message._kernel")
 
 
 if TYPE_CHECKING:

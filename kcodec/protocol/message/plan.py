@@ -213,8 +213,7 @@ def failing_plan(kind: pa.DataType, direction: str, reason: str) -> Plan:
 
 def _root(maker: Any, parts: Sequence[MessagePart], columns: tuple[Column, ...]) -> KafkaNode:
     if not parts[0].name:
-        root: KafkaNode = maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
-        return root
+        return maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
     below = {columns[child].name: child for child in columns[0].children}
     strangers = below.keys() - {part.name for part in parts}
     if strangers:

@@ -39,8 +39,7 @@ def wrap(kek: Kek, material: bytes, settings: Mapping[str, Any]) -> bytes:
     KeyServiceError
         If it cannot be had.
     """
-    encrypted: bytes = _asked(kek, settings, "encrypt", material)
-    return encrypted
+    return _asked(kek, settings, "encrypt", material)
 
 
 def unwrap(kek: Kek, encrypted: bytes, settings: Mapping[str, Any]) -> bytes:
@@ -51,8 +50,7 @@ def unwrap(kek: Kek, encrypted: bytes, settings: Mapping[str, Any]) -> bytes:
     KeyServiceError
         If it cannot be had.
     """
-    material: bytes = _asked(kek, settings, "decrypt", encrypted)
-    return material
+    return _asked(kek, settings, "decrypt", encrypted)
 
 
 def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> Any:

@@ -268,8 +268,7 @@ class Database:
             if known is None or state is None or known[0] != state:
                 with self.transaction():
                     known = self._found[name] = state, find()
-            answer: _Answer = known[1]
-            return answer
+            return known[1]
 
     def together(self, calls: Sequence[Callable[[], _Result]]) -> list[_Result | RegistryError]:
         """Run calls as one transaction, which is on the disk when this returns.

@@ -144,8 +144,7 @@ class SettingsTable:
     def _config_texts(self, places: Sequence[str]) -> tuple[str | None, ...]:
         """Return what is set at some places, by one query."""
         columns = ", ".join(["(SELECT config FROM settings WHERE subject = ?)"] * len(places))
-        found: tuple[str | None, ...] = self.database.execute(f"SELECT {columns}", places).fetchone()
-        return found
+        return self.database.execute(f"SELECT {columns}", places).fetchone()
 
 
 def place_of(subject: str | None) -> str:

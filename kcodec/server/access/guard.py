@@ -252,7 +252,7 @@ def _of_deletion(
     guard._check("admin" if permanent else "write", subject)
 
 
-def _of_administrators(guard: GuardedRegistry, subject: str | None = None) -> None:
+def _of_administrators(guard: GuardedRegistry, subject: str | None = None, **named: Any) -> None:
     guard._check("admin", subject)
 
 
@@ -266,10 +266,6 @@ def _of_config(guard: GuardedRegistry, config: Config, subject: str | None = Non
         # What is written under this name goes there from then on.
         context = DEFAULT_CONTEXT if subject is None else context_of(subject)
         guard._check("admin", qualified(config.alias, context))
-
-
-def _of_changes(guard: GuardedRegistry, subject: str | None = None, **named: Any) -> None:
-    guard._check("admin", subject)
 
 
 def _of_context(guard: GuardedRegistry, name: str) -> None:
@@ -300,7 +296,7 @@ _RIGHTS: dict[str, Callable[..., None]] = {
     "set_mode": _of_mode,
     "delete_mode": _of_administrators,
     "delete_modes": _of_administrators,
-    "changes": _of_changes,
+    "changes": _of_administrators,
 }
 
 #: What the calls of the server ask.

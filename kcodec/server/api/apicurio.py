@@ -82,7 +82,7 @@ def versions(registry: ServedRegistry, request: Request) -> Any:
     """List the versions of an artifact, the oldest first."""
     group, artifact = request.path["group"], request.path["artifact"]
     subject = request.placed(_subject(group, artifact))
-    start, most = max(request.number("offset", 0), 0), min(max(request.number("limit", _PAGE), 0), _PAGE)
+    start, most = request.offset, min(max(request.number("limit", _PAGE), 0), _PAGE)
     numbers = registry.versions(subject)
     page = numbers[start : start + most]
     listed = [_metadata(registry.get_version(subject, each), group, artifact) for each in page]

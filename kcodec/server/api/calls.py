@@ -358,7 +358,7 @@ def changes(registry: ServedRegistry, request: Request) -> Any:
         user=user[0] if user else None,
         action=action,
         before=before if before > 0 else None,
-        offset=max(request.number("offset", 0), 0),
+        offset=request.offset,
         limit=min(limit, _MOST_CHANGES) if limit > 0 else _CHANGES,
     )
     return [each.json for each in found]

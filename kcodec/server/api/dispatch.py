@@ -83,8 +83,7 @@ class Dispatcher:
                     return durations.measured(asked, size, called)
                 finally:
                     lock.release()
-        found: bytes | Write = await self.ask(durations.measured, asked, size, called, large=size > _LARGE)
-        return found
+        return await self.ask(durations.measured, asked, size, called, large=size > _LARGE)
 
     def end(self, seconds: float) -> None:
         """Take no more calls, wait some seconds for those under way, and close the handles that are not in use."""
@@ -114,8 +113,7 @@ def another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
     """Return a handle of the same registry that need not wait for this one, if it is in a file."""
     if not isinstance(registry, SqliteRegistry):
         return registry
-    found: SqliteRegistry = pickle.loads(pickle.dumps(registry))
-    return found
+    return pickle.loads(pickle.dumps(registry))
 
 
 def close_unused(registry: EmbeddedRegistry) -> None:

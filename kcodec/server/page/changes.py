@@ -23,7 +23,7 @@ from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import named_texts
 from kcodec.registry.settings import MODES, POLICIES, Config
-from kcodec.server.page.code import code_lines
+from kcodec.server.page.code import code_lines, text_of
 from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.request import Fields, Refused, Response
 from kcodec.server.page.visit import Visit
@@ -58,7 +58,7 @@ def form(visit: Visit) -> Response:
         number = visit.request.query.number("version", 0)
         if number or visit.alive(name):
             schema = visit.registry.get_version(name, number or "latest", deleted=bool(number)).schema
-            shown = "\n".join("".join(token.text for token in line) for line in code_lines(schema.text))
+            shown = "\n".join(map(text_of, code_lines(schema.text)))
             properties = "" if schema.metadata is None else _properties(visit, name, schema.metadata)
             values |= {
                 "text": shown,

@@ -2,7 +2,7 @@
 
 import datetime
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -10,9 +10,10 @@ import pyarrow as pa
 from kcodec.columns.types.isotime_py import bounds, read_iso
 from kcodec.columns.types.layout import layout
 from kcodec.columns.types.plain import PER_SECOND, is_text
-from kcodec.errors import DecodeError, Fault
+from kcodec.errors import DecodeError
 from kcodec.formats.avro._kernel_py import Row, is_iso, plain_text, single
 from kcodec.formats.avro.plans.node import AvroNode, Op
+from kcodec.objects.each import EachReader
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target
 from kcodec.objects.make_py import make_date, make_datetime, make_decimal, make_time
@@ -26,10 +27,8 @@ _NO_YEAR = "the year is not one of 1 to 9999, which Python's dates and times hav
 _NANOSECONDS = 'Python\'s times have no nanoseconds; round="truncate" drops them'
 
 
-class ObjectReader:
+class ObjectReader(EachReader):
     """Reads payloads of a plan as Python objects; see `kcodec.objects.kernel.Reader`."""
-
-    told = False
 
     def __init__(
         self,
@@ -39,6 +38,7 @@ class ObjectReader:
         *,
         trailing: bool = False,
     ) -> None:
+        super().__init__(self._read)
         self._program = Program(plan, limits)
         self._columns = layout(plan.arrow_type)
         self._form = form
@@ -59,43 +59,19 @@ class ObjectReader:
 
     def _read(self, data: Any, start: int) -> Any:
         data = bytes(memoryview(data))
-        if not 0 <= start <= len(data):
-            raise RowError("truncated", len(data))
         # What items take in columns does not count here.
         items = ItemBytes({}, self._program.limits, data, start)
-        row = _ObjectRow(self._program, self._columns, items, data, start)
-        row.form, row.calls = self._form, self._calls
-        value = row.make(self._program.plan.root, "")
-        if not self._trailing and row.at < len(data):
-            row.fail("trailing_bytes", row.at, "")
-        return value
-
-    def decode_one(self, data: Any, start: int = 0) -> Any:
-        """Read one payload."""
-        if data is None:
-            return None
         try:
-            return self._read(data, start)
+            if not 0 <= start <= len(data):
+                raise RowError("truncated", len(data))
+            row = _ObjectRow(self._program, self._columns, items, data, start)
+            row.form, row.calls = self._form, self._calls
+            value = row.make(self._program.plan.root, "")
+            if not self._trailing and row.at < len(data):
+                row.fail("trailing_bytes", row.at, "")
         except RowError as error:
             raise DecodeError(*error.fault(0)) from None
-
-    def decode_list(
-        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
-    ) -> tuple[list[Any], list[Fault]]:
-        """Read many."""
-        made: list[Any] = []
-        faults: list[Fault] = []
-        for row, data in enumerate(values):
-            value = None
-            if data is not None:
-                try:
-                    value = self._read(data, 0 if starts is None else starts[row])
-                except RowError as error:
-                    faults.append(error.fault(row))
-                    if stop:
-                        break
-            made.append(value)
-        return made, faults
+        return value
 
 
 class _ObjectRow(Row):
@@ -155,8 +131,7 @@ class _ObjectRow(Row):
     def make_floating(self, node: AvroNode, path: str) -> float:
         if node.op is Op.FLOAT:
             return quiet(struct.unpack("<f", self.take(4, path))[0])
-        value: float = struct.unpack("<d", self.take(8, path))[0]
-        return value
+        return struct.unpack("<d", self.take(8, path))[0]
 
     def make_string(self, node: AvroNode, path: str) -> Any:
         data, kind = self.sized(path), self.kind(node)

@@ -11,11 +11,12 @@ import pyarrow as pa
 from kcodec.columns.types.isotime_py import write_iso
 from kcodec.columns.types.layout import Column, layout
 from kcodec.columns.types.plain import PER_SECOND
-from kcodec.errors import EncodeError, Fault, near
+from kcodec.errors import EncodeError, near
 from kcodec.formats.avro._kernel_py import decimal_bytes, is_iso
 from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.formats.avro.schema.defaults import varint
 from kcodec.objects import taken
+from kcodec.objects.each import EachWriter
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.units import micros_each
 from kcodec.plan.failure import RowError, step
@@ -44,7 +45,7 @@ _NATURAL = {
 }
 
 
-class ObjectWriter:
+class ObjectWriter(EachWriter):
     """Writes Python objects as payloads; see `kcodec.objects.kernel.Writer`."""
 
     def __init__(
@@ -53,35 +54,15 @@ class ObjectWriter:
         limits: Limits = Limits(),  # noqa: B008
         form: ObjectForm = ObjectForm(),  # noqa: B008
     ) -> None:
+        super().__init__(self._write)
         self._root = plan.root
         self._values = _Values(layout(plan.arrow_type), form)
 
-    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
-        """Write one value."""
-        if value is None:
-            return None
+    def _write(self, value: Any) -> bytes:
         try:
-            return prefix + self._values.run(self._root, value, "")
+            return self._values.run(self._root, value, "")
         except RowError as error:
             raise EncodeError(*error.fault(0)) from None
-
-    def encode_list(
-        self, values: list[Any], prefix: bytes = b"", stop: bool = False
-    ) -> tuple[list[bytes | None], list[Fault]]:
-        """Write many."""
-        made: list[bytes | None] = []
-        faults: list[Fault] = []
-        for row, value in enumerate(values):
-            data = None
-            if value is not None:
-                try:
-                    data = prefix + self._values.run(self._root, value, "")
-                except RowError as error:
-                    faults.append(error.fault(row))
-                    if stop:
-                        break
-            made.append(data)
-        return made, faults
 
 
 class _Values:
@@ -128,8 +109,7 @@ class _Values:
     def _time(self, node: AvroNode, value: Any, kind: pa.DataType, path: str) -> int:
         """Return the number that a date or time is written as."""
         if pa.types.is_date(kind):
-            day: int = self._taken(taken.days, value, path)
-            return day
+            return self._taken(taken.days, value, path)
         micros = micros_each(PER_SECOND[kind.unit], node.factor)
         if type(value) is int:
             # Of what is written.

@@ -15,8 +15,7 @@ def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: boo
     if _converts(plan.root) or any(_converts(node) for _, node in plan.named):
         # Where a reader's logical types are others, which is seldom, the twin reads.
         module = _impl.kernel("formats.avro.objects._read", "pure")
-    made: Reader = module.ObjectReader(plan, limits, form, trailing=trailing)
-    return made
+    return module.ObjectReader(plan, limits, form, trailing=trailing)
 
 
 def _converts(node: AvroNode) -> bool:
@@ -26,5 +25,4 @@ def _converts(node: AvroNode) -> bool:
 
 def object_writer(plan: Plan, limits: Limits, form: ObjectForm) -> Writer:
     """Return what writes Python objects by a plan of `kcodec.formats.avro.plans.encode_plan.object_plan`."""
-    made: Writer = _impl.kernel("formats.avro.objects._write").ObjectWriter(plan, limits, form)
-    return made
+    return _impl.kernel("formats.avro.objects._write").ObjectWriter(plan, limits, form)

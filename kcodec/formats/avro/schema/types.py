@@ -317,8 +317,7 @@ def derive_schema(kind: pa.DataType, name: str = ROOT, *, namespace: str = "") -
     >>> derive_schema(pa.struct([pa.field("id", pa.int64(), nullable=False)]), "Order")
     {'type': 'record', 'name': 'Order', 'fields': [{'name': 'id', 'type': 'long'}]}
     """
-    found: dict[str, Any] | str = _derive(plain_type(kind), name, namespace, name, 0)
-    return found
+    return _derive(plain_type(kind), name, namespace, name, 0)
 
 
 def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> Any:

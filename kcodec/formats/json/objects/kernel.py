@@ -10,8 +10,7 @@ __all__ = ["object_reader", "object_writer"]
 
 def object_reader(plan: Plan, limits: Limits, columns: Reader, form: ObjectForm) -> Reader:
     """Return what reads the documents of a plan of columns; `columns` reads those that are not plain."""
-    made: Reader = _impl.kernel("formats.json.objects._read").object_reader(plan, limits, columns, form)
-    return made
+    return _impl.kernel("formats.json.objects._read").object_reader(plan, limits, columns, form)
 
 
 def object_writer(plan: Plan, columns: Writer, *, fills: bool) -> Writer:
@@ -20,5 +19,4 @@ def object_writer(plan: Plan, columns: Writer, *, fills: bool) -> Writer:
     With `fills` a key that a dict lacks is a null, as its column would have it. Otherwise the type of such a column has
     no field for it, unless another dict has the key: then nothing is written.
     """
-    made: Writer = _impl.kernel("formats.json.objects._write").object_writer(plan, columns, fills=fills)
-    return made
+    return _impl.kernel("formats.json.objects._write").object_writer(plan, columns, fills=fills)

@@ -197,8 +197,7 @@ class _TextWriter:
 def to_float(kind: str, bits: int) -> float:
     """Return the number of the bits of a float or double."""
     size, form = (4, "<f") if kind == "float" else (8, "<d")
-    value: float = struct.unpack(form, bits.to_bytes(size, "little"))[0]
-    return value
+    return struct.unpack(form, bits.to_bytes(size, "little"))[0]
 
 
 def quote(text: str) -> str:

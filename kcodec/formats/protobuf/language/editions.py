@@ -238,8 +238,7 @@ def _element(target: str) -> str:
 
 def _features(options: Fields) -> Fields:
     """Return the features that an element has itself."""
-    found: Fields = options.get("features", Fields())
-    return found
+    return options.get("features", Fields())
 
 
 def _members(message: Message) -> frozenset[str]:

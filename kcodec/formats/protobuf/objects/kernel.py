@@ -10,11 +10,9 @@ __all__ = ["object_reader", "object_writer"]
 
 def object_reader(plan: Plan, limits: Limits, columns: Reader, form: ObjectForm) -> Reader:
     """Return what reads the messages of a plan of columns; `columns` reads those that are not plain."""
-    made: Reader = _impl.kernel("formats.protobuf.objects._read").object_reader(plan, limits, columns, form)
-    return made
+    return _impl.kernel("formats.protobuf.objects._read").object_reader(plan, limits, columns, form)
 
 
 def object_writer(plan: Plan, columns: Writer) -> Writer:
     """Return what writes the messages of a plan of columns; `columns` writes those that are not plain."""
-    made: Writer = _impl.kernel("formats.protobuf.objects._write").object_writer(plan, columns)
-    return made
+    return _impl.kernel("formats.protobuf.objects._write").object_writer(plan, columns)

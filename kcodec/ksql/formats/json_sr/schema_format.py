@@ -13,11 +13,11 @@ from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
 from kcodec.formats.connect.model import DECIMAL, PACKAGE, PRECISION
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.node import Form, JsonNode, Op
-from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.tagged import TaggedField
+from kcodec.java.jackson import write_tree
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
 from kcodec.ksql.formats.reading import annotated
@@ -47,7 +47,7 @@ def schema_text(kind: SqlType, *, wrapped: bool) -> str:
     >>> schema_text(parse_type("STRING"), wrapped=False)
     '{"oneOf":[{"type":"null"},{"type":"string"}]}'
     """
-    return write_document(_type(kind) if wrapped else _optional(kind))
+    return write_tree(_type(kind) if wrapped else _optional(kind))
 
 
 _TYPES: dict[str, dict[str, Any]] = {
@@ -147,11 +147,11 @@ class KsqlJsonSchemaFormat(ColumnsFormat, JsonSchemaFormat):
             found = annotated(read_as(rows, source), source, annotation(rows))
             decoder = DocumentDecoder(found, source, rows)
             # How unions are read, and what stands for nulls, is said by the schema alone.
-            said = "" if found.is_whole else f" {write_document(writer.document)} {writer.documents.named}"
+            said = "" if found.is_whole else f" {write_tree(writer.document)} {writer.documents.named}"
             program = decoder.program(writer)
             return PayloadReader(f"{program.plan} {found}{said}", found, decoder, program)
 
-        return ColumnDecoder(write_document(schema.document), rows, make)
+        return ColumnDecoder(write_tree(schema.document), rows, make)
 
     def encoder(self, schema: Any, given: Any, options: Any, limits: Limits) -> SchemaEncoder:
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
