@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.errors import ConfigError, near
 from kcodec_spark.functions.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.functions.columns import decoding, encoding
@@ -188,7 +189,7 @@ def _batch(
         array = function(batch.column(source))
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         # Spark takes arrays as they come here, and knows no lists but those of 32 bits.
-        made[name] = array if array.type == kind else array.cast(kind)
+        made[name] = cast_leaves(array, kind)
     return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
 
 

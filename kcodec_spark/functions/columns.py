@@ -28,6 +28,7 @@ from kcodec_spark.workers.udf import (
     encode_permissive,
     loader,
     read_as,
+    read_wide,
     write_checked,
 )
 
@@ -86,9 +87,9 @@ def decoding(reading: Decoding, rows: RowsOptions) -> "tuple[Callable[..., pa.Ar
     kind = sent_type(reading.arrow_type, rows.permissive)
     read = reading.read if kind == reading.arrow_type else functools.partial(read_as, reading.read, kind)
     if not rows.permissive:
-        return read, spark_type
+        return functools.partial(read_wide, read), spark_type
     permissive = functools.partial(decode_permissive, read, column, rows.null_on_registry_failure)
-    return permissive, all_nullable(spark_type)
+    return functools.partial(read_wide, permissive), all_nullable(spark_type)
 
 
 def encoded(
