@@ -63,3 +63,13 @@ def test_offsets_as_wide_as_sparks(spark, wide):
                 assert found == rows
     finally:
         spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
+
+
+def test_columns_of_any_name(spark):
+    """Spark itself gives no columns with such names to functions of batches."""
+    codec = AvroCodec('"long"')
+    frame = spark.createDataFrame(pa.table({"a.b": [1], "c `d` E": [b"\x02"], "value": [b"\x04"]}))
+    decoded = decode(frame, {"f.g": ("C `d` e", codec), "h": ("value", codec)}, keep=["a.b", "value"])
+    assert decoded.columns == ["a.b", "value", "f.g", "h"]
+    assert decoded.collect() == [(1, b"\x04", 1, 2)]
+    assert encode(decoded, {"i j": ("f.g", codec)}, keep=["A.b"]).collect() == [(1, b"\x02")]
