@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.functions.columns import quoted
+from kcodec_spark.session import is_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -105,10 +106,10 @@ def _newest(
     deleted: "str | Column",
 ) -> "DataFrame":
     """Return the newest row of each key, and whether it is a delete."""
-    from pyspark.sql import Column, Window
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    by = [order] if isinstance(order, (str, Column)) else list(order)
+    by = [order] if isinstance(order, str) or is_column(order) else list(order)
     newest_first = [(F.col(quoted(each)) if isinstance(each, str) else each).desc_nulls_last() for each in by]
     condition = F.expr(deleted) if isinstance(deleted, str) else deleted
     window = Window.partitionBy(*(F.col(quoted(name)) for name in keys)).orderBy(*newest_first)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.functions.codecs import Decoding
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.session import abilities
+from kcodec_spark.session import abilities, is_column
 from kcodec_spark.types.arrow import all_nullable, from_arrow_type, sent_type
 from kcodec_spark.types.intervals import casts
 from kcodec_spark.workers.archives import shipped
@@ -182,8 +182,7 @@ def as_column(data: Any) -> "Column":
 
     if isinstance(data, str):
         return F.col(data)
-    # Before Spark 4.0 a Connect session's columns have a class of their own.
-    if type(data).__name__ != "Column" or not type(data).__module__.startswith("pyspark."):
+    if not is_column(data):
         raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
     return data
 
