@@ -140,15 +140,17 @@ class _Events:
             parts = _without(parts, _kinds(kind), extraction)
         if extraction.rewrites:
             parts.append((DELETED, F.when(self.after.isNull(), F.lit("true")).otherwise(F.lit("false"))))
-        parts += [(reference.new, value) for reference, value in self.references(extraction.fields)]
+        parts += [(reference.new, value) for reference, value, _ in self.references(extraction.fields)]
         names = [name for name, _ in parts]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise SchemaError(f"a field's name stands twice in the rows: {', '.join(sorted(twice))}")
         return F.when(rows.isNotNull(), F.struct(*(value.alias(name) for name, value in parts)))
 
-    def references(self, references: Iterable[FieldReference]) -> "list[tuple[FieldReference, Column]]":
-        """Return those of the wanted fields that exist."""
+    def references(
+        self, references: Iterable[FieldReference]
+    ) -> "list[tuple[FieldReference, Column, DataType]]":
+        """Return those of the wanted fields that exist, with their types."""
         found = []
         for reference in references:
             inside = self.kinds
@@ -161,24 +163,22 @@ class _Events:
                 inside = _kinds(self.kinds[reference.parent])
                 parent = self.column.getField(reference.parent)
             if reference.name in inside:
-                found.append((reference, parent.getField(reference.name)))
+                found.append((reference, parent.getField(reference.name), inside[reference.name]))
             elif reference.name in self.kinds:
                 # What another transform has put beside the struct.
-                found.append((reference, self.column.getField(reference.name)))
+                found.append((reference, self.column.getField(reference.name), self.kinds[reference.name]))
         return found
 
     def headers(self, extraction: Extraction) -> "Column":
         """Return the headers; for a tombstone only the one that says that it is a delete."""
         from pyspark.sql import functions as F
 
-        def header(reference: FieldReference, value: "Column") -> "Column":
-            return F.struct(
-                F.lit(reference.new).alias("key"), value.cast("string").cast("binary").alias("value")
-            )
+        def header(reference: FieldReference, text: "Column") -> "Column":
+            return F.struct(F.lit(reference.new).alias("key"), text.cast("binary").alias("value"))
 
         found = self.references(extraction.headers)
-        deletes = [header(each, F.lit("d")) for each, _ in found if each.name == "op"]
-        all_of_them = [header(*each) for each in found]
+        deletes = [header(each, F.lit("d")) for each, _, _ in found if each.name == "op"]
+        all_of_them = [header(each, _text(value, kind)) for each, value, kind in found]
         kind = "array<struct<key:string,value:binary>>"
         return F.when(self.column.isNull(), F.array(*deletes).cast(kind)).otherwise(
             F.array(*all_of_them).cast(kind)
@@ -195,6 +195,18 @@ class _Events:
         last = self.column.getField(rows[-1])
         topic = F.when(self.after.isNotNull(), self.after.getField(name)).otherwise(last.getField(name))
         return F.when(F.trim(topic) != "", topic)
+
+
+def _text(value: "Column", kind: "DataType") -> "Column":
+    """Return a value as text, instants in ISO 8601 and UTC as Connect's headers are, whatever the session's zone is."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import TimestampType
+
+    if not isinstance(kind, TimestampType):
+        return value.cast("string")
+    seconds = (F.unix_micros(value).cast("decimal(20,0)") / F.lit(1_000_000)).cast("decimal(18,6)")
+    at = F.lit("1970-01-01").cast("timestamp_ntz") + F.make_dt_interval(secs=seconds)
+    return F.concat(F.translate(at.cast("string"), " ", "T"), F.lit("Z"))
 
 
 def _without(

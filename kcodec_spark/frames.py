@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.errors import ConfigError, near
 from kcodec_spark.functions.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.functions.columns import decoding, encoding, quoted
@@ -159,34 +160,36 @@ def _mapped(df: "DataFrame", steps: Sequence[_Step], keep: Any) -> "DataFrame":
         if sum(name.lower() == other.lower() for other in names) > 1:
             raise ConfigError(f"{name!r} stands twice in the result: keep= names the columns that stay")
     check_local_python()
-    needed = dict.fromkeys([*stay, *(step.source for step in steps)])
+    needed = list(dict.fromkeys([*stay, *(step.source for step in steps)]))
     fields = [df.schema[name] for name in stay]
     fields += [StructField(step.name, step.kind) for step in steps]
     made = arrow_schema(StructType([StructField(step.name, step.kind) for step in steps]))
     work = functools.partial(
         _batch,
-        stay,
+        {name: needed.index(name) for name in stay},
         [
-            (step.name, step.source, step.function, field.type)
+            (step.name, needed.index(step.source), step.function, field.type)
             for step, field in zip(steps, made, strict=True)
         ],
     )
     sent = _batches(cloudpickle.dumps(work), shipped(), logging.getLogger("kcodec").level)
-    return df.select(*(F.col(quoted(name)) for name in needed)).mapInArrow(sent, StructType(fields))
+    # In a classic session, Spark finds no columns there whose names have dots or backticks.
+    numbered = (F.col(quoted(name)).alias(f"c{number}") for number, name in enumerate(needed))
+    return df.select(*numbered).mapInArrow(sent, StructType(fields))
 
 
 def _batch(
-    stay: Sequence[str],
-    steps: Iterable[tuple[str, str, Callable[..., Any], pa.DataType]],
+    stay: Mapping[str, int],
+    steps: Iterable[tuple[str, int, Callable[..., Any], pa.DataType]],
     batch: pa.RecordBatch,
 ) -> pa.RecordBatch:
-    """Return a batch as the executors decode or encode it."""
-    made = {name: batch.column(name) for name in stay}
+    """Return a batch as the executors decode or encode it; columns are found by their places."""
+    made = {name: batch.column(place) for name, place in stay.items()}
     for name, source, function, kind in steps:
         array = function(batch.column(source))
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         # Spark takes arrays as they come here, and knows no lists but those of 32 bits.
-        made[name] = array if array.type == kind else array.cast(kind)
+        made[name] = cast_leaves(array, kind)
     return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
 
 

@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.functions.columns import quoted
+from kcodec_spark.session import is_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -105,10 +106,11 @@ def _newest(
     deleted: "str | Column",
 ) -> "DataFrame":
     """Return the newest row of each key, and whether it is a delete."""
-    from pyspark.sql import Column, Window
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    by = [order] if isinstance(order, (str, Column)) else list(order)
+    given: Any = order
+    by = [given] if isinstance(given, str) or is_column(given) else list(given)
     newest_first = [(F.col(quoted(each)) if isinstance(each, str) else each).desc_nulls_last() for each in by]
     condition = F.expr(deleted) if isinstance(deleted, str) else deleted
     window = Window.partitionBy(*(F.col(quoted(name)) for name in keys)).orderBy(*newest_first)

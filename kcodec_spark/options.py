@@ -155,7 +155,8 @@ def integer(given: Mapping[str, Any], name: str) -> int:
 def _rows(given: Mapping[str, Any]) -> RowsOptions:
     mode = str(given.get("mode", "FAILFAST")).upper()
     if mode not in _MODES:
-        raise ConfigError(f"mode {given['mode']!r} is not one of {', '.join(_MODES)}")
+        hint = ": PERMISSIVE and a filter leave bad rows out" if mode == "DROPMALFORMED" else ""
+        raise ConfigError(f"mode {given['mode']!r} is not one of {', '.join(_MODES)}{hint}")
     corrupt = given.get("columnNameOfCorruptRecord")
     if corrupt is not None and mode != "PERMISSIVE":
         raise ConfigError("columnNameOfCorruptRecord needs mode PERMISSIVE")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Abilities", "abilities", "version_of"]
+__all__ = ["Abilities", "abilities", "is_column", "version_of"]
 
 #: The first version of Apache Spark that has both.
 _FULL = (4, 1)
@@ -65,6 +65,17 @@ def version_of(text: str) -> tuple[int, int]:
     """
     major, minor = text.split(".")[:2]
     return int(major), int("".join(digit for digit in minor if digit.isdigit()) or 0)
+
+
+def is_column(given: Any) -> bool:
+    """Return whether something is a column, for which Connect sessions have a class of their own before Spark 4.0.
+
+    Examples
+    --------
+    >>> is_column("offset")
+    False
+    """
+    return type(given).__name__ == "Column" and type(given).__module__.startswith("pyspark.")
 
 
 def _active() -> Any:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec import AvroCodec, MessageCodec
 from kcodec.errors import ConfigError
 from kcodec.formats.avro.schema.model import Schema
+from kcodec_spark.session import is_column
 from kcodec_spark.types.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.workers.udf import Reader, Writer
 
@@ -71,9 +72,9 @@ def _text(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     from pyspark.errors import PySparkException
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import SparkSession
 
-    if isinstance(value, Column):
+    if is_column(value):
         try:
             # Spark answers it without a job.
             found = SparkSession.active().sql("SELECT 1").select(value).collect()[0][0]

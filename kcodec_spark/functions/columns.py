@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.functions.codecs import Decoding
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.session import abilities
+from kcodec_spark.session import abilities, is_column
 from kcodec_spark.types.arrow import all_nullable, from_arrow_type, sent_type
 from kcodec_spark.types.intervals import casts
 from kcodec_spark.workers.archives import shipped
@@ -28,6 +28,7 @@ from kcodec_spark.workers.udf import (
     encode_permissive,
     loader,
     read_as,
+    read_wide,
     write_checked,
 )
 
@@ -86,9 +87,9 @@ def decoding(reading: Decoding, rows: RowsOptions) -> "tuple[Callable[..., pa.Ar
     kind = sent_type(reading.arrow_type, rows.permissive)
     read = reading.read if kind == reading.arrow_type else functools.partial(read_as, reading.read, kind)
     if not rows.permissive:
-        return read, spark_type
+        return functools.partial(read_wide, read), spark_type
     permissive = functools.partial(decode_permissive, read, column, rows.null_on_registry_failure)
-    return permissive, all_nullable(spark_type)
+    return functools.partial(read_wide, permissive), all_nullable(spark_type)
 
 
 def encoded(
@@ -181,8 +182,7 @@ def as_column(data: Any) -> "Column":
 
     if isinstance(data, str):
         return F.col(data)
-    # Before Spark 4.0 a Connect session's columns have a class of their own.
-    if type(data).__name__ != "Column" or not type(data).__module__.startswith("pyspark."):
+    if not is_column(data):
         raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
     return data
 

@@ -19,6 +19,7 @@ from kcodec.frames import Frame
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 from kcodec.serde.topic import latest_versions
+from kcodec_spark.options import REGISTRY_PREFIX
 
 __all__ = ["Subject", "framed_serde", "framed_writer", "opened", "registry_failure"]
 
@@ -107,7 +108,14 @@ def framed_writer(
     value = pa.array([True])
     if message is not None and not isinstance(message, str):
         value = pa.StructArray.from_arrays([value] * len(message), list(message))
-    (serde.serialize_with_headers if serde.writes_headers else serde.serialize)(value, errors="null")
+    try:
+        (serde.serialize_with_headers if serde.writes_headers else serde.serialize)(value, errors="null")
+    except RegistryError as error:
+        if schema is None or not error.missing or config["auto.register.schemas"] is not False:
+            raise
+        raise error.hinted(
+            f"{REGISTRY_PREFIX}auto.register.schemas set to true registers the schema"
+        ) from None
     return serde
 
 

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ from kcodec_spark.kafka.scan import load
 
 __all__ = ["push"]
 
+#: Spark gives decimals of so many digits or more rounded to so many.
+_ROUNDED = 28
 #: Names of Spark's classes.
 _COMPARISONS = {
     "EqualTo": "==",
@@ -70,6 +73,8 @@ def _of(name: str, filter: Any, kind: pa.DataType) -> Condition | None:
         return IsNull(path)
     # Conditions read text as a value of any type, Spark gives one as it is; and null compares with nothing.
     if not all(each is not None and isinstance(each, str) == pa.types.is_string(kind) for each in values):
+        return None
+    if any(isinstance(each, Decimal) and len(each.as_tuple().digits) >= _ROUNDED for each in values):
         return None
     if name == "In":
         return OneOf(path, tuple(values))

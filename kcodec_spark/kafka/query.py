@@ -1,7 +1,7 @@
 """What is decided when a query is made: its columns, and what decodes them."""
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from kcodec.kafka.report import ReadReport
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
 from kcodec_spark.kafka.options import ROWS, Given
+from kcodec_spark.kafka.payload import Payload
 from kcodec_spark.kafka.scan import Scan
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
 from kcodec_spark.types.arrow import all_nullable, arrow_schema, from_arrow_type
@@ -40,6 +41,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     settings = Settings.of(config)
     columns = _columns(given)
     key, value = (payload(given, part, named, rows) for part in ("key", "value"))
+    _check_decoded("columns", columns, key, value)
 
     def schema_of(chosen: Any) -> pa.Schema:
         return (
@@ -62,6 +64,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     condition = None if text is None else parse(text, "where")
     read = {name if name.endswith(".*") else name.rpartition(".")[2]: name for name in columns}
     if condition is not None and (hidden := _hidden(condition, decoded)):
+        _check_decoded("where", hidden, key, value)
         read |= hidden
         try:
             decoded = schema_of(read)
@@ -95,6 +98,16 @@ def _hidden(condition: Condition, schema: pa.Schema) -> dict[str, str]:
         if path[0] not in (*COLUMNS, "headers"):
             raise ConfigError(f"where: {name} is neither a column nor a field such as value.id")
     return {name: name for name in names}
+
+
+def _check_decoded(option: str, names: Iterable[str], key: Payload | None, value: Payload | None) -> None:
+    """Raise if an option names fields of keys or values that are bytes."""
+    for name in names:
+        part, dot, _ = name.partition(".")
+        if dot and part in ("key", "value") and (key if part == "key" else value) is None:
+            raise ConfigError(
+                f"{option}: {name}: give {part}.format, such as avro: without it there are bytes"
+            )
 
 
 def _rows(given: Given) -> RowsOptions:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError
 from kcodec.kafka.conditions.condition import Condition, paths
@@ -296,7 +297,7 @@ def _as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     if batch.schema.equals(schema):
         return batch
     arrays = [
-        column if column.type == field.type else _filled(column).cast(field.type)
+        column if column.type == field.type else cast_leaves(_filled(column), field.type)
         for column, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

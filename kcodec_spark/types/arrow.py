@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "all_nullable",
     "arrow_schema",
+    "as_wide",
     "from_arrow_type",
     "given_type",
     "is_variant",
@@ -190,6 +191,30 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
     if types.is_time64(kind) and not abilities().time_type:
         return pa.int64()
     return _SENT.get(kind.id, kind)
+
+
+def as_wide(kind: pa.DataType, is_large: bool) -> pa.DataType:
+    """Return a type whose texts and bytes all have offsets of 64 bits, or all of 32; lists have those of 32 in Spark.
+
+    Examples
+    --------
+    >>> print(as_wide(pa.map_(pa.string(), pa.large_binary()), True))
+    map<large_string, large_binary>
+    """
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(as_wide(field.type, is_large)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(
+            as_wide(kind.key_type, is_large), kind.item_field.with_type(as_wide(kind.item_type, is_large))
+        )
+    if is_list(kind):
+        return pa.list_(kind.value_field.with_type(as_wide(kind.value_type, is_large)))
+    if types.is_string(kind) or types.is_large_string(kind):
+        return pa.large_string() if is_large else pa.string()
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return pa.large_binary() if is_large else pa.binary()
+    return kind
 
 
 #: By the names of Spark's types, as nothing of Spark is imported until a function is called.

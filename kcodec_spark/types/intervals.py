@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema.model import Schema
@@ -64,7 +65,7 @@ def read_durations(
 ) -> Any:
     """Read columns, and cast the result to a type."""
     found = read(*columns, errors=errors)
-    return (found[0].cast(kind), found[1]) if errors == "report" else found.cast(kind)
+    return (cast_leaves(found[0], kind), found[1]) if errors == "report" else cast_leaves(found, kind)
 
 
 def casts(kind: "DataType", schema: Schema) -> "list[DataType]":

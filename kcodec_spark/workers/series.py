@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
+from kcodec.columns.arrays.nested import cast_leaves
+
 __all__ = ["BOX", "call"]
 
 #: The field of a struct in which another one comes.
@@ -63,7 +65,7 @@ class _ArrowArray(ExtensionArray):  # type: ignore[misc]
 
     def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
         # Spark has names of its own for the items of lists and the entries of maps.
-        return self._array if type is None or type == self._array.type else self._array.cast(type)
+        return self._array if type is None else cast_leaves(self._array, type)
 
     def isna(self) -> Any:
         return np.zeros(len(self._array), bool)

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 
 from kcodec.codec import report
 from kcodec.columns.arrays.casts import cast_rows
-from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.arrays.nested import cast_leaves, replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec.plan.failure import step
-from kcodec_spark.types.arrow import is_variant
+from kcodec_spark.types.arrow import as_wide, is_variant
 from kcodec_spark.workers.importer import importer
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "loader",
     "pack",
     "read_as",
+    "read_wide",
     "refuse_variants",
     "take_one",
     "write_checked",
@@ -100,6 +101,19 @@ def read_as(
     array, found = read(values, *beside, errors=errors)
     array, lost = cast_rows(array, kind)
     return array, pa.concat_tables([found, report(lost)]).sort_by("row") if lost else found
+
+
+def read_wide(read: Callable[..., pa.Array], *columns: pa.Array) -> pa.Array:
+    """Read columns; texts and bytes get offsets as wide as Spark has them.
+
+    With `spark.sql.execution.arrow.useLargeVarTypes` these have 64 bits. Spark would cast whole columns, which Arrow
+    refuses where fields that are never null stand within records that are.
+    """
+    array = read(*columns)
+    is_large = any(
+        pa.types.is_large_binary(each.type) or pa.types.is_large_string(each.type) for each in columns
+    )
+    return cast_leaves(array, as_wide(array.type, is_large))
 
 
 def decode_permissive(

@@ -117,8 +117,8 @@ def test_conditions_are_sparks():
 
 #: What others print: Spark, pyarrow, Python, the system, web servers.
 OTHERS = re.compile(
-    r"^\[[A-Z_]+|^Column '|^No module named|^Failed to find data source|^KeyError|^HTTP |Errno|^all columns|html|"
-    r"^got an unexpected keyword argument '|^has no attribute '|^'[a-zA-Z]+'$|"
+    r"^\[[A-Z_]+|^Column '|^No module named|^ArrowInvalid|^Failed to find data source|^KeyError|^HTTP |Errno|"
+    r"^all columns|html|^got an unexpected keyword argument '|^has no attribute '|^'[a-zA-Z]+'$|"
     r"^SSLCertVerificationError|^deterministic|^Invalid schema|^\"NaN\"|^\"Infinity\"|^from_avro$|requires \["
 )
 

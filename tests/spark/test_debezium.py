@@ -4,6 +4,7 @@ import datetime
 import json
 
 import pytest
+from pyspark.sql import functions as F
 
 import kcodec
 from kcodec import ConfigError, SchemaError
@@ -68,6 +69,27 @@ def test_headers_and_topics(changes):
     assert [row.topic for row in rows] == ["a", "orders", "a", "orders"]
     bare = unwrap(changes.select("value"), add_headers="op", route_by_field="name")
     assert bare.columns == ["value", "headers", "topic"]
+
+
+def test_times_in_headers_do_not_depend_on_the_session(spark):
+    """A time without a zone would not say which instant it was."""
+    source = "struct<at: timestamp, local: timestamp_ntz>"
+    kind = f"struct<before: struct<id: int>, after: struct<id: int>, source: {source}>"
+    instants = ("2024-11-03 05:30:00Z", "1883-11-18 17:00:00.000001Z", "1500-02-28 00:00:00Z")
+    rows = [
+        f"struct(null, struct(1), struct(timestamp '{each}', timestamp_ntz '{each[:-1]}'))"
+        for each in instants
+    ]
+    frame = spark.sql(f"SELECT explode(array({', '.join(rows)})) AS value")
+    frame = frame.select(F.col("value").cast(kind).alias("value"))
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        found = unwrap(frame, add_headers="at,local").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert [[bytes(header.value).decode() for header in row.headers] for row in found] == [
+        [each.replace(" ", "T"), each[:-1]] for each in instants
+    ]
 
 
 @pytest.mark.parametrize("name", ["a.b", "a`b", "`", "Δ c"])

@@ -27,6 +27,13 @@ def test_the_newest_of_each_key(changes, order):
     assert sorted(map(tuple, found.collect())) == [(1, "paid", False), (2, None, True), (3, "new", False)]
 
 
+def test_an_order_by_a_column_of_any_class(changes, monkeypatch):
+    """Before Spark 4.0 those of Connect sessions are not of the class that pyspark.sql names."""
+    monkeypatch.setattr("pyspark.sql.Column", type("Column", (), {}))
+    found = merge._newest(changes, ["id", "the.part"], ["id"], changes["offset"], "gone")
+    assert sorted(map(tuple, found.collect())) == [(1, False), (2, True), (3, False)]
+
+
 def test_the_statement_is_one_of_sparks(classic):
     text = merge._statement("shop.orders", "changes", ["id", "the.part"], ["id", "the.part", "status"])
     plan = classic._jsparkSession.sessionState().sqlParser().parsePlan(text).toString()

@@ -41,7 +41,10 @@ def test_nothing_given():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"mode": "DROPMALFORMED"}, "mode 'DROPMALFORMED' is not one of FAILFAST, PERMISSIVE"),
+        (
+            {"mode": "DROPMALFORMED"},
+            "mode 'DROPMALFORMED' is not one of FAILFAST, PERMISSIVE: PERMISSIVE and a filter",
+        ),
         ({"columnNameOfCorruptRecord": "c"}, "needs mode PERMISSIVE"),
         ({"mode": "PERMISSIVE", "columnNameOfCorruptRecord": ""}, "is not a name"),
         ({"recursiveFieldMaxDepth": "16"}, "16 is more than 15"),

@@ -267,6 +267,15 @@ def test_credentials_are_not_shown(classic, source, topic, capfd):
             classic.read, subscribe=topic, **given, **{"kafka.sasl.jaas.config": jaas, "kafka.acks": "x"}
         ).load()
     frame.explain(True)
+    # Of streams Spark shows options itself, unless it is told not to.
+    hidden = "spark.sql.redaction.options.regex"
+    shown = classic.conf.get(hidden)
+    classic.conf.set(hidden, "(?i)url|password|secret|token|jaas|user[.]info")
+    try:
+        stream = source(classic.readStream, subscribe=topic, **{"kafka.sasl.jaas.config": jaas})
+        stream.options(**given).load().explain(True)
+    finally:
+        classic.conf.set(hidden, shown)
     assert "sesame" not in str(failure.value) + "".join(capfd.readouterr())
 
 

@@ -178,6 +178,10 @@ def test_a_subject_that_does_not_exist_fails_when_the_query_is_made(classic, add
         RegistryError, match=r"not found.*\(without a schema the latest one is written: give one"
     ):
         to_avro("value", subject="nothing-value", schemaRegistryAddress=address)
+    with pytest.raises(
+        RegistryError, match=r"not found.*\(confluent\.schema\.registry\.auto\.register\.schemas set to true"
+    ):
+        to_avro("value", '"long"', subject="nothing-value", schemaRegistryAddress=address)
 
 
 def test_settings_without_meaning_are_refused(address):

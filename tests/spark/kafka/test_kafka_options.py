@@ -197,7 +197,9 @@ def test_columns_of_values():
             {"value.format": "avro", "schemaRegistryAddress": "memory://x", "subscribe": "a,b"},
             "give value.subject",
         ),
-        ({"columns": "value.*"}, "not a struct"),
+        ({"columns": "value.*"}, "columns: value.*: give value.format, such as avro"),
+        ({"columns": "offset, key.id"}, "columns: key.id: give key.format, such as avro"),
+        ({"columns": "offset", "where": "value.id = 1"}, "where: value.id: give value.format, such as avro"),
         ({"startingOffsets": "first"}, "startingOffsets='first' is not earliest, latest or offsets such as"),
         ({"endingOffsets": '{"t"'}, "endingOffsets: the offsets are not JSON"),
         ({"minPartitions": "none"}, "is not a number from 1 on"),
@@ -506,3 +508,23 @@ def test_what_has_data_sources_gets_one_whatever_its_version(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"this is 3\.5\.2: read_topic\(spark, options\) reads batches"):
         register_kafka(session)
+
+
+def test_lists_of_nulls():
+    """Arrow's cast, where fields become nullable, makes lists of them that are longer than what they hold."""
+    kind = {"type": "array", "items": "null"}
+    inner = {"type": "record", "name": "I", "fields": [{"name": "n", "type": kind}]}
+    record = {"type": "record", "name": "R", "fields": [{"name": "i", "type": inner}]}
+    rows = [{"i": {"n": [None, None]}}, {"i": {"n": [None]}}]
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.append(("t", 0), write_batches(pa.table({"value": AvroCodec(record).encode(rows)})))
+        place = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place |= {"kafka.bootstrap.servers": cluster.address, "subscribe": "t", "columns": "value"}
+        scan = load(
+            columns(
+                **place, **{"value.format": "avro", "value.schema": json.dumps(record), "mode": "PERMISSIVE"}
+            )[0]
+        )
+        (batch,) = (batch for part in scan.ranges() for batch in scan.read(tuple(part)))
+    batch.validate(full=True)
+    assert batch.column(0).to_pylist() == rows

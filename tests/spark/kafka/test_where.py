@@ -302,6 +302,9 @@ def test_filters_come_to_a_condition(cluster, options):
         spark.EqualTo(("value", "nothing"), 2),
         spark.EqualTo(("timestamp",), AT.date()),
         spark.In(("value", "id"), (2, None)),
+        # Spark has rounded it.
+        spark.EqualTo(("value", "price"), Decimal("1.000000000000000000000000000E+28")),
+        spark.In(("value", "price"), (Decimal("9999999999999999999.999999999"),)),
         spark.Not(spark.In(("value", "id"), (2, None))),
         spark.StringContains(("value", "id"), "2"),
         object(),

@@ -24,6 +24,7 @@ from kcodec_spark import (
     to_json_schema,
     to_ksql,
 )
+from kcodec_spark.functions.codecs import reader_of
 from kcodec_spark.types import arrow, avro_schemas
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "avro_vectors.jsonl.gz"
@@ -324,3 +325,17 @@ def test_the_schema_of_a_frame(spark):
                 {"name": "note", "type": "string"},
             ],
         }
+
+
+def test_intervals_beside_lists_of_nulls():
+    """Arrow's cast of the whole column makes such lists longer than what they hold."""
+    marked = {"type": "long", avro_schemas.CATALYST_TYPE: "interval day to second"}
+    kind = {"type": "array", "items": "null"}
+    fields = [{"name": "i", "type": marked}, {"name": "n", "type": kind}]
+    codec = AvroCodec({"type": "record", "name": "R", "fields": fields})
+    rows = [{"i": 1, "n": [None, None]}, {"i": 2, "n": [None]}]
+    reading = reader_of(codec)
+    found = reading.read(codec.encode(rows))
+    found.validate(full=True)
+    assert found.type == reading.arrow_type
+    assert found.field("n").to_pylist() == [[None, None], [None]]
