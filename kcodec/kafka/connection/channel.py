@@ -292,9 +292,9 @@ class Channel:
         return KafkaError(f"{self._place}: {name}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
-        """Remember that the broker asked not to be called for some time."""
+        """Remember that the broker asked not to be called for some time, which is at most that of a call."""
         if milliseconds > 0:
-            self.throttled_until = time.monotonic() + milliseconds / 1000
+            self.throttled_until = time.monotonic() + min(milliseconds, self._settings.timeout_ms) / 1000
 
     def close(self) -> None:
         """Close the connection; whoever waits for a response has a `KafkaError`. A forked child leaves its parent's."""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
 
-from kcodec.errors import KafkaError, KcodecError
+from kcodec.errors import KafkaError, KafkaTimeoutError, KcodecError
 from kcodec.kafka import read, write
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
@@ -187,6 +187,27 @@ def test_frames_that_are_none(fast, head):
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(KafkaError):
             read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=fast)
+
+
+def test_a_throttle_of_days():
+    """One answer that asks not to be called for 24 days costs the time of one call, not that of each one after it."""
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+        broker.hooks["ListOffsets"] = lambda body: {
+            **broker._ListOffsets(body),
+            "throttleTimeMs": (1 << 31) - 1,
+        }
+
+        def nothing(body):
+            answer = broker._Fetch(body)
+            answer["responses"][0]["partitions"][0]["records"] = b""
+            return answer
+
+        broker.hooks["Fetch"] = nothing
+        start = time.monotonic()
+        with pytest.raises(KafkaTimeoutError, match="nothing came for offset 0"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
+        assert time.monotonic() - start < 2.5
 
 
 def test_metadata_of_very_many_partitions():
