@@ -35,6 +35,9 @@ __all__ = [
 #: A word that is no schema of any language.
 _FILE_NAME = re.compile(r"""[^\s{}"']{1,500}\.(avsc|avro|json|proto|desc|txt)""", re.IGNORECASE)
 
+#: Characters of what is told of a broker.
+_MOST_TOLD = 1000
+
 #: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
 #: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/binary/status.pxd``.
 CODES: dict[str, str] = {
@@ -366,7 +369,7 @@ class KafkaError(KcodecError, RuntimeError):
     Parameters
     ----------
     message : str
-        What went wrong.
+        What went wrong; kept as one line of bounded length, for brokers are quoted in it.
     code : int, optional
         The broker's error code, such as 3.
     name : str, optional
@@ -380,6 +383,7 @@ class KafkaError(KcodecError, RuntimeError):
     """
 
     def __init__(self, message: str, code: int | None = None, name: str | None = None) -> None:
+        message = one_line(message, _MOST_TOLD)
         super().__init__(message, code, name)
         self.message = message
         self.code = code

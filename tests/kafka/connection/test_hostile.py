@@ -1,5 +1,6 @@
 """Answers that no broker gives end in values or in an error, and in time."""
 
+import pickle
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tries import tries
 
 from kcodec.errors import KafkaError, KafkaTimeoutError, KcodecError
-from kcodec.kafka import read, write
+from kcodec.kafka import create_topic, read, write
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
 
@@ -208,6 +209,22 @@ def test_a_throttle_of_days():
         with pytest.raises(KafkaTimeoutError, match="nothing came for offset 0"):
             read("t", servers=cluster.address, config=QUICK).read_all()
         assert time.monotonic() - start < 2.5
+
+
+def test_what_brokers_say_is_one_line_of_bounded_length():
+    said = "no\n2026-01-01 ERROR \x1b[31m" + "x" * 30_000
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["CreateTopics"] = lambda body: {
+            "throttleTimeMs": 0,
+            "topics": [{"name": "u", "errorCode": 36, "errorMessage": said}],
+        }
+        with pytest.raises(
+            KafkaError, match=r"^topic 'u': TOPIC_ALREADY_EXISTS: no 2026-01-01 ERROR"
+        ) as caught:
+            create_topic("u", servers=cluster.address, config=QUICK)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1100
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_metadata_of_very_many_partitions():
