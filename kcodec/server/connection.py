@@ -138,9 +138,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what comes in, unless the headers have become too long."""
         super().data_received(data)
-        if self._begins and self._deadline is None:
+        is_begun = self._begins and self._deadline is None
+        if is_begun:
             self._expect()
-        self._head = 0 if self._deadline is None else self._head + len(data)
+        # Bytes in which a head begins may have other requests before it.
+        self._head = 0 if is_begun or self._deadline is None else self._head + len(data)
         if self._head > _MAX_HEAD and not self.transport.is_closing():
             self.send_400_response("The headers of the request are too long.")
 

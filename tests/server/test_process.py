@@ -368,6 +368,17 @@ class TestConnections:
         assert answer.count(b"HTTP/1.1 200 ") == 6
         assert (answer.count(b"\r\n\r\n[]"), answer.endswith(b"\r\n\r\n{}")) == (5, True)
 
+    def test_very_many_requests_that_are_sent_together(self, patient):
+        """The last of which has just begun: what stands before it is not its head."""
+        request = b"GET /subjects HTTP/1.1\r\nHost: x\r\n\r\n"
+        last = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        with connected(patient) as client:
+            client.sendall(request * 5000 + last[:10])
+            time.sleep(0.5)
+            client.sendall(last[10:])
+            answer = received(client)
+        assert (answer.count(b"HTTP/1.1 200 "), answer.endswith(b"\r\n\r\n{}")) == (5001, True)
+
     @pytest.mark.parametrize("size", [1, 50, 100_000])
     @pytest.mark.parametrize("is_chunked", [False, True])
     def test_other_protocols_that_are_offered(self, patient, size, is_chunked, caplog):
