@@ -23,7 +23,7 @@ from kcodec.kafka.connection.error_codes import (
     UNSUPPORTED_VERSION,
     broker_error,
 )
-from kcodec.kafka.connection.sasl import Steps, exchange
+from kcodec.kafka.connection.sasl import Steps, exchange, said
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.messages import definitions
 from kcodec.protocol.connection import Connection, OpenedResponse
@@ -135,12 +135,12 @@ class Channel:
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
         token, lifetime = self._step(steps, None), 0
+        first = token or b""
         while token is not None:
             answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
-                raise broker_error(
-                    answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
-                )
+                reason = said(answer["errorMessage"], first)
+                raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", reason)
             lifetime = answer.get("sessionLifetimeMs", 0)
             token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
