@@ -246,9 +246,9 @@ def _listed(arrays: Iterable[pa.Array]) -> list[Any]:
 class Codec:
     """A format with its schema, compiled: columns of payloads to Arrow columns and back.
 
-    A codec does no I/O, is never changed once made, can be pickled, and may be used by several threads at
-    once. Two codecs are equal if they are made with equal arguments. Subclasses say how one array is decoded and
-    encoded.
+    A codec does no I/O, is never changed once made, can be pickled (for the same version of kcodec), and may be used by
+    several threads at once. Two codecs are equal if they are made with equal arguments. Subclasses say how one array is
+    decoded and encoded.
     """
 
     #: Type of decoded columns.

@@ -35,6 +35,9 @@ __all__ = [
 #: A word that is no schema of any language.
 _FILE_NAME = re.compile(r"""[^\s{}"']{1,500}\.(avsc|avro|json|proto|desc|txt)""", re.IGNORECASE)
 
+#: Characters of a message that quotes what may be of any length, and those at its ends that are kept if it is longer.
+_MOST_TOLD, _FIRST_TOLD, _LAST_TOLD = 1600, 1000, 500
+
 #: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
 #: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/binary/status.pxd``.
 CODES: dict[str, str] = {
@@ -147,6 +150,10 @@ class SchemaError(KcodecError, ValueError):
     Traceback (most recent call last):
     kcodec.errors.SchemaError: $.type: integer is not defined
     """
+
+    def __init__(self, message: object, *facts: object) -> None:
+        # Schemas come from registries, and are quoted. ksqlDB's messages have lines.
+        super().__init__("\n".join(map(_printable, _shortened(message).split("\n"))), *facts)
 
 
 class ArrayError(KcodecError, ValueError):
@@ -262,12 +269,26 @@ def one_line(text: object, limit: int = 400) -> str:
     'xxxxxxxxxx... (100000 characters)'
     """
     whole = str(text)
-    line = " ".join(whole[: 4 * limit].split())
-    if not line.isprintable():
-        line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    line = _printable(" ".join(whole[: 4 * limit].split()))
     if len(whole) <= 4 * limit and len(line) <= limit:
         return line
     return f"{line[:limit]}... ({len(whole)} characters)"
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _shortened(message: object) -> str:
+    """Return a message without the middle of a very long one: what is wrong often stands at its end.
+
+    >>> len(_shortened("name '" + "x" * 100_000 + "' is not defined"))
+    1527
+    """
+    whole = str(message)
+    if len(whole) <= _MOST_TOLD:
+        return whole
+    return f"{whole[:_FIRST_TOLD]}... ({len(whole)} characters) ...{whole[-_LAST_TOLD:]}"
 
 
 def refuse_file(text: str) -> None:
@@ -366,7 +387,7 @@ class KafkaError(KcodecError, RuntimeError):
     Parameters
     ----------
     message : str
-        What went wrong.
+        What went wrong; one line, of which the middle is left out if it is very long, for brokers are quoted in it.
     code : int, optional
         The broker's error code, such as 3.
     name : str, optional
@@ -380,6 +401,8 @@ class KafkaError(KcodecError, RuntimeError):
     """
 
     def __init__(self, message: str, code: int | None = None, name: str | None = None) -> None:
+        # Each character that is escaped becomes some more.
+        message = one_line(_shortened(message), 10 * _MOST_TOLD)
         super().__init__(message, code, name)
         self.message = message
         self.code = code

@@ -15,13 +15,24 @@ from kcodec.registry.base import (
     qualified,
 )
 
-__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "needed_subjects", "resolve"]
+__all__ = [
+    "MAX_REFERENCED",
+    "MAX_REFERENCES",
+    "MAX_REFERENCE_DEPTH",
+    "Resolved",
+    "named_texts",
+    "needed_subjects",
+    "resolve",
+]
 
 #: Schemas that one schema may need.
 MAX_REFERENCES = 1000
 
 #: References that may lie between a schema and one it needs.
 MAX_REFERENCE_DEPTH = 100
+
+#: Characters of all the schemas that one schema needs.
+MAX_REFERENCED = 16 << 20
 
 
 class Resolved(NamedTuple):
@@ -80,7 +91,7 @@ def resolve(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONT
     Raises
     ------
     SchemaError
-        If references form a circle, or go beyond `MAX_REFERENCES` or `MAX_REFERENCE_DEPTH`.
+        If references form a circle, or go beyond `MAX_REFERENCES`, `MAX_REFERENCE_DEPTH` or `MAX_REFERENCED`.
     RegistryError
         If one does not exist.
 
@@ -99,8 +110,10 @@ def resolve(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONT
     """
     found: dict[str, Resolved] = {}
     path: list[tuple[str, int]] = []
+    size = 0
 
     def visit(references: tuple[Reference, ...], context: str) -> None:
+        nonlocal size
         for reference in references:
             subject = qualified(reference.subject, context)
             place = (subject, reference.version)
@@ -111,6 +124,11 @@ def resolve(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONT
             if len(path) >= MAX_REFERENCE_DEPTH:
                 raise SchemaError(f"references are nested deeper than {MAX_REFERENCE_DEPTH}")
             target = registry.get_version(subject, reference.version, deleted=True).schema
+            size += len(target.text)
+            if size > MAX_REFERENCED:
+                raise SchemaError(
+                    f"the schemas that the schema needs have more than {MAX_REFERENCED} characters"
+                )
             path.append(place)
             visit(target.references, context_of(subject))
             path.pop()

@@ -30,6 +30,24 @@ class _FileDatabase(Database):
         self._session.file = _identity(self.path)
         return connection
 
+    def check_end(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file that ends within a page, as a copy that was broken off: SQLite reads zeros behind its end.
+
+        Raises
+        ------
+        RegistryError
+            50001.
+        """
+        (page,) = connection.execute("PRAGMA page_size").fetchone()
+        size = _size(self.path)
+        # What is written ahead may have been moved into the file when its process was killed: it is so again.
+        if size % page and not _size(f"{self.path}-wal"):
+            raise RegistryError(
+                f"{self.url}: the end of the file is missing: its {size} bytes are no whole pages of {page}",
+                500,
+                50001,
+            )
+
     def state(self) -> object:
         """Return a value that differs after any process has changed the file; None if the file is locked."""
         session = self._current()
@@ -70,6 +88,14 @@ class SqliteRegistry(EmbeddedRegistry):
 
     def __reduce__(self) -> tuple[type["SqliteRegistry"], tuple[str]]:
         return type(self), (self.database.path,)
+
+
+def _size(path: str) -> int:
+    """Return how many bytes a file has; 0 if there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -1,8 +1,10 @@
 """Connections whose requests begin, and whose answers are taken, in time and within bounds."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 __all__ = ["BoundedProtocol"]
@@ -49,14 +51,60 @@ class _JoinedWrites:
             self._transport.writelines(parts)
 
 
+class _Parser(httptools.HttpRequestParser):
+    """httptools' parser, for a server that speaks nothing else: another protocol that a request offers is passed over.
+
+    Java's own client offers HTTP/2 with each request. By itself, the parser takes what follows the head of such a
+    request for that other protocol, and then for the next request: its body.
+    """
+
+    def __init__(self, protocol: "BoundedProtocol") -> None:
+        super().__init__(protocol)
+        self._protocol = protocol
+        # As uvicorn has it; httptools before 0.6.3 is so by itself.
+        with suppress(AttributeError):
+            self.set_dangerous_leniencies(lenient_data_after_close=True)
+
+    @property
+    def is_offered_another(self) -> bool:
+        """Whether a request offers another protocol for what follows; CONNECT does so by its method."""
+        return self.should_upgrade() and self.get_method() != b"CONNECT"
+
+    def feed_data(self, data: Any) -> None:
+        """Read what comes in; a head with an offer is read again without it, and then what follows that head."""
+        rest = memoryview(data)
+        while True:
+            try:
+                super().feed_data(rest)
+                return
+            except httptools.HttpParserUpgrade as end:
+                if not self.is_offered_another:
+                    raise
+                head = self._head()
+                rest = rest[end.args[0] :]
+            self.__init__(self._protocol)  # type: ignore[misc]
+            super().feed_data(head)
+
+    def _head(self) -> bytes:
+        """Return the head that was read, without the header that makes the offer."""
+        lines = [b"%s %s HTTP/%s" % (self.get_method(), self._protocol.url, self.get_http_version().encode())]
+        lines += [b"%s: %s" % each for each in self._protocol.headers if each[0] != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with time-outs: by itself it waits for ever for headers and for clients that do not read."""
 
+    parser: _Parser
     _deadline: asyncio.TimerHandle | None = None
     _unsent: asyncio.TimerHandle | None = None
     _begins = False
     _head = 0
     _idle_since = 0.0
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.parser = _Parser(self)
 
     def connection_made(self, transport: Any) -> None:
         """Expect a request; of more connections than there may be, the one that has been idle longest is closed."""
@@ -89,9 +137,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what comes in, unless the headers have become too long."""
         super().data_received(data)
-        if self._begins and self._deadline is None:
+        is_begun = self._begins and self._deadline is None
+        if is_begun:
             self._expect()
-        self._head = 0 if self._deadline is None else self._head + len(data)
+        # Bytes in which a head begins may have other requests before it.
+        self._head = 0 if is_begun or self._deadline is None else self._head + len(data)
         if self._head > _MAX_HEAD and not self.transport.is_closing():
             self.send_400_response("The headers of the request are too long.")
 
@@ -102,10 +152,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._begins = True
 
     def on_headers_complete(self) -> None:
-        """Take the request."""
+        """Take the request; one that offers another protocol is read again."""
+        if self.parser.is_offered_another:
+            return
         self._stop()
         self._begins = False
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Take the end of a request, unless it is read again."""
+        if not self.parser.is_offered_another:
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Be idle, unless another request waits."""

@@ -1,5 +1,6 @@
 """Schema formats are found by type and name, a plugin's by its entry point; registry and serde need nothing else."""
 
+import json
 import pickle
 import re
 from pathlib import Path
@@ -363,3 +364,25 @@ def test_changes_of_messages_name_their_fields():
         ("FIELD_ADDED", "#/M/N/3", "more"),
         ("ENUM_ADDED", "#/E", "E"),
     }
+
+
+@pytest.mark.parametrize(
+    ("codec", "schema", "reason"),
+    [
+        (AvroCodec, json.dumps("x\n\x1b[31m" + "y" * 1_000_000), "is not defined"),
+        (
+            ProtobufCodec,
+            'syntax = "proto3"; message M { Z a = 1; }'.replace("Z", "Z" * 1_000_000),
+            "the unknown type",
+        ),
+        (kcodec.JsonSchemaCodec, json.dumps({"type": "x\x1b[31m" + "y" * 1_000_000}), "is not a type"),
+    ],
+)
+def test_what_is_wrong_with_a_schema_is_of_bounded_length_and_printable(codec, schema, reason):
+    """Schemas come from registries: what they name may be long, and controls of a terminal."""
+    with pytest.raises(SchemaError, match=reason) as caught:
+        codec(schema)
+    text = str(caught.value)
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert len(text) < 1600
+    assert str(pickle.loads(pickle.dumps(caught.value))) == text

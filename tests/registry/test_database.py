@@ -173,6 +173,39 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path):
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.parametrize("missing", [1, 1023, 4095])
+def test_a_file_that_ends_within_a_page_is_refused(missing, tmp_path):
+    """As a copy that was broken off. What stood behind its end would be read as zeros, and be written on."""
+    path = tmp_path / "schemas.db"
+    handle = registries.open(f"sqlite:///{path}")
+    for number in range(1, 60):
+        handle.register(f"s{number}", Schema(f'{{"type":"fixed","name":"F","size":{number}}}'))
+    handle.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-missing])
+    with pytest.raises(
+        RegistryError, match=r"the end of the file is missing: its \d+ bytes are no whole"
+    ) as info:
+        registries.open(f"sqlite:///{path}")
+    assert (info.value.status, info.value.error_code) == (500, 50001)
+    assert path.read_bytes() == whole[:-missing]
+
+
+def test_pages_that_are_still_written_ahead_may_be_missing(tmp_path):
+    """As where a process was killed while it moved them into the file."""
+    path = tmp_path / "schemas.db"
+    handle = registries.open(f"sqlite:///{path}")
+    assert handle.database.write_ahead()
+    handle.register("s", Schema('"int"'))
+    copies = {name: (tmp_path / name).read_bytes() for name in ("schemas.db", "schemas.db-wal")}
+    (tmp_path / "copy.db-wal").write_bytes(copies["schemas.db-wal"])
+    (tmp_path / "copy.db").write_bytes(copies["schemas.db"] + b"\0" * 100)
+    copied = registries.open(f"sqlite:///{tmp_path}/copy.db")
+    assert copied.get(1).schema == Schema('"int"')
+    copied.close()
+    handle.close()
+
+
 #: The tables of the first release.
 FORMAT_1 = """
 CREATE TABLE schemas (
@@ -330,6 +363,44 @@ def test_a_file_that_kept_no_changes_is_taken_over(tmp_path):
     assert again.origins("a", [1, 2]).keys() == {2}
     assert [(each.action, each.subject, each.version) for each in again.changes()] == [("register", "a", 2)]
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("format", "told"),
+    [
+        (5, "has format 5, not 4: a newer kcodec has made it"),
+        (-1, "format -1, not 4: it is none of kcodec's"),
+    ],
+)
+def test_a_file_of_no_known_format(format, told, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as raw:
+        raw.execute(f"PRAGMA user_version = {format}")
+    with pytest.raises(RegistryError, match=told):
+        registries.open(f"sqlite:///{tmp_path}/other.db")
+
+
+def test_a_file_of_an_older_format_that_may_not_be_written(tmp_path):
+    """As on a disk that is only read: it is told why that is needed."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript(FORMAT_3)
+    before = path.read_bytes()
+    script = """
+import resource, signal, sys
+from kcodec import registry
+from kcodec.errors import RegistryError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    registry.open(sys.argv[1])
+except RegistryError as error:
+    print(error.status, error.error_code, error)
+"""
+    command = [sys.executable, "-c", script, f"sqlite:///{path}"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert told.startswith("500 50001 ")
+    assert told.endswith("the file has format 3, which has to become 4 before anything is read\n")
+    assert path.read_bytes() == before
 
 
 def test_several_processes_open_a_new_file_at_once(tmp_path):

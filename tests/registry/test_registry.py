@@ -407,6 +407,19 @@ class TestReferences:
         with pytest.raises(SchemaError, match="more than"):
             resolve(Flat(), Schema('"int"', references=many))
 
+    def test_more_text_than_one_schema_may_need_is_refused(self):
+        """A few large schemas, each of which may be registered, are soon more than a server's memory."""
+        registry, references = MemoryRegistry(), []
+        for number in range(5):
+            text = f'{{"type":"fixed","name":"F{number}","size":1,"doc":"{"x" * (4 << 20)}"}}'
+            registry.register(f"f{number}", Schema(text))
+            references.append(Reference(f"F{number}", f"f{number}", 1))
+        assert (
+            registry.register("three", Schema('["F0", "F1", "F2"]', references=references[:3])).version == 1
+        )
+        with refused(422, 42201):
+            registry.register("five", Schema('["F0", "F4"]', references=references))
+
 
 def test_guids_of_the_real_registry(monkeypatch):
     # Some have rules that the server's own check refuses.

@@ -368,6 +368,38 @@ class TestConnections:
         assert answer.count(b"HTTP/1.1 200 ") == 6
         assert (answer.count(b"\r\n\r\n[]"), answer.endswith(b"\r\n\r\n{}")) == (5, True)
 
+    def test_very_many_requests_that_are_sent_together(self, patient):
+        """The last of which has just begun: what stands before it is not its head."""
+        request = b"GET /subjects HTTP/1.1\r\nHost: x\r\n\r\n"
+        last = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        with connected(patient) as client:
+            client.sendall(request * 5000 + last[:10])
+            time.sleep(0.5)
+            client.sendall(last[10:])
+            answer = received(client)
+        assert (answer.count(b"HTTP/1.1 200 "), answer.endswith(b"\r\n\r\n{}")) == (5001, True)
+
+    @pytest.mark.parametrize("size", [1, 50, 100_000])
+    @pytest.mark.parametrize("is_chunked", [False, True])
+    def test_other_protocols_that_are_offered(self, patient, size, is_chunked, caplog):
+        """As by Java's client, with each request: it has a body nevertheless, and others follow."""
+        body = b'{"schema": "\\"int\\""}'
+        offered = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
+        length = b"Content-Length: %d\r\n" % len(body)
+        if is_chunked:
+            length, body = b"Transfer-Encoding: chunked\r\n", b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        post = b"POST /subjects/s/versions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        get = b"GET /subjects HTTP/1.1\r\nHost: x\r\n"
+        end = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: close, upgrade\r\n\r\n"
+        sent = (post + offered + length + b"\r\n" + body + get + offered + b"\r\n") * 3 + end
+        with connected(patient) as client:
+            for start in range(0, len(sent), size):
+                client.sendall(sent[start : start + size])
+            answer = received(client)
+        assert answer.count(b"HTTP/1.1 200 ") == answer.count(b"HTTP/1.1 ") == 7
+        assert (answer.count(b'"version":1,"id":1,'), answer.count(b'\r\n\r\n["s"]')) == (3, 3)
+        assert not caplog.records
+
     def test_answers_that_nobody_takes(self, monkeypatch):
         monkeypatch.setattr(connection, "_SEND_SECONDS", 0.2)
         registry = MemoryRegistry()

@@ -23,7 +23,7 @@ from kcodec.kafka.connection.error_codes import (
     UNSUPPORTED_VERSION,
     broker_error,
 )
-from kcodec.kafka.connection.sasl import Steps, exchange
+from kcodec.kafka.connection.sasl import Steps, exchange, said
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.messages import definitions
 from kcodec.protocol.connection import Connection, OpenedResponse
@@ -135,12 +135,12 @@ class Channel:
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
         token, lifetime = self._step(steps, None), 0
+        first = token or b""
         while token is not None:
             answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
-                raise broker_error(
-                    answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
-                )
+                reason = said(answer["errorMessage"], first)
+                raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", reason)
             lifetime = answer.get("sessionLifetimeMs", 0)
             token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
@@ -292,9 +292,9 @@ class Channel:
         return KafkaError(f"{self._place}: {name}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
-        """Remember that the broker asked not to be called for some time."""
+        """Remember that the broker asked not to be called for some time, which is at most that of a call."""
         if milliseconds > 0:
-            self.throttled_until = time.monotonic() + milliseconds / 1000
+            self.throttled_until = time.monotonic() + min(milliseconds, self._settings.timeout_ms) / 1000
 
     def close(self) -> None:
         """Close the connection; whoever waits for a response has a `KafkaError`. A forked child leaves its parent's."""

@@ -17,7 +17,7 @@ from kcodec.errors import ConfigError, KafkaError, one_line
 from kcodec.kafka.connection.error_codes import login_failed
 from kcodec.kafka.connection.settings import Settings
 
-__all__ = ["Steps", "exchange"]
+__all__ = ["Steps", "exchange", "said"]
 
 #: What a client sends next, for what the server has answered.
 Steps = Generator[bytes, bytes, None]
@@ -41,6 +41,21 @@ def exchange(settings: Settings, host: str) -> Steps:
     if mechanism == "GSSAPI":
         return _kerberos(settings, host)
     return _scram(settings, "sha256" if mechanism == "SCRAM-SHA-256" else "sha512")
+
+
+def said(text: str | None, sent: bytes) -> str | None:
+    r"""Return what a broker says of a login, without the secret in what it was sent first.
+
+    >>> said("me may not log in with sesame", b"\0me\0sesame")
+    'me may not log in with ***'
+    >>> said("no such token: abcdef", b"n,,\1auth=Bearer abcdef\1\1")
+    'no such token: ***'
+    """
+    first = sent.decode(errors="replace")
+    bearer = first.partition("auth=Bearer ")[2].partition("\1")[0]
+    secret = bearer or (first.rpartition("\0")[2] if first.startswith("\0") else "")
+    # One of a letter or two stands in any text.
+    return text.replace(secret, "***") if text and len(secret) > 3 else text
 
 
 def _plain(settings: Settings) -> Steps:

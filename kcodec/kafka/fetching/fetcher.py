@@ -446,7 +446,7 @@ class _Broker:
     def _fetch(self, cursors: list[Cursor]) -> list[Piece]:
         settings = self.cluster.settings
         channel = self.cluster.channel(self.number, FETCH)
-        pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
+        pause = channel.throttled_until - time.monotonic()
         if pause > 0:
             self._pause(pause)
             for waiting in cursors:

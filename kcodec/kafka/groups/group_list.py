@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Position, Servers, Topics
-from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names
+from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names, one_line
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.error_codes import broker_error
 from kcodec.kafka.connection.settings import Settings
@@ -235,9 +235,9 @@ def reset_offsets(
     with Cluster(Settings.of(config, servers)) as cluster:
         found = _described(cluster, group)
         if found["groupState"] not in _AT_REST:
-            number = len(found["members"])
+            number, state = len(found["members"]), one_line(found["groupState"])
             raise ConfigError(
-                f"group {group!r} has {number} member{'s' * (number != 1)} (it is {found['groupState']}): its "
+                f"group {group!r} has {number} member{'s' * (number != 1)} (it is {state}): its "
                 "offsets are set when they have stopped"
             )
         places = topics_of(cluster.partitions, topics)

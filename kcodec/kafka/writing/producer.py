@@ -508,7 +508,7 @@ class _Sender:
                 raise broker_error(UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
-                time.sleep(min(pause, settings.timeout_ms / 1000))
+                time.sleep(pause)
             self.channel.send(
                 "ProduceRequest", None, *_request(producer, found), is_answered=settings.acks != 0
             )

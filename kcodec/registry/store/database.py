@@ -246,6 +246,9 @@ class Database:
     def check_file(self) -> None:
         """Raise if the file is no longer there; a database in memory always is."""
 
+    def check_end(self, connection: sqlite3.Connection) -> None:
+        """Raise if the end of the file is missing; that of a database in memory never is."""
+
     def state(self) -> object:
         """Return a value that differs after anybody has changed anything; None if it cannot be known now.
 
@@ -354,23 +357,41 @@ class Database:
             self.path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
         )
         try:
-            if self._format(connection) != _FORMAT:
-                connection.execute("BEGIN IMMEDIATE")
-                found = self._format(connection)
-                if found != _FORMAT:
-                    for statement in _STEPS[found].split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {_FORMAT}")
-                connection.execute("COMMIT")
+            # A transaction, in which no other process makes the file longer.
+            connection.execute("BEGIN")
+            found = self._format(connection)
+            self.check_end(connection)
+            connection.execute("COMMIT")
+            if found != _FORMAT:
+                self._take_over(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
+    def _take_over(self, connection: sqlite3.Connection) -> None:
+        """Make today's tables of those of an earlier format, unless another process has done so meanwhile."""
+        connection.execute("BEGIN IMMEDIATE")
+        found = self._format(connection)
+        try:
+            if found != _FORMAT:
+                for statement in _STEPS[found].split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if not found:
+                raise
+            hint = f"the file has format {found}, which has to become {_FORMAT} before anything is read"
+            raise RegistryError(f"{self.url}: {error}; {hint}", 500, 50001) from error
+
     def _format(self, connection: sqlite3.Connection) -> int:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (*_STEPS, _FORMAT):
-            raise RegistryError(f"{self.url}: the file has format {version}, not {_FORMAT}", 500, 50001)
+            hint = "a newer kcodec has made it" if version > _FORMAT else "it is none of kcodec's"
+            raise RegistryError(
+                f"{self.url}: the file has format {version}, not {_FORMAT}: {hint}", 500, 50001
+            )
         return int(version)
 
 

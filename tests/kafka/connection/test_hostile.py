@@ -1,5 +1,6 @@
 """Answers that no broker gives end in values or in an error, and in time."""
 
+import pickle
 import socket
 import struct
 import threading
@@ -14,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
 
-from kcodec.errors import KafkaError, KcodecError
-from kcodec.kafka import read, write
+from kcodec.errors import KafkaError, KafkaTimeoutError, KcodecError
+from kcodec.kafka import create_topic, read, write
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
 
@@ -187,6 +188,43 @@ def test_frames_that_are_none(fast, head):
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(KafkaError):
             read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=fast)
+
+
+def test_a_throttle_of_days():
+    """One answer that asks not to be called for 24 days costs the time of one call, not that of each one after it."""
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+        broker.hooks["ListOffsets"] = lambda body: {
+            **broker._ListOffsets(body),
+            "throttleTimeMs": (1 << 31) - 1,
+        }
+
+        def nothing(body):
+            answer = broker._Fetch(body)
+            answer["responses"][0]["partitions"][0]["records"] = b""
+            return answer
+
+        broker.hooks["Fetch"] = nothing
+        start = time.monotonic()
+        with pytest.raises(KafkaTimeoutError, match="nothing came for offset 0"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
+        assert time.monotonic() - start < 2.5
+
+
+def test_what_brokers_say_is_one_line_of_bounded_length():
+    said = "no\n2026-01-01 ERROR \x1b[31m" + "x" * 30_000
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["CreateTopics"] = lambda body: {
+            "throttleTimeMs": 0,
+            "topics": [{"name": "u", "errorCode": 36, "errorMessage": said}],
+        }
+        with pytest.raises(
+            KafkaError, match=r"^topic 'u': TOPIC_ALREADY_EXISTS: no 2026-01-01 ERROR"
+        ) as caught:
+            create_topic("u", servers=cluster.address, config=QUICK)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1600
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_metadata_of_very_many_partitions():

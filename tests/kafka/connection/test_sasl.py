@@ -114,6 +114,33 @@ def test_a_login_that_cannot_succeed_is_tried_once(fast, monkeypatch, first, tex
             assert broker.asked.count("SaslHandshake") == 1
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
+def test_what_a_broker_says_of_a_login_shows_no_secret(fast, mechanism):
+    """Though it repeats what it was sent."""
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism}
+    if mechanism == "PLAIN":
+        login |= {"sasl.username": "shop", "sasl.password": SECRET}
+    else:
+        login |= {"oauth_cb": lambda _: (SECRET, 0)}
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        broker.hooks["SaslHandshake"] = lambda body: {"errorCode": 0, "mechanisms": []}
+
+        def repeat(body):
+            is_last = body["authBytes"] == b"\1" or mechanism == "PLAIN"
+            said = f"shop may not log in with {SECRET}"
+            return {
+                "errorCode": 58 if is_last else 0,
+                "errorMessage": said if is_last else None,
+                "authBytes": b"{}",
+                "sessionLifetimeMs": 0,
+            }
+
+        broker.hooks["SaslAuthenticate"] = repeat
+        with pytest.raises(KafkaError, match=r"shop may not log in with \*\*\*$"):
+            read("t", servers=cluster.address, config={**fast, **login})
+
+
 @contextmanager
 def answering(data):
     """Serve what reads what is sent, answers so, and closes; gives its address, and what it was sent."""
