@@ -152,8 +152,8 @@ class SchemaError(KcodecError, ValueError):
     """
 
     def __init__(self, message: object, *facts: object) -> None:
-        # Schemas come from registries, and are quoted. ksqlDB's messages have lines.
-        super().__init__("\n".join(map(_printable, _shortened(message).split("\n"))), *facts)
+        # Schemas come from registries, and are quoted. ksqlDB's messages have lines, Connect's quote tabs as they are.
+        super().__init__(_printable(_shortened(message), "\n\t"), *facts)
 
 
 class ArrayError(KcodecError, ValueError):
@@ -275,8 +275,10 @@ def one_line(text: object, limit: int = 400) -> str:
     return f"{line[:limit]}... ({len(whole)} characters)"
 
 
-def _printable(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+def _printable(text: str, kept: str = "") -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
 
 
 def _shortened(message: object) -> str:
