@@ -521,13 +521,14 @@ cdef Builder builder_of(Shape shape, int64_t rows):
     """Return a builder, one that is kept if there is any."""
     cdef Builder builder
     cdef int64_t at
-    if rows * 8 <= SMALL:
-        with cython.critical_section(spare):
-            for at in range(len(spare) - 1, -1, -1):
-                if (<Builder>spare[at]).shape is shape:
-                    builder = spare.pop(at)
-                    builder.begin(rows)
-                    return builder
+    with cython.critical_section(spare):
+        for at in range(len(spare) - 1, -1, -1):
+            builder = spare[at]
+            # Columns of a few bytes a row are copied even if there are many rows.
+            if builder.shape is shape and (rows * 8 <= SMALL or rows <= builder.columns[0].items_room):
+                del spare[at]
+                builder.begin(rows)
+                return builder
     return Builder(shape, rows)
 
 
