@@ -25,7 +25,7 @@ from libc.string cimport memset
 from kcodec.formats.json._context cimport fail
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._drop cimport drop, drop_failed, is_valid, try_row
-from kcodec.formats.json.block._field cimport read_fields, takes_rows
+from kcodec.formats.json.block._field cimport checks_first, read_fields
 from kcodec.formats.json.block._key cimport is_spaced
 from kcodec.formats.json.block._lanes cimport BEFORE, Block, first_lane, is_dropped, set_valid
 from kcodec.formats.json.block._scattered cimport read_scattered
@@ -41,7 +41,7 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     block.depth = 0
     if root != block.root:
         block.root = root
-        block.checks = takes_rows(block, root)
+        block.checks = checks_first(block, root)
     block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))
     if block.dropped:

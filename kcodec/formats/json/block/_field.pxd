@@ -6,4 +6,4 @@ from kcodec.formats.json.block._lanes cimport Block
 
 cdef void read_field(Block *block, const Op *op) noexcept nogil
 cdef void read_fields(Block *block, const Op *container) noexcept nogil
-cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil
+cdef bint checks_first(const Block *block, const Op *root) noexcept nogil

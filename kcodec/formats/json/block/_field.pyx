@@ -39,8 +39,21 @@ cdef inline bint are_leaves(const Op *op) noexcept nogil:
     return op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING
 
 
+cdef bint checks_first(const Block *block, const Op *root) noexcept nogil:
+    """Return whether it saves work to look first whether whole documents are UTF-8.
+
+    The row loop expects that, so that texts of programs of which it reads some fields are not checked again then.
+    """
+    cdef const Op *op = root
+    while op < root + root.next:
+        if op.code == STRING:
+            return takes_rows(block, root)
+        op += 1
+    return False
+
+
 cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
-    """Return whether there are fields that are left to the row loop, which expects a whole document to be UTF-8."""
+    """Return whether there are fields that are left to the row loop."""
     cdef const Op *op = container + 1
     cdef const Op *stop = container + container.next - 1
     while op < stop:

@@ -58,11 +58,11 @@ cdef struct Block:
     int64_t ahead                  # bytes from a row to about the same place in the next block
     bint trailing                  # anything may stand behind the documents
     bint inside                    # 16 bytes before each document may be read
+    bint checks                    # documents are first looked at for whether they are UTF-8
     const uint8_t *at[LANES]       # where each row is
     const uint8_t *start[LANES]    # of its document
     const uint8_t *end[LANES]
     uint8_t checked[LANES]         # all of the document is UTF-8
-    bint checks                    # that of all of them is looked at first
     const uint8_t *begin[LANES]    # the bracket of the object that it entered last
     const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
     Expected key                   # before the field in hand
