@@ -54,16 +54,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT,...",
         help="some brokers; by default bootstrap.servers of the settings",
     )
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help=f"settings, name=value in each line (or {_PREFIX}CONFIG)"
-    )
-    parser.add_argument(
-        "-X",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a setting under its name in librdkafka or Java's clients; also from the environment, such as "
+    _add_settings(
+        parser,
+        file=f"settings, name=value in each line (or {_PREFIX}CONFIG)",
+        setting="a setting under its name in librdkafka or Java's clients; also from the environment, such as "
         f"{_PREFIX}SASL_PASSWORD for sasl.password",
     )
     parser.add_argument(
@@ -78,17 +72,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_registry_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add the options that a command has for the settings of registries; `names` are others of -X."""
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings of servers, name=value in each line"
-    )
-    parser.add_argument(
+    _add_settings(
+        parser,
         *names,
-        "-X",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="NAME=VALUE",
-        help="a setting of servers, such as basic.auth.user.info=user:password",
+        file="settings of servers, name=value in each line",
+        setting="a setting of servers, such as basic.auth.user.info=user:password",
+    )
+
+
+def _add_settings(parser: argparse.ArgumentParser, *names: str, file: str, setting: str) -> None:
+    """Add --config and -X, with what their help says."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help=file)
+    parser.add_argument(
+        *names, "-X", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=setting
     )
 
 
@@ -166,8 +162,7 @@ class KafkaOptions:
         self.config: dict[str, Any] = dict(_environment(os.environ))
         file = given.config or self.config.pop("config", None)
         self.config.pop("config", None)
-        if file is not None:
-            self.config = {**read_settings(file), **self.config}
+        self.config = {**read_settings(file), **self.config}
         self.config |= dict(name_and_value(each, "-X") for each in given.settings)
         self.properties: dict[str, str] = {}
         for each in given.property:
