@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec._kept import Kept
 from kcodec.codec import report
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.nested import cast_leaves, replace_rows
@@ -45,6 +46,9 @@ CORRUPT_FIELDS = (
 
 #: The same of a row that cannot be written.
 UNWRITTEN_FIELDS = tuple(field for field in CORRUPT_FIELDS if field.name not in ("offset", "bytes"))
+
+#: Types, and whether their texts and bytes are to have offsets of 64 bits: what they become.
+_WIDE: Kept[tuple[pa.DataType, bool], pa.DataType] = Kept()
 
 
 class Reader(Protocol):
@@ -113,7 +117,8 @@ def read_wide(read: Callable[..., pa.Array], *columns: pa.Array) -> pa.Array:
     is_large = any(
         pa.types.is_large_binary(each.type) or pa.types.is_large_string(each.type) for each in columns
     )
-    return cast_leaves(array, as_wide(array.type, is_large))
+    kind = _WIDE.get((array.type, is_large), lambda: as_wide(array.type, is_large))
+    return cast_leaves(array, kind)
 
 
 def decode_permissive(
