@@ -21,7 +21,7 @@ from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._decode cimport read_block
-from kcodec.formats.json.block._lanes cimport LANES, Block, Lapse
+from kcodec.formats.json.block._lanes cimport LANES, SLOWNESS, Block, Lapse
 from kcodec.formats.json.block._places cimport free_places
 from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
 from kcodec.plan._budget cimport begin_block, set_limits
@@ -40,7 +40,6 @@ from kcodec.plan.node import MAX_DEPTH
 cdef enum:
     BLOCK_BYTES = 1 << 17     # when its documents hold this much, a block is full
     FEWEST = 8                # rows that are worth to be read together
-    SLOWNESS = 4              # fields are found as fast wherever they are as one that is not where it is expected
     LONGEST_SPELL = 64
     DEEPEST = 3               # keys that are looked at to tell orders apart, at most
 

@@ -34,9 +34,11 @@ cdef void read_objects(Block *block, const Op *op) noexcept nogil:
     read_fields(block, op)
 
 
-cdef inline bint are_leaves(const Op *op) noexcept nogil:
+cdef inline bint are_leaves(const Block *block, const Op *op) noexcept nogil:
     """Return whether the values of a field are lists of leaves."""
-    return op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING
+    if op.code != ITEMS or op[1].code < BOOLEAN or op[1].code > STRING:
+        return False
+    return block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth
 
 
 cdef bint checks_first(const Block *block, const Op *root) noexcept nogil:
@@ -60,7 +62,7 @@ cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
         if op.code == OBJECT and not op.forms & KEEPS:
             if takes_rows(block, op):
                 return True
-        elif not (op.code >= BOOLEAN and op.code <= STRING or are_leaves(op) or are_records(block, op)):
+        elif not (op.code >= BOOLEAN and op.code <= STRING or are_leaves(block, op) or are_records(block, op)):
             return True
         op += op.next
     return False
@@ -85,7 +87,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_leaves(block, op, <double *>NULL)
     elif op.code >= BOOLEAN and op.code <= DECIMAL:
         read_leaves(block, op, <Leaf *>NULL)
-    elif are_leaves(op) and block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth:
+    elif are_leaves(block, op):
         if block.wide:
             read_lists(block, op, <int64_t *>NULL)
         else:

@@ -17,6 +17,7 @@ cdef enum:
     FEW = 8          # lists and maps around a value that fails, at most
     BEFORE = 32      # bytes before a filler that may be read
     FILLER = 128     # bytes of one, at most
+    SLOWNESS = 4     # fields are found as fast wherever they are as one that is not where it is expected
 
 
 cdef enum Miss:      # why a field was not found

@@ -13,16 +13,14 @@ from libc.stdlib cimport calloc
 from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport LIST, Column, set_end
-from kcodec.formats.json._program cimport DEFAULT, ITEMS, KEEPS, NULLABLE, OBJECT, Op
-from kcodec.formats.json._quick cimport NULL_WORD
+from kcodec.formats.json._program cimport ITEMS, KEEPS, OBJECT, Op
 from kcodec.formats.json.block._key cimport is_spaced
-from kcodec.formats.json.block._lanes cimport LANES, Block, is_dropped, set_valid
-from kcodec.formats.json.block._value cimport read_one
-from kcodec.wire.binary.cursor cimport load_le32, unlikely
+from kcodec.formats.json.block._lanes cimport LANES, SLOWNESS, Block, set_valid
+from kcodec.formats.json.block._value cimport is_absent, is_null, read_one
+from kcodec.wire.binary.cursor cimport unlikely
 from kcodec.wire.text.json cimport json_objects, json_space
 
 cdef enum:
-    DISORDER = 4       # a field that is not where it is expected takes as long as so many that are
     LONGEST_PAUSE = 64
 
 
@@ -71,7 +69,6 @@ cdef int64_t gather(Block *block, const Op *op, int64_t *lane, const uint8_t **a
     """
     cdef Block *records = block.records
     cdef Column *column = &block.context.columns[op.column]
-    cdef bint null = op.forms & (NULLABLE | DEFAULT) == NULLABLE
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t taken
@@ -80,23 +77,21 @@ cdef int64_t gather(Block *block, const Op *op, int64_t *lane, const uint8_t **a
         end = block.end[lane[0]]
         if p == NULL:
             p = block.value[lane[0]]
-            if p == NULL or is_dropped(block, lane[0]) or null and load_le32(p) == NULL_WORD and end - p >= 4:
+            if is_absent(block, lane[0], p) or is_null(op, p, end):
                 block.at[lane[0]] = read_one(block, op, lane[0], p)
                 lane[0] += 1
                 continue
             if p >= end or p[0] != 91:
                 return lane[0]
             p = json_space(p + 1, end)
-            if p < end and p[0] == 93:
-                set_end(column, block.row + lane[0], records.row + records.count, block.wide)
-                block.at[lane[0]] = p + 1
-                lane[0] += 1
-                continue
-            if unlikely(records.single):
+            if unlikely(records.single) and p < end and p[0] != 93:
                 records.single -= 1
                 return lane[0]
         taken = records.count
-        p = take_records(block, lane[0], p) if p < end and p[0] == 123 else NULL
+        if p < end and p[0] == 123:
+            p = take_records(block, lane[0], p)
+        elif p >= end or p[0] != 93:
+            p = NULL
         if p != NULL and p[0] == 93:
             set_end(column, block.row + lane[0], records.row + records.count, block.wide)
             block.at[lane[0]] = p + 1
@@ -157,7 +152,7 @@ cdef int64_t end_records(Block *block, const Op *item, int64_t count) noexcept n
     if unlikely(records.count < count):
         pause(records)
         return records.owner[records.count]
-    if unlikely(DISORDER * records.sought > count * item.fields):
+    if unlikely(SLOWNESS * records.sought > count * item.fields):
         pause(records)
     else:
         records.pause = 0

@@ -4,13 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns.built._column cimport LIST, Column, set_null
 from kcodec.formats.json._context cimport Context
-from kcodec.formats.json._program cimport DEFAULT, ITEMS, NULLABLE, Op
-from kcodec.formats.json._quick cimport NULL_WORD
+from kcodec.formats.json._program cimport ITEMS, Op
 from kcodec.formats.json._row cimport items_t, run
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid, note
-from kcodec.formats.json.block._lanes cimport Block, is_dropped
+from kcodec.formats.json.block._lanes cimport Block
 from kcodec.formats.json.block._places cimport PLACED
-from kcodec.wire.binary.cursor cimport load_le32
 from kcodec.wire.binary.status cimport INVALID_UTF8
 
 
@@ -20,10 +18,10 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
     cdef int64_t row = block.row + lane
     if lane >= block.count:
         return NULL
-    if p == NULL or is_dropped(block, lane):
+    if is_absent(block, lane, p):
         set_null(context.columns, op.column, row, block.wide)
         return block.at[lane]
-    if op.forms & (NULLABLE | DEFAULT) == NULLABLE and load_le32(p) == NULL_WORD and block.end[lane] - p >= 4:
+    if is_null(op, p, block.end[lane]):
         set_null(context.columns, op.column, row, block.wide)
         return p + 4
     if not is_valid(block, lane):
