@@ -17,7 +17,7 @@ from kcodec.columns.built._column cimport hide, set_null
 from kcodec.columns.built._order cimport Copies
 from kcodec.columns.rows._rows cimport LEAD, VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail
-from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
+from kcodec.formats.json._program cimport KEEPS, OBJECT, TUPLE, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._decode cimport read_block
@@ -116,6 +116,7 @@ cdef class JsonDecoder(Decoder):
         cdef int32_t program = -1
         cdef int64_t count = 0
         cdef bint begins = False     # that keys are read in any order
+        cdef const Op *root = NULL
         if self.single:
             self.single -= 1
             return 0
@@ -140,28 +141,14 @@ cdef class JsonDecoder(Decoder):
             for count in range(count):
                 set_null(self.builder.columns, 0, block.row + count, block.wide)
             return block.count
-        if count and block.root != <const Op *>self.tables[program]:
-            memset(block.follows, 0, self.ops * sizeof(Op *))
-        if count and self.scattered > 0 and self.is_read_apart(<const Op *>self.tables[program]):
-            self.scattered -= 1
-        elif count:
-            block.scattered = self.scattered > 0
-            read_block(block, <const Op *>self.tables[program])
-            if block.scattered and block.places.strange > count * (<const Op *>self.tables[program]).fields:
-                # Where few keys are read, the others are stepped over in less time.
-                self.scattered = -LONGEST_SPELL
-            elif block.scattered:
+        if count:
+            root = <const Op *>self.tables[program]
+            if block.root != root:
+                memset(block.follows, 0, self.ops * sizeof(Op *))
+            if self.scattered > 0 and root.code == OBJECT and self.is_read_apart(root):
                 self.scattered -= 1
-            elif self.scattered < 0:
-                self.scattered += 1
-            elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
-                begins = True
-                # Keys are not where they are expected. Finding their places first costs a pass, but then any order is
-                # read; each such spell is longer than the last, until a block in order ends it.
-                self.scattered = self.spell
-                self.spell = min(2 * self.spell, LONGEST_SPELL)
             else:
-                self.spell = 1
+                begins = self.read_alike(root, count)
             if unlikely(block.dropped | block.failed) and not self.end_dropped(program):
                 return -1
         if block.count == wanted:
@@ -175,6 +162,30 @@ cdef class JsonDecoder(Decoder):
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
+
+    cdef bint read_alike(self, const Op *root, int64_t count) noexcept nogil:
+        """Read a block; return whether keys are read in any order from now on.
+
+        Finding their places first costs a pass, but then any order is read; each such spell is longer than the last,
+        until a block in order ends it.
+        """
+        cdef Block *block = &self.block
+        block.scattered = self.scattered > 0 and root.code == OBJECT
+        read_block(block, root)
+        if block.scattered and block.places.strange > count * root.fields:
+            # Where few keys are read, the others are stepped over in less time.
+            self.scattered = -LONGEST_SPELL
+        elif block.scattered:
+            self.scattered -= 1
+        elif self.scattered < 0:
+            self.scattered += 1
+        elif SLOWNESS * block.sought > count * root.fields:
+            self.scattered = self.spell
+            self.spell = min(2 * self.spell, LONGEST_SPELL)
+            return True
+        else:
+            self.spell = 1
+        return False
 
     cdef bint is_read_apart(self, const Op *root) noexcept nogil:
         """Read a block by the orders of its keys, unless that has failed too often lately."""
@@ -329,7 +340,7 @@ cdef inline bint begins_inside(const Block *block, const uint8_t *data) noexcept
 
 
 cdef inline bint in_blocks(const Op *root) noexcept nogil:
-    return root.code == OBJECT and not root.forms & KEEPS
+    return root.code == TUPLE or (root.code == OBJECT and not root.forms & KEEPS)
 
 
 def decode(values, programs, *, selector=None, starts=None, ends=None, trailing=False, stop=False):

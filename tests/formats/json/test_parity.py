@@ -217,6 +217,45 @@ def test_lists_of_records(rows, large, duplicate_keys, fold):
     same_decode([plan], rows, limits=Limits())
 
 
+@given(st.randoms(use_true_random=False), st.booleans(), st.booleans(), st.sampled_from([0, 0.005, 0.05]))
+@settings(max_examples=tries(30))
+def test_tuples(r, outer, spaced, odds):
+    """Tuples of any fields, or objects with a tuple of tuples in them; some rows are odd."""
+    fields = r.sample(KINDS, r.randint(1, len(KINDS)))
+    plan = json_plan(pa.struct([field.with_nullable(True) for field in fields]), "decode", JsonOptions())
+
+    def turned(node):
+        children = tuple(map(turned, node.children))
+        if node.op is Op.JSON_OBJECT and node.name in ("address", "place", "" if outer else None):
+            children = tuple(dataclasses.replace(x, forms=x.forms & ~Form.ABSENT) for x in children)
+            return dataclasses.replace(node, op=Op.JSON_TUPLE, children=children)
+        return dataclasses.replace(node, children=children)
+
+    plan = dataclasses.replace(plan, root=turned(plan.root))
+    values = VALUES | {
+        "address": '["s",[12345]] | ["s",null] | null | ["é",[1]] || [] | ["s",[1],2] | ["s",[]] | '
+        '["s",{"zip":1}] | ["s" , [ 1 ] ] | ["s",[1] | {"street":"s"} | ["s",[1]}'
+    }
+    rows = []
+    for _ in range(r.randint(1, 150)):
+        parts = []
+        for field in fields:
+            good, odd = values[field.name].split(" || ")
+            value = r.choice((odd if r.random() < odds else good).split(" | "))
+            parts.append(value if outer else f'"{field.name}":{value}')
+        if r.random() < odds:
+            parts = r.choice([parts[:-1], [*parts, "1"]])
+        row = ",".join(parts)
+        row = f"[{row}]" if outer else "{" + row + "}"
+        if r.random() < odds:
+            at = r.randrange(len(row))
+            row = row[:at] + r.choice('{}[]",\\é\x00 ') + row[at + r.randrange(2) :]
+        if spaced:
+            row = row.replace(",", ", ").replace('":', '": ')
+        rows.append(None if r.random() < 0.02 else row.encode())
+    same_decode([plan], rows, limits=Limits(max_depth=r.choice([64, 3, 2, 1])))
+
+
 @st.composite
 def rows_scattered(draw):
     """Rows of several producers, each with an order of its own, or of none; some have few fields, some are odd."""

@@ -10,7 +10,7 @@ on, and the rows do not wait for each other.
 
 So the fields must come in one order, which is that of the schema or that of the first row (_field.pyx). Some may
 be absent, others between them that the schema does not have. Where that does not hold, it is first found where the
-values of each row stand (_places.pyx), and they are read from there (_scattered.pyx).
+values of each row stand (_places.pyx), and they are read from there (_scattered.pyx). Tuples have no keys to look for.
 Values in a form that is not common are left to the row loop, one by one. A row that fails in one of them, or between
 them, fails as it would there, if all before came in order: that is noted, and the row is *dropped*. The others go on,
 and so that no loop has to ask which these are, it goes on with them: what it reads is a filler of the shortest values,
@@ -23,9 +23,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from kcodec.formats.json._context cimport fail
-from kcodec.formats.json._program cimport Op
+from kcodec.formats.json._program cimport TUPLE, Op
 from kcodec.formats.json.block._drop cimport drop, drop_failed, is_valid, try_row
-from kcodec.formats.json.block._field cimport checks_first, read_fields
+from kcodec.formats.json.block._field cimport checks_first, read_fields, read_tuples
 from kcodec.formats.json.block._key cimport is_spaced
 from kcodec.formats.json.block._lanes cimport BEFORE, Block, first_lane, is_dropped, set_valid
 from kcodec.formats.json.block._scattered cimport read_scattered
@@ -35,6 +35,7 @@ from kcodec.wire.text.json cimport json_space
 
 
 cdef void read_block(Block *block, const Op *root) noexcept nogil:
+    cdef uint8_t bracket = 91 if root.code == TUPLE else 123
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t lane
@@ -45,19 +46,19 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))
     if block.dropped:
-        block.filler[BEFORE] = 123
+        block.filler[BEFORE] = bracket
         for lane in range(block.count):
             if is_dropped(block, lane):
                 drop(block, lane)
     for lane in range(block.count):
         p = block.start[lane]
         end = block.end[lane]
-        if unlikely(p >= end or p[0] != 123):
+        if unlikely(p >= end or p[0] != bracket):
             if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
                 p += 3
             p = json_space(p, end)
             block.at[lane] = p
-            if (p >= end or p[0] != 123) and not try_row(block, root, lane):
+            if (p >= end or p[0] != bracket) and not try_row(block, root, lane):
                 break
         else:
             block.at[lane] = p
@@ -68,11 +69,13 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     if block.count == 0:
         return
     lane = first_lane(block)
-    block.spaced = is_spaced(block.at[lane], block.end[lane])
+    block.spaced = is_spaced(root, block.at[lane], block.end[lane])
     block.sought = 0
     block.later = NULL
     set_valid(block, root)
-    if block.scattered:
+    if root.code == TUPLE:
+        read_tuples(block, root)
+    elif block.scattered:
         read_scattered(block, root)
     else:
         read_fields(block, root)

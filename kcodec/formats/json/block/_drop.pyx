@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.formats.json._context cimport Context, fail
-from kcodec.formats.json._program cimport BOOLEAN, INTEGER, ITEMS, OBJECT, STRING, Op
+from kcodec.formats.json._program cimport BOOLEAN, INTEGER, ITEMS, OBJECT, STRING, TUPLE, Op
 from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._lanes cimport BEFORE, FEW, FILLER, Block, Expected, Lapse
 from kcodec.wire.binary.cursor cimport ctz64, store_le64
@@ -41,7 +41,7 @@ cdef void fill(Block *block, const Op *op) noexcept nogil:
         memcpy(p, b'""}', 3)
     elif op.code == BOOLEAN:
         memcpy(p, b"false}", 6)
-    elif op.code == ITEMS:
+    elif op.code == ITEMS or op.code == TUPLE:
         memcpy(p, b"[]}", 3)
     elif op.code == OBJECT or op.code == INTEGER:
         memcpy(p, b"{}" if op.code == OBJECT else b"1}", 2)
@@ -106,7 +106,7 @@ cdef bint try_row(Block *block, const Op *root, int64_t lane) noexcept nogil:
     context.budget.room = room
     if p == NULL:
         return drop_failed(block, lane)
-    if block.at[lane][0] == 123 or context.budget.expanded:
+    if block.at[lane][0] == (91 if root.code == TUPLE else 123) or context.budget.expanded:
         block.count = lane
         return False
     drop(block, lane)

@@ -4,9 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport LIST, Column, offset_at
-from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
+from kcodec.formats.json._program cimport (
+    BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, TUPLE, Op,
+)
 from kcodec.formats.json.block._drop cimport drop_failed, fill
-from kcodec.formats.json.block._key cimport expect, find_values, next_field, seek
+from kcodec.formats.json.block._key cimport expect, expect_item, find_values, next_field, seek
 from kcodec.formats.json.block._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
 from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
@@ -18,7 +20,8 @@ from kcodec.wire.text.json cimport json_space
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:
-    """Read objects: all of them together, if every row has one."""
+    """Read objects or tuples: all of them together, if every row has one."""
+    cdef uint8_t bracket = 91 if op.code == TUPLE else 123
     cdef const uint8_t *p
     cdef int64_t lane
     find_values(block, op)
@@ -26,12 +29,19 @@ cdef void read_objects(Block *block, const Op *op) noexcept nogil:
         return
     for lane in range(block.count):
         p = block.value[lane]
-        if (p == NULL or p >= block.end[lane] or p[0] != 123) and not is_dropped(block, lane):
+        if (p == NULL or p >= block.end[lane] or p[0] != bracket) and not is_dropped(block, lane):
             read_values(block, op)
             return
     memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
     set_valid(block, op)
-    read_fields(block, op)
+    if op.code == TUPLE:
+        read_tuples(block, op)
+    else:
+        read_fields(block, op)
+
+
+cdef inline bint is_struct(const Op *op) noexcept nogil:
+    return op.code == TUPLE or (op.code == OBJECT and not op.forms & KEEPS)
 
 
 cdef inline bint are_leaves(const Block *block, const Op *op) noexcept nogil:
@@ -57,9 +67,9 @@ cdef bint checks_first(const Block *block, const Op *root) noexcept nogil:
 cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
     """Return whether there are fields that are left to the row loop."""
     cdef const Op *op = container + 1
-    cdef const Op *stop = container + container.next - 1
-    while op < stop:
-        if op.code == OBJECT and not op.forms & KEEPS:
+    cdef const Op *stop = container + container.next
+    while op < stop and op.code != BEHIND:
+        if is_struct(op):
             if takes_rows(block, op):
                 return True
         elif not (op.code >= BOOLEAN and op.code <= STRING or are_leaves(block, op) or are_records(block, op)):
@@ -75,7 +85,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
             read_texts(block, op, <int64_t *>NULL)
         else:
             read_texts(block, op, <int32_t *>NULL)
-    elif op.code == OBJECT and not op.forms & KEEPS:
+    elif is_struct(op):
         read_objects(block, op)
     elif op.code == INTEGER and op.width == 8 and block.inside:
         read_leaves(block, op, <int64_t *>NULL)
@@ -135,6 +145,33 @@ cdef void read_records(Block *block, const Op *op) noexcept nogil:
             records.row = offset_at(column, block.row + lane, block.wide)
         elif lane == block.count:
             return
+
+
+cdef void read_tuples(Block *block, const Op *container) noexcept nogil:
+    """Read lists with a value for each op of a container, from their brackets on."""
+    cdef const Op *op = container + 1
+    cdef const uint8_t *p
+    cdef int64_t lane
+    cdef int32_t item
+    if block.depth >= block.context.max_depth:
+        block.count = 0
+        return
+    block.depth += 1
+    for item in range(container.fields):
+        expect_item(block, container, item == 0)
+        if block.dropped:
+            fill(block, op)
+        read_field(block, op)
+        if block.count == 0:
+            return
+        op += op.next
+    for lane in range(block.count):
+        p = block.at[lane]
+        if unlikely(p >= block.end[lane] or p[0] != 93) and not is_dropped(block, lane):
+            block.count = lane
+            break
+        block.at[lane] = p + 1
+    block.depth -= 1
 
 
 cdef void read_fields(Block *block, const Op *container) noexcept nogil:

@@ -10,7 +10,8 @@ from kcodec.wire.binary.cursor cimport load_le64, prefetch, unlikely
 
 
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil
-cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil
+cdef void expect_item(Block *block, const Op *container, bint opening) noexcept nogil
+cdef bint is_spaced(const Op *container, const uint8_t *p, const uint8_t *end) noexcept nogil
 cdef const Op *seek_field(Block *block, const Op *container, const Op *last, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil

@@ -1,9 +1,10 @@
 """Keys of a block of documents: where they are expected, and where else they are found."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from kcodec.formats.json._context cimport Context, fail, fail_token
-from kcodec.formats.json._program cimport ABSENT, BEHIND, Op
+from kcodec.formats.json._program cimport ABSENT, BEHIND, TUPLE, Op
 from kcodec.formats.json._row cimport find, is_key
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
 from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, is_dropped, is_read
@@ -28,9 +29,19 @@ cdef void expect(Block *block, const Op *container, const Op *op, bint opening) 
     key.tail = op.name + 16 - before
 
 
-cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Return whether a space stands behind the first key of an object and its colon."""
-    while p < end and p[0] != 58:
+cdef void expect_item(Block *block, const Op *container, bint opening) noexcept nogil:
+    """Set `Block.key` to what stands before a value of a tuple: the bracket, or the comma."""
+    memset(&block.key, 0, sizeof(block.key))
+    block.key.container = container
+    block.key.words[0] = 91 if opening else 44
+    block.key.masks[0] = 0xFF
+    block.key.size = 1
+
+
+cdef bint is_spaced(const Op *container, const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Return whether a space stands behind the first key of an object and its colon, or the first comma of a tuple."""
+    cdef uint8_t mark = 44 if container.code == TUPLE else 58
+    while p < end and p[0] != mark:
         p += 1
     return end - p > 1 and p[1] == 32
 
@@ -39,6 +50,9 @@ cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcep
     cdef const uint8_t *p
     if is_dropped(block, lane):
         return block.at[lane]
+    if block.key.container.code == TUPLE:
+        block.count = lane
+        return NULL
     p = seek(block, block.key.container, op, lane)
     block.sought += 1
     if p != NULL:

@@ -135,7 +135,7 @@ cdef void begin_records(const Block *block, const Op *item) noexcept nogil:
     cdef Block *records = block.records
     memcpy(records.at, records.start, records.count * sizeof(records.at[0]))
     records.depth = block.depth + 1
-    records.spaced = is_spaced(records.at[0], records.end[0])
+    records.spaced = is_spaced(item, records.at[0], records.end[0])
     records.sought = 0
     records.later = NULL
     set_valid(records, item)

@@ -4,12 +4,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns.built._column cimport LIST, Column, set_null
 from kcodec.formats.json._context cimport Context
-from kcodec.formats.json._program cimport ITEMS, Op
+from kcodec.formats.json._program cimport ITEMS, TUPLE, Op
 from kcodec.formats.json._row cimport items_t, run
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid, note
 from kcodec.formats.json.block._lanes cimport Block
 from kcodec.formats.json.block._places cimport PLACED
 from kcodec.wire.binary.status cimport INVALID_UTF8
+
+
+cdef inline bint is_in_tuple(const Block *block) noexcept nogil:
+    return block.key.container != NULL and block.key.container.code == TUPLE
 
 
 cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:
@@ -40,6 +44,10 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
         block.count = lane
         return NULL
     if p == NULL:
+        if is_in_tuple(block) and (context.at >= context.end or context.at[0] == 93):
+            # It may have ended too early, which is told of the tuple.
+            block.count = lane
+            return NULL
         if context.op == NULL:
             # There is no value, but the end of the object that has the field.
             context.op = block.key.container
