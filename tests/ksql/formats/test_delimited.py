@@ -141,6 +141,8 @@ CELLS = st.one_of(
     ),
     st.integers(-(2**65), 2**65).map(str),
     st.floats().map(repr),
+    # Text is looked at 64 bytes at a time.
+    st.sampled_from(["x" * 15, "x" * 16, "é" * 20, "x" * 63, "x" * 64, "1" * 30, "1" * 60 + "x", "\\n" * 20]),
 )
 DELIMITERS = st.sampled_from([",", "|", "\t", " ", "1", "-", "☺", "é"])
 RECORDS = st.lists(CELLS, max_size=12)

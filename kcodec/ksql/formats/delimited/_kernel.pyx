@@ -12,7 +12,8 @@ from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Rows, Slice
-from kcodec.wire.binary.cursor cimport ctz64, equal8, load_le64
+from kcodec.wire.binary.cursor cimport ctz64, equal8, likely, load_le64, unlikely
+from kcodec.wire.text.delimited cimport DelimitedMarks, delimited_marks, is_of_number
 from kcodec.wire.text.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
 from kcodec.wire.text.utf8 cimport utf8_valid, utf8_valid_prefix
 
@@ -24,11 +25,15 @@ cdef enum:
     SLOP = 64                 # text is moved in steps of 16 bytes
     MOST = 4                  # bytes of a delimiter
 
+cdef uint64_t COMMAS = 0x2C2C2C2C2C2C2C2CULL
+cdef uint64_t BRACKETS = 0x5D5D5D5D5D5D5D5DULL
+
 
 cdef struct Delimiter:
     uint8_t text[MOST]
     int32_t size
     uint64_t starts           # its first byte, eight times
+    bint in_numbers           # or in booleans
 
 
 cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
@@ -38,6 +43,7 @@ cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
     memcpy(delimiter.text, <const uint8_t *>data, len(data))
     delimiter.size = len(data)
     delimiter.starts = delimiter.text[0] * 0x0101010101010101ULL
+    delimiter.in_numbers = is_of_number(delimiter.text[0]) or 97 <= delimiter.text[0] <= 122
     return 0
 
 
@@ -68,8 +74,8 @@ cdef inline const uint8_t *cell_end(const Slice *slice, const uint8_t *at, const
     return slice.end
 
 
-cdef inline bint is_numeric(uint8_t byte) noexcept nogil:
-    return 48 <= byte <= 57 or byte == 45 or byte == 46 or byte == 43 or byte == 101 or byte == 69
+cdef inline bint is_boolean(const uint8_t *at, int64_t size) noexcept nogil:
+    return (size == 4 and memcmp(at, b"true", 4) == 0) or (size == 5 and memcmp(at, b"false", 5) == 0)
 
 
 cdef uint8_t *put_cell(
@@ -81,16 +87,94 @@ cdef uint8_t *put_cell(
         return out + 4
     if kind == 110:
         for i in range(size):
-            if not is_numeric(at[i]):
+            if not is_of_number(at[i]):
                 break
             out[i] = at[i]
         else:
             return out + size
     elif kind == 98:
-        if (size == 4 and memcmp(at, b"true", 4) == 0) or (size == 5 and memcmp(at, b"false", 5) == 0):
+        if is_boolean(at, size):
             memcpy(out, at, size)
             return out + size
     return json_put_string(at, size, limit, out, False)
+
+
+cdef inline uint8_t *put_plain_cell(
+    const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t kind, bint is_number, uint8_t *out
+) noexcept nogil:
+    """Write a cell of text that has nothing to escape."""
+    if size == 0:
+        memcpy(out, b"null", 4)
+        return out + 4
+    if kind == 110:
+        if not is_number:
+            kind = 115
+    elif kind == 98 and not is_boolean(at, size):
+        kind = 115
+    out[0] = 34
+    out += kind == 115
+    if likely(limit - at >= 16):
+        memcpy(out, at, 16)
+        if unlikely(size > 16):
+            memcpy(out + 16, at + 16, size - 16)
+    else:
+        memcpy(out, at, size)
+    out += size
+    out[0] = 34
+    return out + (kind == 115)
+
+
+cdef uint8_t *put_plain_list(
+    const Slice *slice, uint8_t delimiter, const uint8_t *kinds, int64_t count, uint8_t *out
+) noexcept nogil:
+    """Write a record as a list, if it is one of text without quotes, escapes and line ends; NULL if not."""
+    cdef DelimitedMarks marks
+    cdef uint8_t last[64]
+    cdef const uint8_t *at = slice.start
+    cdef const uint8_t *begin = at
+    cdef const uint8_t *end
+    cdef int64_t cell = 0
+    cdef uint64_t wide = 0
+    cdef uint64_t words = 0       # what the cell in hand has had of them
+    cdef uint64_t within
+    cdef uint64_t below
+    if at == slice.end:
+        return NULL
+    out[0] = 91
+    out += 1
+    while at < slice.end:
+        within = <uint64_t>-1 >> (64 - min(slice.end - at, 64))
+        if likely(slice.limit - at >= 64):
+            marks = delimited_marks(at, delimiter)
+        else:
+            memcpy(last, at, slice.end - at)
+            marks = delimited_marks(last, delimiter)
+        if unlikely(marks.odd & within):
+            return NULL
+        wide |= marks.wide & within
+        marks.delimiters &= within
+        marks.words &= within
+        while marks.delimiters:
+            if unlikely(cell == count - 1):
+                return NULL
+            below = marks.delimiters ^ (marks.delimiters - 1)
+            end = at + ctz64(marks.delimiters)
+            words |= marks.words & (below >> 1)
+            out = put_plain_cell(begin, end - begin, slice.limit, kinds[cell], words == 0, out)
+            out[0] = 44
+            out += 1
+            begin = end + 1
+            cell += 1
+            words = 0
+            marks.words &= ~below
+            marks.delimiters &= ~below
+        words |= marks.words
+        at += 64
+    if cell != count - 1 or (unlikely(wide) and not utf8_valid(slice.start, slice.end - slice.start)):
+        return NULL
+    out = put_plain_cell(begin, slice.end - begin, slice.limit, kinds[cell], words == 0, out)
+    out[0] = 93
+    return out + 1
 
 
 cdef uint8_t *put_list(
@@ -220,7 +304,12 @@ def to_json(values, delimiter, kinds, large=False):
                 for at in range(block):
                     out = NULL
                     if slices[at].start != NULL:
-                        out = put_list(&slices[at], &mark, kind_of, count, scratch, output.data + output.used)
+                        if mark.size == 1:
+                            out = put_plain_list(
+                                &slices[at], mark.text[0], kind_of, count, output.data + output.used
+                            )
+                        if out == NULL:
+                            out = put_list(&slices[at], &mark, kind_of, count, scratch, output.data + output.used)
                     output.end_row(out)
             for at in range(block):
                 if slices[at].start != NULL and not (output.valid[(row + at) >> 3] >> ((row + at) & 7)) & 1:
@@ -231,13 +320,23 @@ def to_json(values, delimiter, kinds, large=False):
         free(scratch)
 
 
-cdef bint holds(const uint8_t *text, int64_t size, const Delimiter *delimiter) noexcept nogil:
-    """Return whether a delimiter is in a text."""
+cdef inline bint holds(const uint8_t *text, int64_t size, const Delimiter *delimiter) noexcept nogil:
+    """Return whether a delimiter is in a text, behind which 8 bytes may be read."""
+    cdef const uint8_t *at = text
     cdef const uint8_t *end = text + size
-    cdef const uint8_t *at = <const uint8_t *>memchr(text, delimiter.text[0], size)
-    while at != NULL and not is_delimiter(delimiter, at, end):
-        at = <const uint8_t *>memchr(at + 1, delimiter.text[0], end - at - 1)
-    return at != NULL
+    cdef uint64_t found
+    while at < end:
+        found = equal8(load_le64(at), delimiter.starts)
+        if end - at < 8:
+            found &= ~(<uint64_t>-1 << (8 * (end - at)))
+        if found == 0:
+            at += 8
+            continue
+        at += ctz64(found) >> 3
+        if is_delimiter(delimiter, at, end):
+            return True
+        at += 1
+    return False
 
 
 cdef inline uint8_t *finish_plain(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
@@ -286,6 +385,17 @@ cdef uint8_t *finish_escaped(uint8_t *text, int64_t size, bint first, const Deli
     return text + size + quotes + 2
 
 
+cdef inline const uint8_t *number_end(const uint8_t *at) noexcept nogil:
+    """Return where a number or boolean of a list ends: before a comma or the bracket."""
+    cdef uint64_t word = load_le64(at)
+    cdef uint64_t found = equal8(word, COMMAS) | equal8(word, BRACKETS)
+    while found == 0:
+        at += 8
+        word = load_le64(at)
+        found = equal8(word, COMMAS) | equal8(word, BRACKETS)
+    return at + (ctz64(found) >> 3)
+
+
 cdef uint8_t *put_record(
     const Slice *slice, const Delimiter *delimiter, uint8_t *scratch, uint8_t *out
 ) noexcept nogil:
@@ -314,12 +424,16 @@ cdef uint8_t *put_record(
         elif at[0] == 110:
             at += 4
         else:
-            size = 0
-            while at[size] != 44 and at[size] != 93:
-                out[size] = at[size]
-                size += 1
-            out = finish_plain(out, size, first, delimiter)
-            at += size
+            stop = number_end(at)
+            size = stop - at
+            memcpy(out, at, 16)
+            if unlikely(size > 16):
+                memcpy(out + 16, at + 16, size - 16)
+            if delimiter.in_numbers or first:
+                out = finish_plain(out, size, first, delimiter)
+            else:
+                out += size
+            at = stop
         if at[0] == 93:
             return out
         at += 1
