@@ -222,12 +222,11 @@ class Validator:
         except ValueError:
             return None
         validator = self._exact if reader.has_whole and self._has_exception else self._validator
-        errors = library()
         try:
             if validator.is_valid(tree):
                 return None
             validator.validate(tree)
-        except errors.ValidationError as error:
+        except library().ValidationError as error:
             return _path(error.instance_path), _reason(error, self._patterns)
         except UnicodeEncodeError:
             return self.violation(SURROGATE.sub("\ufffd", write_tree(tree)).encode())
@@ -268,8 +267,9 @@ class _Documents:
     def read(self, document: bytes) -> Any:
         self.has_whole = False
         try:
-            text = document.decode("utf-8-sig")
-            start = _SPACE.match(text)
+            # Ten times as fast as the codec "utf-8-sig".
+            text = str(document, "utf-8").removeprefix("\ufeff")
+            start = _SPACE.match(text) if text[:1] in " \t\n\r" else None
             return self.decoder.raw_decode(text, 0 if start is None else start.end())[0]
         except _NotFinite:
             raise
