@@ -13,13 +13,15 @@ from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.formats.json._program cimport *
 from kcodec.plan._encoder cimport Encoder
 from kcodec.wire.binary.cursor cimport copy32, likely, multiply_overflows, unlikely
-from kcodec.wire.binary.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
+from kcodec.wire.binary.decimal cimport (
+    decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes, decimal_to_word,
+)
 from kcodec.wire.binary.status cimport (
     INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS,
     Status,
 )
 from kcodec.wire.text._floats cimport put_double, put_single
-from kcodec.wire.text.base64 cimport base64_encode
+from kcodec.wire.text.base64 cimport base64_encode, base64_put_word
 from kcodec.wire.text.isotime cimport iso_write
 from kcodec.wire.text.json cimport JsonFault, json_put_string, json_skip, json_space
 from kcodec.wire.text.utf8 cimport utf8_valid
@@ -32,6 +34,7 @@ cdef enum:
     BLOCK_ROWS = 256
     SLOP = 128          # short texts and numbers are moved in fixed steps
     LEVELS = 1001
+    LONG_DIGITS = 19    # of a decimal of eight bytes, at most
 
 
 cdef struct Context:
@@ -149,7 +152,15 @@ cdef uint8_t *put_base64_decimal(
 ) noexcept nogil:
     cdef uint8_t slot[32]
     cdef uint8_t bytes[40]
-    cdef Status status = decimal_rescale(value, op.width, op.wire_scale - op.scale, op.wire_precision, slot)
+    cdef uint64_t word = 0
+    cdef int size = decimal_to_word(value, op.width, &word) if op.wire_scale == op.scale else 0
+    cdef Status status
+    if likely(size > 0) and likely(op.wire_precision >= LONG_DIGITS):
+        out[0] = 34
+        out = base64_put_word(word, size, out + 1)
+        out[0] = 34
+        return out + 1
+    status = decimal_rescale(value, op.width, op.wire_scale - op.scale, op.wire_precision, slot)
     if status != OK:
         return fail(context, status, op)
     out[0] = 34

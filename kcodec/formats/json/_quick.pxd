@@ -15,8 +15,8 @@ cdef enum:
     NULL_WORD = 0x6C6C756E    # "null"
 
 
-# Read a number of more digits than most. It is no part of `read_quickly`, which would save registers for it each time.
-cdef const uint8_t *read_long_number(
+# Read a number of more digits than most, or a decimal in Base64. It is no part of `read_quickly`, which would save registers for it each time.
+cdef const uint8_t *read_longer(
     const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
 ) noexcept nogil
 
@@ -56,7 +56,7 @@ cdef inline bint store_decimal(const Op *op, Column *column, int64_t slot, int64
     cdef int shift = op.scale - fraction
     cdef int room = min(op.precision, 18) - shift
     cdef uint64_t high
-    if unlikely(shift < 0 or room < 0) or unlikely(<uint64_t>(-value if value < 0 else value) >= pow10[room]):
+    if unlikely(shift < 0 or room < 0) or unlikely((0 - <uint64_t>value if value < 0 else <uint64_t>value) >= pow10[room]):
         return False
     value *= <int64_t>pow10[shift]
     high = <uint64_t>(value >> 63)
@@ -108,4 +108,4 @@ cdef inline const uint8_t *read_quickly(
     at = json_short(p, end, &value, &fraction)
     if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
         return at
-    return read_long_number(op, column, slot, p, end)
+    return read_longer(op, column, slot, p, end)

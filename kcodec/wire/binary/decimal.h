@@ -109,6 +109,16 @@ static inline size_t kc_decimal_to_bytes(const uint8_t *slot, int words, uint8_t
     return size;
 }
 
+/* The same at the upper end of a word, with zeros below; 0 if there are more than eight bytes. */
+static inline int kc_decimal_to_word(const uint8_t *slot, int words, uint64_t *word) {
+    const uint64_t value = kc_load_le64(slot), sign = (uint64_t)((int64_t)value >> 63);
+    for (int i = 1; i < words; i++)
+        if (kc_load_le64(slot + 8 * i) != sign) return 0;
+    const int skip = (kc_clz64((value ^ sign) | 1) - 1) >> 3;
+    *word = value << (8 * skip);
+    return 8 - skip;
+}
+
 /* Bytes of any length -> exactly `wanted` bytes of the same value. */
 static inline int kc_decimal_resize(const uint8_t *source, size_t size, uint8_t *target, size_t wanted) {
     const size_t skip = kc_decimal_padding(source, size);
@@ -481,13 +491,40 @@ static inline int kc_decimal_parse(
     return status == KC_OK ? kc_decimal_align(number, scale, precision, take, zeros) : status;
 }
 
+/* The number of at most 19 digits. */
+static inline uint64_t kc_decimal_of_digits(const char *text, size_t size) {
+    uint64_t value = 0;
+    for (; size >= 8; text += 8, size -= 8) {
+        /* Eight digits make four pairs, these two fours. */
+        uint64_t digits = kc_load_le64(text) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+        digits = (digits * 2561 >> 8) & UINT64_C(0x00FF00FF00FF00FF);
+        digits = (digits * 6553601 >> 16) & UINT64_C(0x0000FFFF0000FFFF);
+        value = 100000000 * value + (digits * UINT64_C(42949672960001) >> 32);
+    }
+    for (; size; text++, size--) value = 10 * value + (uint64_t)(*text - '0');
+    return value;
+}
+
+/* x = x * 10**size + the number of as many digits, which the caller knows to fit. */
+static inline void kc_decimal_append(uint64_t *x, int words, const char *text, size_t size) {
+    while (size) {
+        const size_t count = size < 19 ? size : 19;
+        uint64_t carry = kc_decimal_of_digits(text, count);
+        for (int i = 0; i < words; i++) {
+            uint64_t high;
+            x[i] = kc_wide_multiply64(x[i], kc_pow10[count][0], &high) + carry;
+            carry = high + (x[i] < carry);
+        }
+        text += count;
+        size -= count;
+    }
+}
+
 /* That number, where it has at most 18 digits. */
 static inline int64_t kc_decimal_small_number(const kc_decimal_number *number, size_t take, size_t zeros) {
     const size_t whole = take < number->whole_size ? take : number->whole_size;
-    uint64_t value = 0;
-    for (size_t i = 0; i < whole; i++) value = 10 * value + (uint64_t)(number->whole[i] - '0');
-    for (size_t i = 0; i < take - whole; i++) value = 10 * value + (uint64_t)(number->part[i] - '0');
-    value *= kc_pow10[zeros][0];
+    uint64_t value = kc_decimal_of_digits(number->whole, whole) * kc_pow10[take - whole][0];
+    value = (value + kc_decimal_of_digits(number->part, take - whole)) * kc_pow10[zeros][0];
     return (int64_t)(number->negative ? 0 - value : value);
 }
 
@@ -518,7 +555,6 @@ static inline int kc_decimal_slot_from_text(
     kc_decimal_number number;
     size_t take, zeros;
     uint64_t value[4] = {0, 0, 0, 0};
-    uint32_t limbs[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     const int status = kc_decimal_parse(text, size, scale, precision, &number, &take, &zeros);
     if (status != KC_OK) return status;
     if (take + zeros <= 18) {
@@ -527,8 +563,10 @@ static inline int kc_decimal_slot_from_text(
         for (int i = 1; i < words; i++) kc_store_le64(slot + 8 * i, (uint64_t)(small >> 63));
         return KC_OK;
     }
-    kc_decimal_limbs(&number, take, zeros, limbs);
-    for (int i = 0; i < words; i++) value[i] = limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
+    const size_t whole = take < number.whole_size ? take : number.whole_size;
+    kc_decimal_append(value, words, number.whole, whole);
+    kc_decimal_append(value, words, number.part, take - whole);
+    if (zeros) kc_wide_scale_up(value, words, (int)zeros);
     if (number.negative) kc_wide_negate(value, words);
     kc_decimal_store(value, words, slot);
     return KC_OK;

@@ -17,6 +17,8 @@ cdef extern from "decimal.h" nogil:
         bint negative
 
     # Slot -> the fewest bytes; how many. 8 * words bytes are free behind target, and may be overwritten.
+    # At the upper end of a word; 0 if there are more than eight.
+    int decimal_to_word "kc_decimal_to_word"(const uint8_t *slot, int words, uint64_t *word) noexcept
     size_t decimal_to_bytes "kc_decimal_to_bytes"(const uint8_t *slot, int words, uint8_t *target) noexcept
 
     # Bytes that must be free behind ``out`` in `decimal_to_text`: more than the text itself takes.

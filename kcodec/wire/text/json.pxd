@@ -38,6 +38,7 @@ cdef extern from "json.h" nogil:
     )
     const uint8_t *json_whole "kc_json_whole"(const uint8_t *at, const uint8_t *end, int64_t *value)
     const uint8_t *json_long "kc_json_long"(const uint8_t *at, const uint8_t *end, int64_t *value)
+    const uint8_t *json_fixed "kc_json_fixed"(const uint8_t *at, const uint8_t *end)
     const uint8_t *json_tight "kc_json_tight"(
         const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction
     )

@@ -198,6 +198,21 @@ static KC_NOINLINE const uint8_t *kc_json_long(const uint8_t *at, const uint8_t 
     return at;
 }
 
+/* Where a number of fewer than 32 digits without an exponent ends; NULL for any other. */
+static KC_INLINE const uint8_t *kc_json_fixed(const uint8_t *at, const uint8_t *end) {
+    const uint8_t *const first = at + (*at == '-');
+    uint64_t others = kc_json_others32(first);
+    int size = kc_ctz64(others), whole = size;
+    if (first[size] == '.') {
+        others &= others - 1;
+        size = kc_ctz64(others | UINT64_C(1) << 33);
+        if (size == whole + 1) return NULL;
+    }
+    if (whole == 0 || (*first == '0' && whole > 1) || size >= 32) return NULL;
+    at = first + size;
+    return (*at | 0x20) == 'e' || *at == '.' || at >= end ? NULL : at;
+}
+
 static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
 #if defined(KC_JSON_SSE2)
     const int64_t negative = *at == '-';
