@@ -7,8 +7,9 @@ from libc.string cimport memcmp, memcpy
 from kcodec.columns.built._column cimport Column, offset_at, set_end
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport *
+from kcodec.formats.json._quick cimport read_plain_time, store_time
 from kcodec.plan._budget cimport fit_bytes
-from kcodec.wire.binary.cursor cimport load_le64
+from kcodec.wire.binary.cursor cimport likely, load_le64
 from kcodec.wire.binary.decimal cimport decimal_from_bytes, decimal_from_text, decimal_rescale
 from kcodec.wire.binary.status cimport (
     EMPTY_DECIMAL, FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE,
@@ -354,6 +355,9 @@ cdef const uint8_t *read_time(
     cdef Status status
     if p[0] != 34:
         return wrong(context, op, p)
+    at = read_plain_time(op, column, index, p, context.end)
+    if likely(at != NULL):
+        return at
     at = json_skip_string(p + 1, context.end, &context.fault)
     if at == NULL:
         return fail_token(context, op)
@@ -363,10 +367,7 @@ cdef const uint8_t *read_time(
     status = iso_read(text, size, op.form, op.digits, &value)
     if status != OK:
         return fail(context, status, op, p)
-    if op.width == 4:
-        (<int32_t *>column.data)[index] = <int32_t>value
-    else:
-        (<int64_t *>column.data)[index] = value * op.factor
+    store_time(op, column, index, value)
     return at
 
 

@@ -15,10 +15,22 @@ cdef enum:
     NULL_WORD = 0x6C6C756E    # "null"
 
 
-# Read a number of more digits than most, or a decimal in Base64. It is no part of `read_quickly`, which would save registers for it each time.
+# Read a number of more digits than most, or a decimal in Base64. It is no part of `read_quickly`, which would save
+# registers for it each time.
 cdef const uint8_t *read_longer(
     const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
 ) noexcept nogil
+
+cdef const uint8_t *read_plain_time(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
+) noexcept nogil
+
+
+cdef inline void store_time(const Op *op, Column *column, int64_t slot, int64_t value) noexcept nogil:
+    if op.width == 4:
+        (<int32_t *>column.data)[slot] = <int32_t>value
+    else:
+        (<int64_t *>column.data)[slot] = value * op.factor
 
 
 cdef inline const uint8_t *quick_text(
@@ -56,7 +68,8 @@ cdef inline bint store_decimal(const Op *op, Column *column, int64_t slot, int64
     cdef int shift = op.scale - fraction
     cdef int room = min(op.precision, 18) - shift
     cdef uint64_t high
-    if unlikely(shift < 0 or room < 0) or unlikely((0 - <uint64_t>value if value < 0 else <uint64_t>value) >= pow10[room]):
+    cdef uint64_t size = 0 - <uint64_t>value if value < 0 else <uint64_t>value
+    if unlikely(shift < 0 or room < 0) or unlikely(size >= pow10[room]):
         return False
     value *= <int64_t>pow10[shift]
     high = <uint64_t>(value >> 63)

@@ -1,4 +1,6 @@
-"""Numbers of JSON that have more digits than most, without an exponent or with one; short decimals in Base64."""
+"""Values of JSON as they mostly stand, which take longer to read than most: numbers of many digits, decimals in Base64,
+and times.
+"""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -8,7 +10,8 @@ from kcodec.wire.binary.decimal cimport decimal_from_text
 from kcodec.wire.binary.status cimport OK, Status
 from kcodec.wire.text._floats cimport json_double, json_single, powers_of_five
 from kcodec.wire.text.base64 cimport base64_word
-from kcodec.wire.text.json cimport json_fixed, json_long
+from kcodec.wire.text.isotime cimport iso_read
+from kcodec.wire.text.json cimport json_fixed, json_long, json_plain
 
 
 cdef const uint8_t *read_longer(
@@ -41,3 +44,17 @@ cdef const uint8_t *read_longer(
             return NULL
         return at if store_decimal(op, column, slot, <int64_t>word >> (64 - 8 * size), op.wire_scale) else NULL
     return NULL
+
+
+cdef const uint8_t *read_plain_time(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
+    cdef int64_t value = 0
+    cdef const uint8_t *at
+    if p[0] != 34:
+        return NULL
+    at = json_plain(p + 1, end, NULL)
+    if at >= end or at[0] != 34 or iso_read(p + 1, at - p - 1, op.form, op.digits, &value) != OK:
+        return NULL
+    store_time(op, column, slot, value)
+    return at + 1

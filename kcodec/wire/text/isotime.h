@@ -45,6 +45,7 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
     static const uint8_t lengths[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const uint8_t *end = at + size;
     int64_t days = 0, seconds = 0, part = 0;
+    int count = 0; /* of the digits of the part */
     const int floor = form & KC_ISO_FLOOR;
     if (form & KC_ISO_UTC && (form & 3) < KC_ISO_LOCAL && size > 0 && (end[-1] == 'Z' || end[-1] == 'z')) end--;
     form &= 3;
@@ -69,11 +70,9 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
     seconds = days * 86400 + hour * 3600 + minute * 60 + second;
     at += 8;
     if (at < end && *at == '.') {
-        int count = 0;
         for (at++; at < end && (uint8_t)(*at - '0') < 10; at++, count++)
             if (count < 9) part = 10 * part + (*at - '0');
         if (count == 0 || count > 9) return KC_INVALID_TIME;
-        part *= kc_iso_units[9 - count];
     }
     if (form == KC_ISO_ZONED) {
         if (at == end) return KC_INVALID_TIME;
@@ -100,9 +99,14 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
         }
     }
     if (at != end) return KC_INVALID_TIME;
-    const int64_t unit = kc_iso_units[digits], step = kc_iso_units[9 - digits];
-    if (part % step && !floor) return KC_INEXACT;
-    part /= step;
+    const int64_t unit = kc_iso_units[digits];
+    if (KC_LIKELY(count <= digits)) {
+        part *= kc_iso_units[digits - count];
+    } else {
+        const int64_t step = kc_iso_units[count - digits];
+        if (part % step && !floor) return KC_INEXACT;
+        part /= step;
+    }
     /* Towards zero, so that nothing in between is out of range that the result is not. */
     if (seconds < 0 && part > 0) {
         seconds++;
@@ -114,62 +118,74 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
     return KC_OK;
 }
 
-static inline uint8_t *kc_iso_put(uint8_t *out, int64_t value, int count) {
-    for (int i = count - 1; i >= 0; i--, value /= 10) out[i] = (uint8_t)('0' + value % 10);
+static inline void kc_iso_put2(uint8_t *out, uint32_t value) {
+    out[0] = (uint8_t)('0' + value / 10);
+    out[1] = (uint8_t)('0' + value % 10);
+}
+
+static inline uint8_t *kc_iso_put(uint8_t *out, uint32_t value, int count) {
+    int at = count;
+    for (; at > 1; at -= 2, value /= 100) kc_iso_put2(out + at - 2, value % 100);
+    if (at) out[0] = (uint8_t)('0' + value);
     return out + count;
 }
 
-static inline int64_t kc_iso_floor(int64_t value, int64_t unit) {
-    return value / unit - (value % unit < 0);
+/* The largest multiple of a unit that is not above a value, in units, and what is above it. */
+static KC_INLINE int64_t kc_iso_floor(int64_t value, int64_t unit, int64_t *rest) {
+    const int64_t less = value % unit < 0;
+    *rest = value % unit + (less ? unit : 0);
+    return value / unit - less;
 }
 
-/* What is above that: what floor times the unit leaves of it, which may have more than 64 bits. */
-static inline int64_t kc_iso_rest(int64_t value, int64_t unit) {
-    return value % unit + (value % unit < 0 ? unit : 0);
+/* The same for units of 10**-digits; to divide by what the compiler knows takes less time. */
+static inline int64_t kc_iso_seconds(int64_t value, int digits, int64_t *rest) {
+    if (digits == 6) return kc_iso_floor(value, 1000000, rest);
+    if (digits == 3) return kc_iso_floor(value, 1000, rest);
+    return kc_iso_floor(value, kc_iso_units[digits], rest);
 }
 
 /* The reverse, with all digits of the unit and zone Z, into 32 bytes; NULL for a year that does not have four digits,
  * and for a time outside one day. */
 static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t *out) {
-    int64_t days = value, seconds = 0, part = 0;
+    int64_t days = value, of_day = 0, part = 0;
     const int utc = form & KC_ISO_UTC;
     form &= 3;
-    if (form != KC_ISO_DATE) {
-        const int64_t unit = kc_iso_units[digits];
-        seconds = kc_iso_floor(value, unit);
-        part = kc_iso_rest(value, unit);
-        days = kc_iso_floor(seconds, 86400);
-        seconds = kc_iso_rest(seconds, 86400);
-    }
+    if (form != KC_ISO_DATE) days = kc_iso_floor(kc_iso_seconds(value, digits, &part), 86400, &of_day);
+    const uint32_t seconds = (uint32_t)of_day;
     if (form == KC_ISO_CLOCK) {
         if (days != 0) return NULL;
     } else {
         if (days < -719162 || days > 2932896) return NULL;
-        const int64_t from = days + 719468;
-        const int64_t era = from / 146097, of_era = from % 146097;
-        const int64_t years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-        const int64_t of_year = of_era - (365 * years + years / 4 - years / 100);
-        const int64_t turned = (5 * of_year + 2) / 153;
-        const int64_t month = turned < 10 ? turned + 3 : turned - 9;
-        out = kc_iso_put(out, years + era * 400 + (month <= 2), 4);
-        *out++ = '-';
-        out = kc_iso_put(out, month, 2);
-        *out++ = '-';
-        out = kc_iso_put(out, of_year - (153 * turned + 2) / 5 + 1, 2);
+        /* Years are counted from March (Neri and Schneider, Euclidean Affine Functions, 2022, figure 3). */
+        const uint32_t quarters = 4 * (uint32_t)(days + 719468) + 3;
+        const uint32_t century = quarters / 146097;
+        const uint64_t product = UINT64_C(2939745) * (quarters % 146097 | 3);
+        const uint32_t of_year = (uint32_t)product / 2939745 / 4;
+        const uint32_t turned = 2141 * of_year + 197913;
+        const uint32_t next = of_year >= 306;
+        const uint32_t year = 100 * century + (uint32_t)(product >> 32) + next;
+        kc_iso_put2(out, year / 100);
+        kc_iso_put2(out + 2, year % 100);
+        out[4] = '-';
+        kc_iso_put2(out + 5, (turned >> 16) - 12 * next);
+        out[7] = '-';
+        kc_iso_put2(out + 8, (turned & 0xFFFF) / 2141 + 1);
+        out += 10;
         if (form == KC_ISO_DATE) {
             if (utc) *out++ = 'Z';
             return out;
         }
         *out++ = 'T';
     }
-    out = kc_iso_put(out, seconds / 3600, 2);
-    *out++ = ':';
-    out = kc_iso_put(out, seconds / 60 % 60, 2);
-    *out++ = ':';
-    out = kc_iso_put(out, seconds % 60, 2);
+    kc_iso_put2(out, seconds / 3600);
+    out[2] = ':';
+    kc_iso_put2(out + 3, seconds / 60 % 60);
+    out[5] = ':';
+    kc_iso_put2(out + 6, seconds % 60);
+    out += 8;
     if (digits && (part || !utc)) {
         *out++ = '.';
-        out = kc_iso_put(out, part, digits);
+        out = kc_iso_put(out, (uint32_t)part, digits);
         while (utc && out[-1] == '0') out--;
     }
     if (form == KC_ISO_ZONED || utc) *out++ = 'Z';

@@ -5,12 +5,12 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport LIST, Column, offset_at
 from kcodec.formats.json._program cimport (
-    BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, TUPLE, Op,
+    BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ISO_TIME, ITEMS, KEEPS, OBJECT, STRING, TUPLE, Op,
 )
 from kcodec.formats.json.block._drop cimport drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, expect_item, find_values, next_field, seek
 from kcodec.formats.json.block._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
-from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
+from kcodec.formats.json.block._leaf cimport Digits, Leaf, Moment, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
 from kcodec.formats.json.block._records cimport are_records, begin_records, end_records, gather, records_of
 from kcodec.formats.json.block._text cimport read_texts
@@ -51,6 +51,10 @@ cdef inline bint are_leaves(const Block *block, const Op *op) noexcept nogil:
     return block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth
 
 
+cdef inline bint has_loop(const Op *op) noexcept nogil:
+    return op.code == ISO_TIME or (op.code >= BOOLEAN and op.code <= STRING)
+
+
 cdef bint checks_first(const Block *block, const Op *root) noexcept nogil:
     """Return whether it saves work to look first whether whole documents are UTF-8.
 
@@ -72,7 +76,7 @@ cdef bint takes_rows(const Block *block, const Op *container) noexcept nogil:
         if is_struct(op):
             if takes_rows(block, op):
                 return True
-        elif not (op.code >= BOOLEAN and op.code <= STRING or are_leaves(block, op) or are_records(block, op)):
+        elif not (has_loop(op) or are_leaves(block, op) or are_records(block, op)):
             return True
         op += op.next
     return False
@@ -95,6 +99,8 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_leaves(block, op, <Digits *>NULL)
     elif op.code == DOUBLE and block.inside:
         read_leaves(block, op, <double *>NULL)
+    elif op.code == ISO_TIME:
+        read_leaves(block, op, <Moment *>NULL)
     elif op.code >= BOOLEAN and op.code <= DECIMAL:
         read_leaves(block, op, <Leaf *>NULL)
     elif are_leaves(block, op):

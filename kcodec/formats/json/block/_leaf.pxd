@@ -5,8 +5,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kcodec.formats.json._program cimport Op
 from kcodec.formats.json.block._lanes cimport Block
 
-# How a DECIMAL is stored, and a leaf that has no loop of its own.
+# How a DECIMAL and an ISO_TIME are stored, and a leaf that has no loop of its own.
 cdef struct Digits:
+    int64_t value
+
+cdef struct Moment:
     int64_t value
 
 cdef struct Leaf:
@@ -17,6 +20,7 @@ ctypedef fused leaf_t:
     int64_t
     double
     Digits
+    Moment
     Leaf
 
 
