@@ -66,9 +66,12 @@ PROTOBUF_RANKS = (
     ("language",),
     ("changes", "json", "schema"),
     ("exported", "types"),
-    ("conversions", "plans", "tagged"),
+    ("plans", "tagged"),
     ("_kernel_py", "rows"),
     ("block", "kernel", "objects"),
+    # Messages that are one value: those that are as usual together, then all others.
+    ("known_columns",),
+    ("conversions",),
     ("_encode", "codec"),
     ("_kernel", "payloads"),
     ("schema_format",),

@@ -1,19 +1,19 @@
 """Messages that are one value of a column, such as Struct as JSON text, between their bytes and that value.
 
-They are rare and small, so they are handled one by one. The kernels read and write their bytes; see ``"raw"`` of
-`kcodec.formats.protobuf.plans.plan.FieldNode`.
+The kernels read and write their bytes; see ``"raw"`` of `kcodec.formats.protobuf.plans.plan.FieldNode`. Dates, times
+and decimals that are as usual are then converted together, all else one by one, by the rules that are here.
 """
 
 import datetime
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
 from kcodec.columns.arrays.given import sound
-from kcodec.columns.arrays.nested import rebuild
+from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.arrays.values import NUMBER
 from kcodec.columns.faults import nulled
 from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text, list_of
@@ -25,6 +25,9 @@ from kcodec.formats.protobuf.messages.message import Message, read_message, writ
 from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.formats.protobuf.types import reading_of
 from kcodec.plan.failure import RowError
+
+if TYPE_CHECKING:
+    from kcodec.formats.protobuf.known_columns import KnownColumn
 
 __all__ = ["Conversions"]
 
@@ -38,6 +41,8 @@ _DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
 _MAX_DIGITS = 4300
+#: Values that are worth to be converted together.
+_FEWEST = 16
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -84,6 +89,7 @@ class Conversions:
         self.readings = readings
         self.types = types
         converted = {name for name, reading in readings.items() if reading in _CONVERTED}
+        self._columns: dict[str, KnownColumn] = {}
         self.needed = _holds(message, converted | ({_DECIMAL_TEXT} & readings.keys()))
 
     def given(self, kind: pa.DataType) -> pa.DataType:
@@ -217,11 +223,14 @@ class Conversions:
             return self._field(array, message.fields[0], kind, depth - 1)
         if reading in ("", "timestamp", "duration") or pa.types.is_struct(array.type):
             return self._message(array, message, kind, depth - 1)
+        known = self._known(array, message, reading)
         if kind is not None:
-            return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1))
+            made = None if known is None else known.decoded(array, kind)
+            return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1), made)
         if _WRITTEN[reading](array.type):
+            made = None if known is None else known.encoded(array)
             return _each(
-                array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type)
+                array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type), made
             )
         if is_text(array.type) or is_bytes(array.type):
             # To the plan, which comes after, bytes are a message that was converted.
@@ -229,6 +238,17 @@ class Conversions:
             return _each(array, pa.large_binary(), lambda _: _refuse(reason))
         # Nulls are none, and of what is left the plan says what is wrong.
         return array, []
+
+    def _known(self, array: pa.Array, message: MessageType, reading: str) -> "KnownColumn | None":
+        """Return what converts an array together; None where that is not worth its while."""
+        if reading == "json" or len(array) - array.null_count < _FEWEST:
+            return None
+        if message.name not in self._columns:
+            # What loads Arrow's functions.
+            from kcodec.formats.protobuf.known_columns import KnownColumn
+
+            self._columns[message.name] = KnownColumn(message, reading)
+        return self._columns[message.name]
 
     def _read(self, reading: str, message: MessageType, data: bytes, kind: pa.DataType, depth: int) -> Any:
         found = read_message(message, data, depth=depth)
@@ -246,8 +266,17 @@ class Conversions:
         return write_message(found)
 
 
-def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> tuple[pa.Array, list[_Lost]]:
-    """Convert each value; one that cannot be converted becomes its type's empty value."""
+def _each(
+    array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any], made: pa.Array | None = None
+) -> tuple[pa.Array, list[_Lost]]:
+    """Convert each value that is not made already; one that cannot be converted becomes its type's empty value."""
+    if made is not None:
+        if made.null_count == array.null_count:
+            return made, []
+        given, done = array.is_valid().to_pylist(), made.is_valid().to_pylist()
+        rows = [row for row in range(len(array)) if given[row] and not done[row]]
+        others, found = _each(array.take(pa.array(rows)), kind, convert)
+        return replace_rows(made, rows, others), [each._replace(place=rows[each.place]) for each in found]
     values: list[Any] = []
     lost: list[_Lost] = []
     if is_text(array.type):
