@@ -1,6 +1,9 @@
 """Schemas as the database keeps them: JSON texts, equal for equal schemas."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from kcodec._kept import Kept
@@ -9,7 +12,7 @@ from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["CONTENT", "dump", "kept_texts", "load"]
+__all__ = ["CONTENT", "TooMuchRead", "dump", "kept_texts", "load", "reading_at_most"]
 
 #: Texts whose parsed forms are kept, and the characters of all of them.
 _MAX_KEPT = 100_000
@@ -27,6 +30,36 @@ _loaded: Kept[bytes, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
 
 #: What statements ask for, for `load`: as text, bytes that are no UTF-8 would fail before their place is known.
 CONTENT = "CAST(content AS BLOB)"
+
+
+class TooMuchRead(Exception):
+    """What a block is ended by that reads more schemas than it may, see `reading_at_most`."""
+
+
+#: How many schemas a block has read, and the bytes that are left to it.
+_bound: ContextVar[list[int] | None] = ContextVar("bound", default=None)
+
+
+@contextmanager
+def reading_at_most(size: int) -> Iterator[None]:
+    """Bound the bytes of all the schemas that a block reads; the first one may have any number of them.
+
+    Examples
+    --------
+    >>> content = dump(Schema('"int"')).encode()
+    >>> with reading_at_most(10):
+    ...     first = load(content)
+    ...     try:
+    ...         load(content)
+    ...     except TooMuchRead:
+    ...         first.text
+    '"int"'
+    """
+    token = _bound.set([0, size])
+    try:
+        yield
+    finally:
+        _bound.reset(token)
 
 
 def dump(schema: Schema) -> str:
@@ -51,6 +84,12 @@ def dump(schema: Schema) -> str:
 
 def load(content: bytes, *place: object) -> Schema:
     """Return the schema of what `CONTENT` gives at a place: a subject and a version, or an id."""
+    bound = _bound.get()
+    if bound is not None:
+        bound[0] += 1
+        bound[1] -= len(content)
+        if bound[0] > 1 and bound[1] < 0:
+            raise TooMuchRead
     try:
         return _loaded.get(content, lambda: _undumped(content))
     except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:

@@ -1,0 +1,87 @@
+"""Where calls run: heavy ones keep no short one waiting, however small their bodies are."""
+
+import asyncio
+import json
+import threading
+from typing import ClassVar
+
+import pytest
+from asked import Asked
+
+from kcodec.registry import Config, Schema
+from kcodec.registry.sqlite import SqliteRegistry
+
+SHORT = json.dumps({"type": "record", "name": "R", "fields": []})
+LONG = json.dumps({"type": "record", "name": "R", "doc": "x" * 600_000, "fields": []})
+
+
+class Noted(SqliteRegistry):
+    """A registry that notes which threads read versions; the one for heavy calls may have to wait on the way."""
+
+    threads: ClassVar[list[tuple[str, int, bool]]] = []
+    going = threading.Event()
+
+    def __init__(self, path):
+        super().__init__(path)
+        row = self._versions.row
+
+        def noted(subject, version, **how):
+            found = row(subject, version, **how)
+            is_heavy = "heavy" in threading.current_thread().name
+            self.threads.append((subject, version, is_heavy))
+            if is_heavy:
+                assert self.going.wait(20)
+            return found
+
+        self._versions.row = noted
+
+
+@pytest.fixture
+def ask(tmp_path):
+    registry = Noted(str(tmp_path / "schemas.db"))
+    for subject, text in (("large", LONG), ("small", SHORT)):
+        registry.set_config(Config("NONE"), subject)
+        for number in range(4):
+            registry.register(subject, Schema(text.replace('"fields"', f'"number": {number}, "fields"')))
+        registry.set_config(Config("FULL_TRANSITIVE"), subject)
+    Noted.threads.clear()
+    Noted.going.set()
+    asked = Asked(registry)
+    yield asked
+    asked.stop()
+
+
+def check(ask, subject, number=0):
+    body = {"schema": SHORT.replace('"fields"', f'"check": {number}, "fields"')}
+    return ask.sent("POST", f"/compatibility/subjects/{subject}/versions", body)
+
+
+def test_what_reads_much_has_a_thread_of_its_own(ask):
+    for subject in ("small", "large"):
+        assert ask.loop.run_until_complete(check(ask, subject)).json == {"is_compatible": True}
+    assert Noted.threads[:4] == [("small", number, False) for number in (4, 3, 2, 1)]
+    # What was begun elsewhere is begun again once more than one schema was read.
+    assert Noted.threads[4:] == [("large", 4, False), *(("large", number, True) for number in (4, 3, 2, 1))]
+    Noted.threads.clear()
+    # It is known from then on, as long as nothing is registered.
+    assert ask.loop.run_until_complete(check(ask, "large", 1)).json == {"is_compatible": True}
+    assert Noted.threads == [("large", number, True) for number in (4, 3, 2, 1)]
+
+
+def test_short_calls_find_a_thread(ask):
+    Noted.going.clear()
+
+    async def both():
+        heavy = [asyncio.ensure_future(check(ask, "large", number)) for number in range(8)]
+        new = {"schema": '"string"'}
+        heavy.append(asyncio.ensure_future(ask.sent("POST", "/subjects/large/versions", {"schema": SHORT})))
+        await asyncio.sleep(0.2)
+        quick = [await ask.sent("GET", f"/schemas/ids/{number}") for number in (1, 5)]
+        quick.append(await check(ask, "small"))
+        quick.append(await ask.sent("POST", "/subjects/new/versions", new))
+        quick.append(await ask.sent("GET", "/schemas?subjectPrefix=small"))
+        assert not any(each.done() for each in heavy)
+        Noted.going.set()
+        return [each.status for each in [*quick, *await asyncio.gather(*heavy)]]
+
+    assert ask.loop.run_until_complete(both()) == [200] * 14
