@@ -1,6 +1,8 @@
 """Schemas as the database keeps them: JSON texts, equal for equal schemas."""
 
 import json
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,13 +38,29 @@ class TooMuchRead(Exception):
     """What a block is ended by that reads more schemas than it may, see `reading_at_most`."""
 
 
-#: How many schemas a block has read, and the bytes that are left to it.
-_bound: ContextVar[list[int] | None] = ContextVar("bound", default=None)
+class _Bound:
+    """What is left to a block that reads schemas."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self._left, self._until = size, time.perf_counter() + seconds
+        self._is_first = True
+
+    def count(self, size: int) -> None:
+        """Count a schema that is read; the first one may have any size."""
+        self._left -= size
+        if not self._is_first and (self._left < 0 or time.perf_counter() > self._until):
+            raise TooMuchRead
+        self._is_first = False
+
+
+_bound: ContextVar[_Bound | None] = ContextVar("bound", default=None)
 
 
 @contextmanager
-def reading_at_most(size: int) -> Iterator[None]:
-    """Bound the bytes of all the schemas that a block reads; the first one may have any number of them.
+def reading_at_most(size: int, seconds: float = math.inf) -> Iterator[None]:
+    """Bound the bytes of all the schemas that a block reads, and when it may still read one.
+
+    The first one may have any number of bytes.
 
     Examples
     --------
@@ -55,7 +73,7 @@ def reading_at_most(size: int) -> Iterator[None]:
     ...         first.text
     '"int"'
     """
-    token = _bound.set([0, size])
+    token = _bound.set(_Bound(size, seconds))
     try:
         yield
     finally:
@@ -86,10 +104,7 @@ def load(content: bytes, *place: object) -> Schema:
     """Return the schema of what `CONTENT` gives at a place: a subject and a version, or an id."""
     bound = _bound.get()
     if bound is not None:
-        bound[0] += 1
-        bound[1] -= len(content)
-        if bound[0] > 1 and bound[1] < 0:
-            raise TooMuchRead
+        bound.count(len(content))
     try:
         return _loaded.get(content, lambda: _undumped(content))
     except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:

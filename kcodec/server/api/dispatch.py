@@ -5,7 +5,7 @@ import functools
 import pickle
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from kcodec._daemon_threads import Threads
@@ -28,8 +28,9 @@ _THREADS = 4
 #: Bytes of a body from which it is the work of one thread: what is made of large ones takes much memory and time.
 _LARGE = 256 << 10
 
-#: Bytes of all the schemas that a call may read beside others: one that reads more is the work of that thread, too.
-_MUCH = 1 << 20
+#: Bytes of all the schemas that a call may read beside others, and seconds after which it may read no more: one that
+#: does is the work of that thread, too.
+_MUCH, _LONG = 1 << 20, 0.25
 
 #: Bytes of a body that the event loop may work on itself.
 _SMALL = 4 << 10
@@ -58,6 +59,8 @@ class Dispatcher:
         self._opened = [registry]
         self._threads, self._heavy = Threads(_THREADS, "registry"), Threads(1, "registry-heavy")
         self._lists = Threads(1, "registry-lists")
+        # Whatever these turn out to cost, a thread is left to cheap ones.
+        self._costly = asyncio.Semaphore(_THREADS - 1)
         self._durations, self._durations_of_bodies = Durations(), Durations()
 
     async def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -73,6 +76,9 @@ class Dispatcher:
         loop keeps all waiting. So what is done there has no body, or a small one of Avro alone, and was quick the last
         time: with the same query, and for a body in the same state of the registry, of which a schema is compared with
         what is registered. It waits for nobody: while other threads use a registry in memory, this is one more of them.
+
+        Heavy calls share a thread, and leave all others to the rest: those with a large body, and those that read many
+        schemas, which is known once they have read some.
         """
         size = len(request.body)
         durations = self._durations
@@ -83,15 +89,17 @@ class Dispatcher:
         if size > _LARGE or durations.is_heavy(asked):
             return await self._asked(self._heavy, called)
         bounded = functools.partial(durations.measured, asked, size, functools.partial(_bounded, called))
+        is_cheap = _is_cheap(request)
         with suppress(TooMuchRead):
-            if not self._waits and _is_cheap(request) and durations.is_quick(asked, size):
+            if is_cheap and not self._waits and durations.is_quick(asked, size):
                 lock = self._handle[0].database.lock
                 if lock.acquire(blocking=False):
                     try:
                         return bounded()
                     finally:
                         lock.release()
-            return await self.ask(bounded)
+            async with nullcontext() if is_cheap else self._costly:
+                return await self.ask(bounded)
         durations.set_heavy(asked)
         return await self._asked(self._heavy, called)
 
@@ -148,7 +156,7 @@ def close_unused(registry: EmbeddedRegistry) -> None:
 
 def _bounded(called: Callable[[], bytes | Write]) -> bytes | Write:
     """Return what a call returns, unless it reads too much to be done beside others."""
-    with reading_at_most(_MUCH):
+    with reading_at_most(_MUCH, _LONG):
         return called()
 
 

@@ -10,6 +10,7 @@ from asked import Asked
 
 from kcodec.registry import Config, Schema
 from kcodec.registry.sqlite import SqliteRegistry
+from kcodec.registry.store.content import TooMuchRead, dump, load, reading_at_most
 
 SHORT = json.dumps({"type": "record", "name": "R", "fields": []})
 LONG = json.dumps({"type": "record", "name": "R", "doc": "x" * 600_000, "fields": []})
@@ -85,3 +86,44 @@ def test_short_calls_find_a_thread(ask):
         return [each.status for each in [*quick, *await asyncio.gather(*heavy)]]
 
     assert ask.loop.run_until_complete(both()) == [200] * 14
+
+
+class Waiting(SqliteRegistry):
+    """A registry whose lookups wait."""
+
+    waiting: ClassVar[list[str]] = []
+    going = threading.Event()
+
+    def lookup(self, subject, schema, **how):
+        self.waiting.append(schema.type)
+        assert self.going.wait(20)
+        return super().lookup(subject, schema, **how)
+
+
+def test_what_may_cost_much_leaves_a_thread(tmp_path):
+    ask = Asked(Waiting(str(tmp_path / "schemas.db")))
+    ask.register("s")
+
+    async def meanwhile():
+        bodies = [{"schema": "{}", "schemaType": "JSON", "number": number} for number in range(8)]
+        costly = [asyncio.ensure_future(ask.sent("POST", "/subjects/s", body)) for body in bodies]
+        await asyncio.sleep(0.2)
+        assert Waiting.waiting == ["JSON"] * 3
+        quick = [
+            await ask.sent("GET", "/subjects"),
+            await ask.sent("POST", "/subjects/t/versions", {"schema": '"int"'}),
+        ]
+        Waiting.going.set()
+        return [each.status for each in [*quick, *await asyncio.gather(*costly)]]
+
+    assert ask.loop.run_until_complete(meanwhile()) == [200] * 2 + [404] * 8
+    ask.stop()
+
+
+def test_what_takes_long_reads_no_more():
+    content = dump(Schema('"int"')).encode()
+    with reading_at_most(1000, 0.0):
+        load(content)
+        with pytest.raises(TooMuchRead):
+            load(content)
+    load(content)
