@@ -136,28 +136,30 @@ class Api:
 
 async def _listed(pieces: AsyncIterator[bytes], exchange: Exchange, receive: Receive, send: Send) -> bytes:
     """Return a list; of a long one nothing, for it is sent as its pieces are made and taken."""
-    data = b""
+    data: bytes | None = b""
     async for piece in pieces:
-        data += piece
+        data = data + piece if data else piece
         if len(data) > _SHORT:
             break
     else:
-        return data
+        return data or b""
+    del piece
     await send_head(exchange, send, 200, None)
-    if exchange.scope["method"] == "HEAD":
-        data = b""
-    else:
+    if exchange.scope["method"] != "HEAD":
         # What comes after the request says that the client has gone.
         gone = asyncio.ensure_future(_gone(receive))
         try:
-            async for piece in pieces:
+            while data is not None:
+                await send_part(exchange, send, data, is_last=False)
+                # The next piece is made once this one is taken: until then nothing more is sent, not even nothing.
+                data = b""
                 await send_part(exchange, send, data, is_last=False)
                 if gone.done():
                     return b""
-                data = piece
+                data = await anext(pieces, None)
         finally:
             gone.cancel()
-    await send_part(exchange, send, data, is_last=True)
+    await send_part(exchange, send, b"", is_last=True)
     return b""
 
 

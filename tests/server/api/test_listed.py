@@ -80,7 +80,19 @@ def test_of_a_long_one_head_has_no_body(registry):
 
 def test_nothing_more_is_made_for_who_has_gone(registry):
     _, *bodies = asyncio.run(sent(registry, gone=True))
-    assert [each["more_body"] for each in bodies] == [True]
+    assert [each["more_body"] for each in bodies] == [True, True]
+
+
+def test_no_piece_is_made_before_the_last_one_is_taken(registry, monkeypatch):
+    asked, get_version = [], registry.get_version
+    monkeypatch.setattr(
+        registry, "get_version", lambda *given, **how: asked.append(1) or get_version(*given, **how)
+    )
+    made = []
+    asyncio.run(sent(registry, parts=lambda: made.append(len(asked))))
+    # A part, and that it was taken; the last one ends the list.
+    assert made[0] == made[1] < made[2] == made[3] < made[4] < NUMBER
+    assert made[-1] == NUMBER
 
 
 def test_what_is_deleted_meanwhile_is_left_out(registry):
