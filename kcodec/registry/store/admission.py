@@ -135,11 +135,10 @@ class Admission:
         compared = []
 
         def earlier() -> Iterator[Earlier]:
-            for identity in self._versions.identities(subject):
+            for identity, found in self._besides(subject, fitting):
                 if only is not None and identity.version != only:
                     continue
-                if identity not in fitting:
-                    found = self._versions.row(subject, identity.version, deleted=False)
+                if found is not None:
                     if group is not None and _property(found.schema, group) != _property(kept, group):
                         continue
                     schema = found.schema
@@ -174,6 +173,17 @@ class Admission:
         flag = str(bool(config.validate_fields)).lower()
         last = f"{{validateFields: '{flag}', compatibility: '{level}'}}"
         return found._replace(messages=(*found.messages, last))
+
+    def _besides(
+        self, subject: str, fitting: set[Identity]
+    ) -> Iterator[tuple[Identity, RegisteredSchema | None]]:
+        """Yield the versions of a subject, the latest first, of those that are `fitting` without what they are."""
+        if not fitting:
+            for found in self._versions.each(subject):
+                yield Identity(found.version or 0, found.id or 0, found.guid), found
+            return
+        for each in self._versions.identities(subject):
+            yield each, None if each in fitting else self._versions.row(subject, each.version, deleted=False)
 
     def in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
         """Return a schema of a context with its text in a form, the server's ``format``; empty for as it is kept."""

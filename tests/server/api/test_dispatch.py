@@ -24,17 +24,17 @@ class Noted(SqliteRegistry):
 
     def __init__(self, path):
         super().__init__(path)
-        row = self._versions.row
+        each = self._versions.each
 
-        def noted(subject, version, **how):
-            found = row(subject, version, **how)
-            is_heavy = "heavy" in threading.current_thread().name
-            self.threads.append((subject, version, is_heavy))
-            if is_heavy:
-                assert self.going.wait(20)
-            return found
+        def noted(subject, **how):
+            for found in each(subject, **how):
+                is_heavy = "heavy" in threading.current_thread().name
+                self.threads.append((subject, found.version, is_heavy))
+                if is_heavy:
+                    assert self.going.wait(20)
+                yield found
 
-        self._versions.row = noted
+        self._versions.each = noted
 
 
 @pytest.fixture
