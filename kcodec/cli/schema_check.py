@@ -71,11 +71,9 @@ def _check(given: argparse.Namespace) -> int:
         raise ConfigError("--against takes no registry, and no version of one")
     if given.against is None:
         registry, subject = opened(given, is_new=False), given.subject
-        what = subject
         references = [subject_reference(each) for each in given.reference]
     else:
         registry, subject = _of_files()
-        what = ", ".join(map(str, given.against))
         references = [_file_reference(registry, each) for each in given.reference]
     new = schema_in(given.file, given.format, references)
     for file in given.against or ():
@@ -85,8 +83,13 @@ def _check(given: argparse.Namespace) -> int:
     if given.against is None:
         _note_no_versions(registry, subject)
     lost = _losses(registry, subject, new, level, given.version) if given.losses else []
-    _show(given, what, answer, lost)
+    _show(given, subject if given.against is None else _compared(given.against, level or ""), answer, lost)
     return int(not answer or bool(lost))
+
+
+def _compared(files: list[Path], level: str) -> str:
+    """Return the names of the files that a level compares with: all, or the last one."""
+    return ", ".join(map(str, files if level.upper().endswith("_TRANSITIVE") else files[-1:]))
 
 
 def _of_files() -> "tuple[SchemaRegistry, str]":

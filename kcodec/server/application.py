@@ -108,7 +108,7 @@ class RegistryApplication:
             if is_page:
                 await self._page.show(exchange, receive, send)
                 return exchange.status, b""
-            return await self._api.answer(exchange, receive)
+            return await self._api.answer(exchange, receive, send)
         except RegistryError as error:
             if error.status == 401:
                 exchange.challenge = self._gate.challenge

@@ -7,7 +7,7 @@ from typing import Any
 from kcodec.server.api.request import refuse
 from kcodec.server.exchange import TYPES, Exchange, Send
 
-__all__ = ["answer_type", "failure", "json_bytes", "send_answer"]
+__all__ = ["answer_type", "failure", "json_bytes", "send_answer", "send_head", "send_part"]
 
 #: Made once: `json.dumps` makes a new one for each value.
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -47,8 +47,16 @@ def answer_type(accept: str) -> str:
 
 async def send_answer(exchange: Exchange, send: Send, status: int, data: bytes) -> None:
     """Send the whole answer of a request."""
-    exchange.status, exchange.size = status, len(data)
-    headers = [(b"content-type", exchange.type.encode()), (b"content-length", str(len(data)).encode())]
+    await send_head(exchange, send, status, len(data))
+    await send_part(exchange, send, data, is_last=True)
+
+
+async def send_head(exchange: Exchange, send: Send, status: int, size: int | None) -> None:
+    """Send status and headers of an answer, of whose body the size may be unknown (None)."""
+    exchange.status = status
+    headers = [(b"content-type", exchange.type.encode())]
+    if size is not None:
+        headers.append((b"content-length", str(size).encode()))
     if status == 204:
         headers.clear()
     if exchange.location:
@@ -64,4 +72,9 @@ async def send_answer(exchange: Exchange, send: Send, status: int, data: bytes) 
         headers.append((b"connection", b"close"))
     exchange.phase = "send"
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": data})
+
+
+async def send_part(exchange: Exchange, send: Send, data: bytes, *, is_last: bool) -> None:
+    """Send a part of an answer's body, once the client has taken most of those before."""
+    exchange.size += len(data)
+    await send({"type": "http.response.body", "body": data, "more_body": not is_last})

@@ -62,7 +62,10 @@ def test_several_files(check):
         "3.avsc": order({"name": "a", "type": "string", "default": ""}),
     }
     place = ("3.avsc", "--against", "1.avsc", "2.avsc")
-    assert check(files, *place)[0] == 0
+    # What is not compared is not named.
+    assert check(files, *place) == (0, "3.avsc: compatible with 2.avsc\n", "")
+    told = check(files, *place, "--level", "backward_transitive")[1]
+    assert told.startswith("3.avsc: not compatible with 1.avsc, 2.avsc\n")
     status, out, _ = check(files, *place, "--level", "BACKWARD_TRANSITIVE", "-o", "json")
     found = json.loads(out)
     assert (status, found["file"], found["compatible"]) == (1, "3.avsc", False)

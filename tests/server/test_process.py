@@ -1,6 +1,7 @@
 """The server as it is run: workers that share a file, signals, slow and hostile connections, TLS."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -153,7 +154,7 @@ class Writers:
         self.threads = [threading.Thread(target=self.write, args=(number,)) for number in range(count)]
 
     def write(self, number):
-        for round in range(10_000):
+        for round in itertools.count():
             if not self.going:
                 return
             # Every schema is sent under two subjects, by two threads.

@@ -141,9 +141,10 @@ def columns_kept(fields: Iterable[pa.Field]) -> list[int]:
 
 
 def told(error: BaseException, frame: Any = None) -> str:
-    """Return what an error says, of a frame of pandas with what to do; pyarrow says which column it is at the end."""
+    """Return what an error says, of objects in a frame of pandas with what to do; pyarrow ends with the column."""
     hint = ""
-    if type(frame).__module__.partition(".")[0] == "pandas":
+    is_pandas = type(frame).__module__.partition(".")[0] == "pandas"
+    if is_pandas and str(error.args[-1]).endswith("with type object"):
         hint = "; to_pandas(types_mapper=pandas.ArrowDtype) keeps the types of columns, such as maps"
     return ": ".join(map(str, reversed(error.args))) + hint
 

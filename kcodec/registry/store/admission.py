@@ -25,7 +25,7 @@ from kcodec.registry.compatibility.levels import Compatibility, Earlier, check
 from kcodec.registry.references import named_texts
 from kcodec.registry.settings import Config
 from kcodec.registry.store.content import kept_texts
-from kcodec.registry.store.versions import VersionsTable
+from kcodec.registry.store.versions import Identity, VersionsTable
 
 __all__ = ["Admission", "populated"]
 
@@ -120,23 +120,32 @@ class Admission:
         config: Config,
         only: int | None = None,
         all_versions: bool = True,
+        fitting: set[Identity] | None = None,
     ) -> Compatibility:
-        """Compare a schema with those versions of a subject that the level asks for, or with a given one."""
+        """Compare a schema with those versions of a subject that the level asks for, or with a given one.
+
+        Versions that are known to be ``fitting`` are not compared again; those that are found to fit become so.
+        """
         level = config.compatibility or "NONE"
         known = schema_format(kept.type)
         context = context_of(subject)
         group = config.compatibility_group
+        is_one = only is not None or not all_versions or not level.endswith("_TRANSITIVE")
+        fitting = set() if fitting is None else fitting
+        compared = []
 
         def earlier() -> Iterator[Earlier]:
-            for found in self._versions.each(subject):
-                if only is not None and found.version != only:
+            for identity, found in self._besides(subject, fitting):
+                if only is not None and identity.version != only:
                     continue
-                if group is not None and _property(found.schema, group) != _property(kept, group):
-                    continue
-                schema = found.schema
-                parse = functools.partial(self.parsed, known, schema, context)
-                yield Earlier(found.version or 0, schema.type, schema.text, parse)
-                if only is not None or not all_versions:
+                if found is not None:
+                    if group is not None and _property(found.schema, group) != _property(kept, group):
+                        continue
+                    schema = found.schema
+                    parse = functools.partial(self.parsed, known, schema, context)
+                    compared.append(identity)
+                    yield Earlier(identity.version, schema.type, schema.text, parse)
+                if is_one:
                     return
 
         try:
@@ -149,6 +158,8 @@ class Admission:
             )
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
+        if found.compatible:
+            fitting.update(compared)
         if config.validate_fields:
             latest = next(
                 (each for each in self._versions.each(subject) if only in (None, each.version)), None
@@ -162,6 +173,17 @@ class Admission:
         flag = str(bool(config.validate_fields)).lower()
         last = f"{{validateFields: '{flag}', compatibility: '{level}'}}"
         return found._replace(messages=(*found.messages, last))
+
+    def _besides(
+        self, subject: str, fitting: set[Identity]
+    ) -> Iterator[tuple[Identity, RegisteredSchema | None]]:
+        """Yield the versions of a subject, the latest first, of those that are `fitting` without what they are."""
+        if not fitting:
+            for found in self._versions.each(subject):
+                yield Identity(found.version or 0, found.id or 0, found.guid), found
+            return
+        for each in self._versions.identities(subject):
+            yield each, None if each in fitting else self._versions.row(subject, each.version, deleted=False)
 
     def in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
         """Return a schema of a context with its text in a form, the server's ``format``; empty for as it is kept."""

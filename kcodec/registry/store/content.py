@@ -1,6 +1,11 @@
 """Schemas as the database keeps them: JSON texts, equal for equal schemas."""
 
 import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from kcodec._kept import Kept
@@ -9,7 +14,7 @@ from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["CONTENT", "dump", "kept_texts", "load"]
+__all__ = ["CONTENT", "TooMuchRead", "dump", "kept_texts", "load", "reading_at_most"]
 
 #: Texts whose parsed forms are kept, and the characters of all of them.
 _MAX_KEPT = 100_000
@@ -27,6 +32,52 @@ _loaded: Kept[bytes, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
 
 #: What statements ask for, for `load`: as text, bytes that are no UTF-8 would fail before their place is known.
 CONTENT = "CAST(content AS BLOB)"
+
+
+class TooMuchRead(Exception):
+    """What a block is ended by that reads more schemas than it may, see `reading_at_most`."""
+
+
+class _Bound:
+    """What is left to a block that reads schemas."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self._left, self._until = size, time.perf_counter() + seconds
+        self._is_first = True
+
+    def count(self, size: int) -> None:
+        """Count a schema that is read; the first one may have any size."""
+        self._left -= size
+        if not self._is_first and (self._left < 0 or time.perf_counter() > self._until):
+            raise TooMuchRead
+        self._is_first = False
+
+
+_bound: ContextVar[_Bound | None] = ContextVar("bound", default=None)
+
+
+@contextmanager
+def reading_at_most(size: int, seconds: float = math.inf) -> Iterator[None]:
+    """Bound the bytes of all the schemas that a block reads, and when it may still read one.
+
+    The first one may have any number of bytes.
+
+    Examples
+    --------
+    >>> content = dump(Schema('"int"')).encode()
+    >>> with reading_at_most(10):
+    ...     first = load(content)
+    ...     try:
+    ...         load(content)
+    ...     except TooMuchRead:
+    ...         first.text
+    '"int"'
+    """
+    token = _bound.set(_Bound(size, seconds))
+    try:
+        yield
+    finally:
+        _bound.reset(token)
 
 
 def dump(schema: Schema) -> str:
@@ -51,6 +102,9 @@ def dump(schema: Schema) -> str:
 
 def load(content: bytes, *place: object) -> Schema:
     """Return the schema of what `CONTENT` gives at a place: a subject and a version, or an id."""
+    bound = _bound.get()
+    if bound is not None:
+        bound.count(len(content))
     try:
         return _loaded.get(content, lambda: _undumped(content))
     except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:

@@ -10,13 +10,16 @@ from kcodec.registry.settings import Config
 from kcodec.registry.store.admission import Admission, populated
 from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.settings import SettingsTable
-from kcodec.registry.store.versions import MAX_VERSION, VersionsTable, check_version
+from kcodec.registry.store.versions import MAX_VERSION, Identity, VersionsTable, check_version
 
 __all__ = ["Registrar", "Registration"]
 
 
 class Registration(NamedTuple):
-    """A schema on its way into a registry: its text is canonical, its references are resolved."""
+    """A schema on its way into a registry: its text is canonical, its references are resolved.
+
+    It was compared with the ``fitting`` versions as a configuration asks for.
+    """
 
     subject: str
     schema: Schema
@@ -25,6 +28,8 @@ class Registration(NamedTuple):
     id: int | None
     version: int | None
     force: bool
+    config: Config
+    fitting: frozenset[Identity] = frozenset()
 
 
 class Registrar:
@@ -89,35 +94,29 @@ class Registrar:
                 found = self._admission.find_inlined(subject, kept, deleted=False)
             if found is not None and version in (None, found.version):
                 return found
-        return Registration(subject, kept, parsed, importing, schema_id, version, force)
+        made = Registration(subject, kept, parsed, importing, schema_id, version, force, config)
+        return made if importing else made._replace(fitting=self._compared(made, config))
 
     def store(self, registration: Registration) -> RegisteredSchema:
-        """Register what was prepared; others may have registered something since."""
-        subject, kept, parsed, importing, schema_id, version, force = registration
-        if importing:
-            if schema_id is None or not 1 <= schema_id <= MAX_VERSION:
-                raise RegistryError(f"{schema_id} is not the id of a schema", 422, 42205)
+        """Register what was prepared; others may have registered something since, which it is compared with, too."""
+        subject, kept, version = registration.subject, registration.schema, registration.version
+        context = context_of(subject)
+        if registration.importing:
+            if registration.id is None or not 1 <= registration.id <= MAX_VERSION:
+                raise RegistryError(f"{registration.id} is not the id of a schema", 422, 42205)
             if version is not None:
                 check_version(version)
-            placed = self._ids.give(context_of(subject), kept, schema_id)
+            placed = self._ids.give(context, kept, registration.id)
             return self._versions.bring(subject, kept, *placed, version)
         found = self._versions.find(subject, kept)
         if found is not None and version in (None, found.version):
             return found
         self._settings.check_mode(subject)
-        config = self._settings.effective(subject)
-        verdict = None if force else self._admission.compatibility(subject, kept, parsed, config)
-        if verdict is not None and not verdict.compatible:
-            raise RegistryError(
-                f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
-                f"details: [{', '.join(verdict.messages)}]",
-                409,
-                40901,
-            )
+        self._compared(registration, self._settings.effective(subject))
         following = self._versions.next_number(subject)
         if version not in (None, following):
             invalid("Version is not one more than previous version")
-        placed = self._ids.give(context_of(subject), kept, None)
+        placed = self._ids.give(context, kept, None)
         return self._versions.add(subject, kept, *placed, following)
 
     def find(
@@ -166,6 +165,27 @@ class Registrar:
         normalize = normalize or bool(config.normalize)
         kept, parsed = self._admission.compared(schema, context_of(subject), config, normalize)
         return self._admission.compatibility(subject, kept, parsed, config, only, all_versions=all_versions)
+
+    def _compared(self, registration: Registration, config: Config) -> frozenset[Identity]:
+        """Refuse (40901) what does not fit the earlier versions; return those that it is known to fit.
+
+        With those it is not compared again, as long as the configuration is the same.
+        """
+        if registration.force:
+            return frozenset()
+        subject = registration.subject
+        fitting = set(registration.fitting) if config == registration.config else set()
+        verdict = self._admission.compatibility(
+            subject, registration.schema, registration.parsed, config, fitting=fitting
+        )
+        if not verdict.compatible:
+            raise RegistryError(
+                f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
+                f"details: [{', '.join(verdict.messages)}]",
+                409,
+                40901,
+            )
+        return frozenset(fitting)
 
     def _latest(self, subject: str) -> Schema | None:
         latest = next(self._versions.each(subject), None)

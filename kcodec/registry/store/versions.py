@@ -21,7 +21,7 @@ from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import SettingsTable
 
-__all__ = ["MAX_VERSION", "Counts", "Origin", "Summary", "VersionsTable", "check_version"]
+__all__ = ["MAX_VERSION", "Counts", "Identity", "Origin", "Summary", "VersionsTable", "check_version"]
 
 MAX_VERSION = 2**31 - 1
 
@@ -49,6 +49,24 @@ class Counts(NamedTuple):
     subjects: int
     versions: int
     types: dict[str, int]
+
+
+class Identity(NamedTuple):
+    """What tells a version from any other of its subject, also from one that had its number before.
+
+    Attributes
+    ----------
+    version : int
+        Its number.
+    id : int
+        The id of its schema.
+    guid : str
+        The GUID of its schema.
+    """
+
+    version: int
+    id: int
+    guid: str
 
 
 class Origin(NamedTuple):
@@ -136,6 +154,17 @@ class VersionsTable:
         )
         for schema_id, identity, content, version in rows:
             yield RegisteredSchema(schema_id, identity, load(content, subject, version), subject, version)
+
+    def identities(self, subject: str) -> Iterator[Identity]:
+        """Yield the versions of a subject that are not deleted, the latest first, without their schemas."""
+        yield from map(
+            Identity._make,
+            self._database.execute(
+                "SELECT version, id, guid FROM versions JOIN schemas ON key = schema_key "
+                "WHERE subject = ? AND NOT deleted ORDER BY version DESC",
+                (subject,),
+            ),
+        )
 
     def row(self, subject: str, version: int, *, deleted: bool) -> RegisteredSchema:
         """Return a version of a subject, or refuse (40402)."""

@@ -1,8 +1,7 @@
 """The calls of the API: each asks the registry and returns the JSON of its answer."""
 
 import functools
-import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import metadata
 from typing import Any
@@ -160,7 +159,7 @@ def delete_version(registry: ServedRegistry, request: Request) -> Any:
 _MOST_SCHEMAS = 1000
 
 
-def schemas(registry: ServedRegistry, request: Request) -> Any:
+def schemas(registry: ServedRegistry, request: Request) -> Iterator[dict[str, Any] | None]:
     """List versions with their schemas."""
     deleted, latest = request.flag("deleted"), request.flag("latestOnly")
     prefixes = _whole(request.placed(each) for each in request.values("subjectPrefix") or [""])
@@ -168,12 +167,25 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
     start = request.offset
     limit = request.limit if 0 < request.limit <= _MOST_SCHEMAS else _MOST_SCHEMAS
     kind = request.text("ruleType")
-    if not kind:
-        places = ask(offset=start, limit=limit)
-        return [_registered(registry.get_version(*place, deleted=deleted)) for place in places]
-    every = (registry.get_version(*place, deleted=deleted) for place in ask())
-    ruled = (each for each in every if _has_rule(each, kind))
-    return [_registered(each) for each in itertools.islice(ruled, start, start + limit)]
+    for subject, number in ask() if kind else ask(offset=start, limit=limit):
+        try:
+            found = registry.get_version(subject, number, deleted=deleted)
+        except RegistryError as error:
+            if not error.missing:
+                raise
+            # It has been deleted since the list began.
+            continue
+        if not kind:
+            yield _registered(found)
+        elif not _has_rule(found, kind):
+            yield None
+        elif start:
+            start -= 1
+        else:
+            yield _registered(found)
+            limit -= 1
+            if not limit:
+                return
 
 
 def _has_rule(found: RegisteredSchema, kind: str) -> bool:
@@ -377,7 +389,7 @@ ROUTES = (
     Route("DELETE", "/subjects/{subject}/versions/{version}", delete_version),
     Route("GET", "/subjects/{subject}/versions/{version}/schema", version_text),
     Route("GET", "/subjects/{subject}/versions/{version}/referencedby", referenced_by),
-    Route("GET", "/schemas", schemas),
+    Route("GET", "/schemas", schemas, lists=True),
     Route("GET", "/schemas/types", types, lasts=False),
     Route("GET", "/schemas/ids/{id}", schema),
     Route("GET", "/schemas/ids/{id}/schema", schema_text),

@@ -1,5 +1,6 @@
 """How long calls took, to decide whether a call is worth a thread."""
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -33,6 +34,9 @@ class Durations:
     []
     >>> durations.is_quick("/subjects", 100), durations.is_quick("/subjects", 10_000)
     (True, False)
+    >>> durations.set_heavy("/subjects")
+    >>> durations.is_quick("/subjects", 100), durations.is_heavy("/subjects")
+    (False, True)
     """
 
     def __init__(self, longest: float = 0.001, most: int = 10_000) -> None:
@@ -52,15 +56,26 @@ class Durations:
         known_size, seconds = self._known.get(call, (0, self._longest))
         return seconds < self._longest and size <= 2 * known_size + 100
 
+    def is_heavy(self, call: object) -> bool:
+        """Return whether a call is known to be a heavy one."""
+        return self._known.get(call, (0, 0.0))[1] == math.inf
+
+    def set_heavy(self, call: object) -> None:
+        """Remember that a call is a heavy one."""
+        self._remember(call, 0, math.inf)
+
     def measured(self, call: object, size: int, function: Callable[[], _Result]) -> _Result:
         """Call a function, remember how long it took, and return its result; from any thread."""
         start = time.perf_counter()
         try:
             return function()
         finally:
-            # The last of all from now on; each step alone, for other threads do the same, and may forget all.
-            self._known.pop(call, None)
-            self._known[call] = size, time.perf_counter() - start
-            if len(self._known) > self._most:
-                with suppress(KeyError):
-                    self._known.popitem(last=False)
+            self._remember(call, size, time.perf_counter() - start)
+
+    def _remember(self, call: object, size: int, seconds: float) -> None:
+        # The last of all from now on; each step alone, for other threads do the same, and may forget all.
+        self._known.pop(call, None)
+        self._known[call] = size, seconds
+        if len(self._known) > self._most:
+            with suppress(KeyError):
+                self._known.popitem(last=False)

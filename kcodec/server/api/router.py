@@ -37,12 +37,15 @@ class Route:
         What answers.
     lasts : bool
         Whether the answer to a user stays the same until the registry changes.
+    lists : bool
+        Whether the call yields the items of a list that may be large; None stands for one that is left out.
     """
 
     method: str
     template: str
     call: Call
     lasts: bool = True
+    lists: bool = False
 
 
 @dataclass

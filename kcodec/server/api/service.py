@@ -1,6 +1,8 @@
 """The API: a request becomes a call, and what the call returns, or what it was answered before, an answer."""
 
+import asyncio
 import functools
+from collections.abc import AsyncIterator
 
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
@@ -14,14 +16,17 @@ from kcodec.server.api.keys import KEY_ROUTES
 from kcodec.server.api.request import Request, refuse
 from kcodec.server.api.router import Router, Write
 from kcodec.server.api.writer import RegistryWriter
-from kcodec.server.exchange import TYPES, Exchange, Receive
-from kcodec.server.reply import json_bytes
+from kcodec.server.exchange import TYPES, Exchange, Receive, Send
+from kcodec.server.reply import json_bytes, send_head, send_part
 from kcodec.server.settings import ServerSettings
 
 __all__ = ["Api"]
 
 #: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
 _TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
+
+#: Bytes of a list from which it is sent as it is made: shorter ones are answered as a whole, and kept.
+_SHORT = 1 << 20
 
 _ROUTER = Router([*ROUTES, *KEY_ROUTES, *APICURIO_ROUTES])
 
@@ -51,8 +56,8 @@ class Api:
         self._writer = RegistryWriter(writing, gate.guarded(writing))
         self._answers = Answers()
 
-    async def answer(self, exchange: Exchange, receive: Receive) -> tuple[int, bytes]:
-        """Return status and body of an answer.
+    async def answer(self, exchange: Exchange, receive: Receive, send: Send) -> tuple[int, bytes]:
+        """Return status and body of an answer; a long list is sent at once.
 
         Raises
         ------
@@ -78,11 +83,16 @@ class Api:
         if kept is not None:
             return 200, kept
         request = Request(names, query, body, context, self._settings)
-        found = await self._dispatcher.found(route, request, asked[:3], state)
+        found: bytes | Write
+        if route.lists:
+            found = await _listed(self._dispatcher.pieces(route, request), exchange, receive, send)
+        else:
+            found = await self._dispatcher.found(route, request, asked[:3], state)
         if isinstance(found, Write):
             result = await self._writer.write(found.change)
             return (204, b"") if result is None else (200, json_bytes(result))
-        self._answers.keep(state, asked, found)
+        if exchange.phase != "send":
+            self._answers.keep(state, asked, found)
         return 200, found
 
     def allowed(self, path: bytes) -> str:
@@ -122,6 +132,41 @@ class Api:
             # A browser sends such a body to other sites without asking them.
             refuse(415)
         return b"".join(parts)
+
+
+async def _listed(pieces: AsyncIterator[bytes], exchange: Exchange, receive: Receive, send: Send) -> bytes:
+    """Return a list; of a long one nothing, for it is sent as its pieces are made and taken."""
+    data: bytes | None = b""
+    async for piece in pieces:
+        data = data + piece if data else piece
+        if len(data) > _SHORT:
+            break
+    else:
+        return data or b""
+    del piece
+    await send_head(exchange, send, 200, None)
+    if exchange.scope["method"] != "HEAD":
+        # What comes after the request says that the client has gone.
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            while data is not None:
+                await send_part(exchange, send, data, is_last=False)
+                # The next piece is made once this one is taken: until then nothing more is sent, not even nothing.
+                data = b""
+                await send_part(exchange, send, data, is_last=False)
+                if gone.done():
+                    return b""
+                data = await anext(pieces, None)
+        finally:
+            gone.cancel()
+    await send_part(exchange, send, b"", is_last=True)
+    return b""
+
+
+async def _gone(receive: Receive) -> None:
+    """Await the end of a connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 @functools.lru_cache(256)

@@ -591,6 +591,13 @@ def test_frames_of_pandas_without_the_types_of_arrow(impl):
         kcodec.JsonCodec("m MAP<STRING, INT>").encode(frame)
     with pytest.raises(TypeError, match=hint):
         reader_of(frame)
+    # Of what has nothing to do with types that were lost, the hint would lead nowhere.
+    for other in (pd.DataFrame([[1, 2]], columns=["m", "m"]), pd.DataFrame({"m": [1j]})):
+        with pytest.raises(
+            TypeError, match=r"Duplicate column names found|column m with type complex128"
+        ) as told:
+            kcodec.JsonCodec("m INT").encode(other)
+        assert "types_mapper" not in str(told.value)
 
 
 def test_a_number_in_a_list_of_texts():

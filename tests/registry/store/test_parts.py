@@ -4,6 +4,7 @@ import pytest
 
 from kcodec.errors import RegistryError
 from kcodec.registry import Config, Reference, Schema
+from kcodec.registry.compatibility import levels
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.settings import DEFAULTS
 from kcodec.registry.store.admission import Admission, populated
@@ -17,6 +18,11 @@ from kcodec.registry.store.settings import EVERYWHERE, SettingsTable, is_top, pl
 from kcodec.registry.store.versions import VersionsTable
 
 INT, LONG = Schema('"int"'), Schema('"long"')
+
+
+def record(name):
+    """Return the schema of a record without fields."""
+    return Schema(f'{{"type":"record","name":"{name}","fields":[]}}')
 
 
 @pytest.fixture
@@ -299,6 +305,40 @@ class TestRegistrar:
         assert "incompatible" in refused(40901, registrar.store, third)
         assert registrar.store(third._replace(force=True)).version == 2
         assert versions.numbers("a") == [1, 2]
+
+    def test_a_version_is_compared_once(self, registrar, settings, monkeypatch):
+        compared = []
+        monkeypatch.setattr(
+            levels, "_differences", lambda known, new, old, policy: compared.append(old.root.name) or []
+        )
+        settings.set_config("a", Config("BACKWARD_TRANSITIVE"))
+        for name in "ab":
+            registrar.store(registrar.prepare("a", record(name)))
+        compared.clear()
+        first, second, third = (registrar.prepare("a", record(name)) for name in "cde")
+        assert compared == ["b", "a"] * 3
+        compared.clear()
+        # While the database is locked, a schema is only compared with what others stored meanwhile.
+        registrar.store(first)
+        assert compared == []
+        registrar.store(second)
+        assert compared == ["c"]
+        # What has another level since is compared with all that it asks for.
+        settings.set_config("a", Config("FORWARD"))
+        registrar.store(third)
+        assert compared[1:] == ["e"]
+
+    def test_what_does_not_fit_is_not_prepared(self, registrar):
+        registrar.store(registrar.prepare("a", INT))
+        assert "incompatible" in refused(40901, registrar.prepare, "a", Schema('"string"'))
+        assert registrar.prepare("a", Schema('"string"'), force=True).force
+
+    def test_a_number_that_is_given_again_is_compared_again(self, registrar, versions):
+        registrar.store(registrar.prepare("a", INT))
+        prepared = registrar.prepare("a", LONG)
+        versions.delete("a", 1, permanent=True)
+        registrar.store(registrar.prepare("a", Schema('"string"')))
+        assert "incompatible" in refused(40901, registrar.store, prepared)
 
     def test_an_id_is_given_where_schemas_are_imported(self, registrar, settings):
         refused(42205, registrar.prepare, "a", INT, schema_id=7)
