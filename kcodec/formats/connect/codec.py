@@ -19,8 +19,9 @@ from kcodec.formats.connect.fast import FastReader, FastWriter, TargetColumns, a
 from kcodec.formats.connect.objects import EnvelopeReader, LeftToColumns
 from kcodec.formats.connect.plan import Beyond, PlanOptions
 from kcodec.formats.connect.schema import ConnectSchema, check_widths
+from kcodec.objects.by_columns import ColumnWriter
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 
@@ -293,6 +294,13 @@ class ConnectJsonCodec(Codec):
         if not self._enveloped:
             return (None if target is None else reader.object_reader(target, b"", columns, form)) or columns
         return EnvelopeReader(columns, lambda text: reader.object_reader(target, text, LeftToColumns(), form))
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        self._check_form(form)
+        columns = ColumnWriter(self.encode)
+        if self._enveloped or self._options.exact or self.arrow_type is None:
+            return columns
+        return self._writer.object_writer(self.arrow_type, columns)
 
     def to_schemaless(self, values: Any, errors: str = "raise") -> Any:
         """Return what the converter itself returns for each row, as Python values.

@@ -32,10 +32,10 @@ from kcodec.formats.connect.plan import (
 )
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type
 from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.formats.json.objects.kernel import object_reader
+from kcodec.formats.json.objects.kernel import object_reader, object_writer
 from kcodec.formats.json.plan import decodable
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
 __all__ = [
@@ -435,6 +435,16 @@ class FastWriter:
             return Writing(schema, text, inner, program)
 
         return self._writings.get((module.__name__, kind), make)
+
+    def object_writer(self, kind: pa.DataType, columns: Writer) -> Writer:
+        """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
+        schema = self._schema_of(kind)
+        if encoded_type(schema, kind, self._options) != kind:
+            return columns
+        try:
+            return object_writer(encode_plan(schema, kind, self._options), columns, fills=True)
+        except Beyond:
+            return columns
 
     def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write columns of the type that the writing casts to."""

@@ -1,0 +1,106 @@
+"""Single values are written as columns of one row are."""
+
+import datetime
+import random
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from kcodec import ConnectJsonCodec, KcodecError
+from kcodec.objects.by_columns import ColumnWriter
+
+KINDS = [
+    *(pa.bool_(), pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64(), pa.float32(), pa.float64()),
+    *(
+        pa.string(),
+        pa.large_string(),
+        pa.binary(),
+        pa.decimal128(10, 2),
+        pa.decimal256(50, 5),
+        pa.date32(),
+        pa.date64(),
+    ),
+    *(pa.time32("ms"), pa.time64("us"), pa.timestamp("ms", "UTC"), pa.timestamp("us"), pa.timestamp("s")),
+    *(pa.list_(pa.int32()), pa.map_(pa.string(), pa.int64()), pa.map_(pa.int32(), pa.string())),
+    *(pa.struct([("x", pa.int32()), ("y", pa.string())]), pa.list_(pa.struct([("x", pa.float64())]))),
+]
+VALUES = [
+    *(
+        True,
+        0,
+        -1,
+        127,
+        128,
+        2**31,
+        2**63 - 1,
+        2**64 - 1,
+        1.5,
+        0.1,
+        float("nan"),
+        float("inf"),
+        "",
+        "abc",
+        'é"\n',
+        b"ab",
+    ),
+    *(Decimal("1.25"), Decimal("1.255"), Decimal("12345678901.1"), datetime.date(2024, 2, 29)),
+    *(
+        datetime.time(1, 2, 3, 4000),
+        datetime.time(1, 2, 3, 4567),
+        datetime.datetime(2024, 1, 2, 3, 4, 5, 6000),
+    ),
+    datetime.datetime(2024, 1, 2, 3, 4, 5, 6789, tzinfo=datetime.timezone.utc),
+    *(
+        [],
+        [1, 2],
+        ["a", None],
+        [("k", 1)],
+        {"k": 1},
+        {"x": 1, "y": "z"},
+        {"x": 1},
+        {},
+        [{"x": 1.5}],
+        None,
+        (1, 2),
+    ),
+]
+OPTIONS = [
+    {},
+    {"config": {"decimal.format": "NUMERIC"}},
+    {"compat": "connect"},
+    {"tombstones": False},
+    {"round": "truncate"},
+    {"schemas_enable": True},
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_they_are_written_as_columns_are(seed, impl):
+    r = random.Random(seed)
+    kinds = [r.choice(KINDS) for _ in range(r.randint(1, 3))]
+    kind = pa.struct([pa.field(f"f{at}", each, r.random() < 0.7) for at, each in enumerate(kinds)])
+    codec = ConnectJsonCodec(kind, **{"schemas_enable": False} | r.choice(OPTIONS))
+    columns = ColumnWriter(codec.encode)
+    for _ in range(40):
+        value = {f"f{at}": r.choice(VALUES) for at in range(len(kinds)) if r.random() < 0.95}
+        if r.random() < 0.05:
+            value["unknown"] = 1
+        answers = []
+        for write in (codec.encode_one, columns.encode_one):
+            try:
+                answers.append(write(value))
+            except KcodecError as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1], value
+
+
+def test_what_is_plain_takes_no_column(monkeypatch):
+    kind = pa.struct(
+        [("a", pa.int64()), ("b", pa.list_(pa.string())), ("c", pa.map_(pa.string(), pa.float64()))]
+    )
+    codec = ConnectJsonCodec(kind, schemas_enable=False)
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    written = codec.encode_one({"a": 1, "b": ["x", None], "c": {"k": 1.5}})
+    assert written == b'{"a":1,"b":["x",null],"c":{"k":1.5}}'
