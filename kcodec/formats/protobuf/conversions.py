@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
+from kcodec._impl import kernel
 from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.arrays.values import NUMBER
@@ -41,6 +42,8 @@ _DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
 _MAX_DIGITS = 4300
+#: Messages that hold what a document of JSON does.
+_TREES = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue")
 #: Values that are worth to be converted together.
 _FEWEST = 16
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -226,6 +229,8 @@ class Conversions:
         known = self._known(array, message, reading)
         if kind is not None:
             made = None if known is None else known.decoded(array, kind)
+            if message.name in _TREES:
+                made = kernel("formats.protobuf.json._struct").texts(array, message, depth - 1).cast(kind)
             return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1), made)
         if _WRITTEN[reading](array.type):
             made = None if known is None else known.encoded(array)

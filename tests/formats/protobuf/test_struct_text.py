@@ -1,0 +1,96 @@
+"""Struct, Value and ListValue as text of JSON: what the compiled loop prints is what its plain twin does."""
+
+import json
+import random
+
+import pyarrow as pa
+import pytest
+
+from kcodec import ProtobufCodec
+from kcodec._impl import kernel
+from kcodec.formats.protobuf.schema import ProtobufSchema
+
+SCHEMA = """
+syntax = "proto3";
+import "google/protobuf/struct.proto";
+message All {
+  google.protobuf.Struct a = 1; google.protobuf.Value b = 2; google.protobuf.ListValue c = 3;
+  repeated google.protobuf.Struct many = 4;
+}
+"""
+TYPES = ProtobufSchema.parse(SCHEMA).messages
+NAMES = {"a": "google.protobuf.Struct", "b": "google.protobuf.Value", "c": "google.protobuf.ListValue"}
+
+
+def drawn(r, depth):
+    shape = r.randrange(8 if depth else 5)
+    if shape == 0:
+        return r.choice([None, True, False])
+    if shape in (1, 2):
+        return r.choice([0, 1, -1.5, 1e300, 5e-324, 123456789012, r.random(), r.getrandbits(53)])
+    if shape in (3, 4):
+        return r.choice(
+            ["", "abc", "é", "日本語", "\u2027", "\u2028", 'a"b', "a<b", "\t", "\U0001f600", "x" * 200]
+        )
+    if shape == 5:
+        return [drawn(r, depth - 1) for _ in range(r.randint(0, 4))]
+    return {
+        r.choice(["", "k", "key", "é", "<"]) + str(at): drawn(r, depth - 1) for at in range(r.randint(0, 5))
+    }
+
+
+def messages(field, trees):
+    codec = ProtobufCodec(SCHEMA)
+    texts = [json.dumps(tree, ensure_ascii=False) for tree in trees]
+    rows = codec.encode(pa.array([{field: text} for text in texts]))
+    plain = ProtobufCodec(f'syntax = "proto3"; message All {{ bytes {field} = {" abc".index(field)}; }}')
+    return plain.decode(rows).field(field).to_pylist()
+
+
+@pytest.mark.parametrize("field", NAMES)
+@pytest.mark.parametrize("seed", range(8))
+def test_texts(field, seed):
+    r = random.Random(seed)
+    shapes = {"a": dict, "b": object, "c": list}
+    trees = [tree for tree in (drawn(r, 5) for _ in range(400)) if isinstance(tree, shapes[field])]
+    values = messages(field, trees)
+    for at in range(0, len(values), 3):
+        if values[at] and r.random() < 0.7:
+            changed = bytearray(values[at])
+            changed[r.randrange(len(changed))] = r.choice([0, 1, 10, 0x12, 0x1A, r.randrange(256)])
+            values[at] = bytes(changed[: r.choice([len(changed), r.randrange(len(changed) + 1)])])
+    array = pa.array([*values, None], pa.binary())
+    message = TYPES[NAMES[field]]
+    native, pure = (
+        kernel("formats.protobuf.json._struct", implementation).texts(array, message, 40).to_pylist()
+        for implementation in ("native", "pure")
+    )
+    for made, expected in zip(native, pure, strict=True):
+        assert made in (None, expected)
+    # What is not rare is not left out.
+    assert sum(made is not None for made in native) > len(native) // 8
+
+
+def test_how_deep_it_goes(impl):
+    codec = ProtobufCodec(SCHEMA)
+    for levels in (3, 30, 34, 60):
+        text = '{"k":' * levels + "[]" + "}" * levels
+        array, report = codec.encode(pa.array([{"a": text}]), errors="report")
+        if report.num_rows == 0:
+            assert codec.decode(array).field("a").to_pylist() == [text]
+        else:
+            assert report["code"].to_pylist() == ["depth_limit"]
+
+
+def test_columns_and_lists_of_them(impl):
+    rows = [{"a": '{"x":1.0,"y":[null,true]}', "b": '"<"', "c": "[]", "many": ["{}", '{"z":"é"}']}] * 40 + [
+        {"a": None, "b": "null", "c": None, "many": []}
+    ]
+    codec = ProtobufCodec(SCHEMA)
+    found = codec.decode(codec.encode(pa.array(rows))).to_pylist()
+    assert found == [{**row, "b": '"\\u003c"' if row["b"] == '"<"' else "null"} for row in rows]
+
+
+def test_of_no_other_message():
+    with pytest.raises(ValueError, match="has no such text"):
+        kernel("formats.protobuf.json._struct", "native").texts(pa.array([b""]), TYPES["All"], 5)
