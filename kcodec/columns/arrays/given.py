@@ -390,7 +390,7 @@ def _of_numpy(values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, ValueError) as error:
-        raise TypeError(f"the values are no Arrow column: {error}") from None
+        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error, values)}") from None
 
 
 def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:

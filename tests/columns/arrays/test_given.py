@@ -363,8 +363,9 @@ class TestPythonValues:
             (pd.DataFrame({"id": [2**70]}), "too large"),
             (pd.DataFrame([[1, 2]], columns=["id", "id"]), r"Duplicate column names found: \['id', 'id'\]"),
             (pd.Series([1, "x"]), "Could not convert 'x'"),
+            (np.array([1, "x"], dtype=object), "Could not convert 'x'"),
         ],
-        ids=["mixed", "complex", "large", "twice", "series"],
+        ids=["mixed", "complex", "large", "twice", "series", "numpy"],
     )
     def test_a_frame_of_pandas_that_has_no_arrow_type(self, frame, message):
         with pytest.raises(TypeError, match=rf"is not an Arrow column: .*{message}"):
