@@ -371,6 +371,22 @@ class TestPythonValues:
         with pytest.raises(TypeError, match=rf"is not an Arrow column: .*{message}"):
             self.CODEC.encode(frame)
 
+    @pytest.mark.parametrize("shape", [pd.Series, lambda column: pd.DataFrame({"id": column})])
+    def test_columns_of_pandas_that_are_others_for_arrow(self, shape):
+        whole, some = np.ma.array([1, 2]), np.ma.array([1, 2], mask=[False, True])
+        for column, message in (
+            (pd.period_range("2024", periods=2, freq="D"), r"period\[D\], .*: to_timestamp\(\) makes times"),
+            ([None, whole, some], "masked arrays of NumPy"),
+        ):
+            for call in (self.CODEC.encode, lambda given: kcodec.schema_of(pd.DataFrame(given))):
+                with pytest.raises(
+                    TypeError, match=rf"pandas' (Series|column 'id'|column 0) (is of|has) {message}"
+                ):
+                    call(shape(column))
+        codec = kcodec.AvroCodec('["null", {"type": "array", "items": "long"}]')
+        given = pd.Series([None, whole, float("nan"), some.tolist()[:1]])
+        assert codec.decode(codec.encode(given)).to_pylist() == [None, [1, 2], None, [1]]
+
     def test_numpy_and_pandas(self, impl):
         values = [b"\x02\x00\x00", None, b"\x04\x00\x00\x00"[:3]]
         expected = self.CODEC.decode(values)
