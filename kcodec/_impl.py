@@ -3,6 +3,7 @@
 import functools
 import importlib
 import os
+import sys
 from types import ModuleType
 
 __all__ = ["IMPLEMENTATIONS", "VARIABLE", "chosen", "environment", "kernel"]
@@ -47,4 +48,15 @@ def _module(name: str, value: str | bytes | None) -> ModuleType:
     if chosen not in IMPLEMENTATIONS:
         raise ValueError(f"implementation {chosen!r} is not one of {', '.join(IMPLEMENTATIONS)}")
     suffix = "" if chosen == "native" else "_py"
-    return importlib.import_module(f"kcodec.{name}{suffix}")
+    full = f"kcodec.{name}{suffix}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if suffix or error.name != full:
+            raise
+        text = (
+            f"there is no compiled {full} for {sys.implementation.cache_tag} on {sys.platform}: kcodec was "
+            "installed for another Python or platform, or stands in a zip file, from which Python imports nothing "
+            "compiled; KCODEC_IMPL=pure runs without"
+        )
+        raise ModuleNotFoundError(text, name=full) from None

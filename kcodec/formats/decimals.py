@@ -23,7 +23,7 @@ from kcodec.codec import Codec, Run
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import arrays
 from kcodec.columns.arrays.nested import unpack
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import nulled, refused
 from kcodec.columns.types.plain import is_text, stored_type
 from kcodec.errors import (
     CODES,
@@ -194,7 +194,7 @@ class DecimalCodec(Codec):
 
         empty = pc.fill_null(pc.equal(pc.binary_length(array), 0), False)
         faults = refused(empty, "empty_decimal")
-        decoded, found = _each(write, pc.if_else(empty, None, array) if faults else array, kind, stop)
+        decoded, found = _each(write, nulled(array, empty) if faults else array, kind, stop)
         return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
 
     def _variable(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

@@ -83,6 +83,6 @@ def _type_of(data: Any) -> pa.DataType:
         return data
     if hasattr(data, "collect_schema") and not hasattr(data, "__arrow_c_stream__"):
         # A lazy frame, of which no row is to be computed.
-        data = data.head(0)
+        data = data.clear()
     found = data if isinstance(data, pa.Schema) else reader_of(data).schema
     return pa.struct(list(found))

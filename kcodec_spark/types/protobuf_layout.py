@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import nulled
 from kcodec.columns.types.plain import is_list
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
@@ -130,7 +131,7 @@ def _without_defaults(array: pa.Array) -> pa.Array:
         pa.large_binary(): b"",
     }
     default = pa.scalar(empty.get(plain.type, 0), plain.type)
-    return pc.if_else(pc.equal(plain, default), pa.scalar(None, array.type), array)
+    return nulled(array, pc.equal(plain, default))
 
 
 def _default(field: FieldType, kind: pa.DataType) -> pa.Scalar:

@@ -325,7 +325,7 @@ def test_options_within_the_text():
     paths += [["registry", action] for action in ("serve", "copy", "check", "register")]
     alone = ["demo", "dump-log", "consume", "produce", "topics", "groups"]
     every = "".join(map(helped, [*([name] for name in alone), *paths]))
-    others = {"--collect-all", "--packages"}
+    others = {"--collect-all", "--packages", "--py-files"}
     for page in ALL_PAGES[:1] + PAGES:
         for option in re.findall(r"`(--[a-z][a-z-]+)", page.read_text(encoding="utf-8")):
             assert option in others or re.search(rf"{option}(?![\w-])", every), f"{page.name}: {option}"

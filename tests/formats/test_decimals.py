@@ -87,6 +87,17 @@ def test_what_does_not_fit_costs_its_row(impl):
         assert (caught.value.row, caught.value.code) == (rows[0], codes[0])
 
 
+def test_what_fits_beside_it_in_a_slice(impl):
+    """Within which older ones of pyarrow misplace values when some of them become null."""
+    values = pa.array([b"\x7f" * 3, b"\x01\x00", b"", b"\x02", None, b"\x03\x00\x00"])
+    scales = pa.array([0, 1, 1, 1, 1, 2], pa.int32())
+    expected = [Decimal("2.56"), None, Decimal("0.02"), None, Decimal("1966.08")]
+    assert DecimalCodec(2, 9).decode(values.slice(1), errors="null").to_pylist() == expected
+    variable = pa.StructArray.from_arrays([scales, values], ["scale", "value"])
+    expected[:3] = [Decimal("25.60"), None, Decimal("0.20")]
+    assert DecimalCodec(2, 9).decode(variable, errors="null").to_pylist()[1:] == expected
+
+
 @pytest.mark.parametrize("made", [pc.dictionary_encode, pc.run_end_encode])
 def test_variable_scales_of_other_layouts(impl, made):
     scales, values = pa.array([2, 2, 3, None], pa.int32()), pa.array([b"\1", b"\1", b"\x0a", b"\2"])

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -232,3 +233,28 @@ def test_a_package_shows_what_is_public(name):
     package = importlib.import_module(name)
     importlib.import_module("kcodec.kafka.connection.cluster")
     assert {each for each in dir(package) if not each.startswith("__")} == set(package.__all__)
+
+
+@pytest.mark.parametrize("impl", ["native", "pure"])
+def test_a_zip_file_has_nothing_compiled(impl, tmp_path):
+    with zipfile.ZipFile(tmp_path / "kcodec.zip", "w") as file:
+        for path in sorted((ROOT / "kcodec").rglob("*")):
+            if path.suffix in (".py", ".so"):
+                file.write(path, path.relative_to(ROOT))
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import kcodec; print(kcodec.AvroCodec('\"long\"').decode([b'\\2']).to_pylist())",
+        ],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "kcodec.zip"), "KCODEC_IMPL": impl},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if impl == "pure":
+        assert told.stdout == "[1]\n", told.stderr
+    else:
+        assert "there is no compiled kcodec.objects._calls for cpython-3" in told.stderr
+        assert "KCODEC_IMPL=pure runs without" in told.stderr

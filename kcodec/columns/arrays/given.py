@@ -150,11 +150,16 @@ def told(error: BaseException, frame: Any = None) -> str:
 
 
 def check_objects(values: Any) -> None:
-    """Raise TypeError for polars' columns that Arrow does not have.
+    """Raise TypeError for columns of polars and pandas that are others for Arrow.
 
-    It hands over the addresses of Python objects, as bytes, and integers of 128 bits under a name of its own.
+    polars hands over the addresses of Python objects, as bytes, and integers of 128 bits under a name of its own;
+    pandas periods as numbers, and masked arrays as if no value were masked.
     """
     kind = type(values)
+    if kind.__module__.partition(".")[0] == "pandas":
+        for name, column in values.items() if kind.__name__ == "DataFrame" else [(None, values)]:
+            _check_pandas(column, f"pandas' {kind.__name__}" if name is None else f"pandas' column {name!r}")
+        return
     if kind.__module__.partition(".")[0] != "polars" or kind.__name__ not in ("DataFrame", "Series"):
         return
     for column in [values] if kind.__name__ == "Series" else values.get_columns():
@@ -167,6 +172,23 @@ def check_objects(values: Any) -> None:
                 f"polars' column {column.name!r} is of {column.dtype}, which Arrow does not have: cast it, "
                 "such as to Decimal(38, 0)"
             )
+
+
+def _check_pandas(column: Any, name: str) -> None:
+    kind = str(column.dtype)
+    if kind.startswith("period["):
+        raise TypeError(f"{name} is of {kind}, which Arrow has as numbers: to_timestamp() makes times of it")
+    if kind != "object":
+        return
+    # Most have values of one class: those of the first that is not missing.
+    known = (each for each in column if each is not None and not isinstance(each, float))
+    if not hasattr(next(known, None), "dtype"):
+        return
+    if any(type(each).__name__ == "MaskedArray" and each.count() < each.size for each in column):
+        raise TypeError(
+            f"{name} has masked arrays of NumPy, of which Arrow has what is masked, too: of each tolist() has nulls; "
+            "DuckDB's relations are taken as they are, without df()"
+        )
 
 
 def _stored(array: pa.Array) -> pa.Array:
@@ -388,10 +410,11 @@ def _of_numpy(values: Any) -> Any:
         raise TypeError(
             "NumPy's arrays of type S have lost zero bytes at the ends: make them with dtype=object"
         )
+    check_objects(values)
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, ValueError) as error:
-        raise TypeError(f"the values are no Arrow column: {error}") from None
+        raise TypeError(f"{type(values).__name__} is not an Arrow column: {told(error, values)}") from None
 
 
 def payloads(values: Payloads) -> tuple[list[pa.Array], bool]:

@@ -370,4 +370,4 @@ def _topics(after: pa.Array, before: pa.Array | None, extraction: Extraction) ->
     # Of a delete the row that there was.
     topic = pc.if_else(after.is_valid(), texts[0], texts[-1])
     blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(topic), ""), True)
-    return pc.if_else(blank, pa.scalar(None, topic.type), topic)
+    return nulled(topic, blank)

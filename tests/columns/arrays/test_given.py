@@ -363,12 +363,29 @@ class TestPythonValues:
             (pd.DataFrame({"id": [2**70]}), "too large"),
             (pd.DataFrame([[1, 2]], columns=["id", "id"]), r"Duplicate column names found: \['id', 'id'\]"),
             (pd.Series([1, "x"]), "Could not convert 'x'"),
+            (np.array([1, "x"], dtype=object), "Could not convert 'x'"),
         ],
-        ids=["mixed", "complex", "large", "twice", "series"],
+        ids=["mixed", "complex", "large", "twice", "series", "numpy"],
     )
     def test_a_frame_of_pandas_that_has_no_arrow_type(self, frame, message):
         with pytest.raises(TypeError, match=rf"is not an Arrow column: .*{message}"):
             self.CODEC.encode(frame)
+
+    @pytest.mark.parametrize("shape", [pd.Series, lambda column: pd.DataFrame({"id": column})])
+    def test_columns_of_pandas_that_are_others_for_arrow(self, shape):
+        whole, some = np.ma.array([1, 2]), np.ma.array([1, 2], mask=[False, True])
+        for column, message in (
+            (pd.period_range("2024", periods=2, freq="D"), r"period\[D\], .*: to_timestamp\(\) makes times"),
+            ([None, whole, some], "masked arrays of NumPy"),
+        ):
+            for call in (self.CODEC.encode, lambda given: kcodec.schema_of(pd.DataFrame(given))):
+                with pytest.raises(
+                    TypeError, match=rf"pandas' (Series|column 'id'|column 0) (is of|has) {message}"
+                ):
+                    call(shape(column))
+        codec = kcodec.AvroCodec('["null", {"type": "array", "items": "long"}]')
+        given = pd.Series([None, whole, float("nan"), some.tolist()[:1]])
+        assert codec.decode(codec.encode(given)).to_pylist() == [None, [1, 2], None, [1]]
 
     def test_numpy_and_pandas(self, impl):
         values = [b"\x02\x00\x00", None, b"\x04\x00\x00\x00"[:3]]

@@ -8,7 +8,7 @@ from artifacts import had, python
 from processes import run
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("columns", "plan", "formats", "ksql", "protocol", "objects", "serde", "kafka")
+FOLDERS = ("columns", "plan", "codec", "formats", "ksql", "protocol", "objects", "serde", "kafka")
 #: These need more than that environment has: a web server, and interpreters of rules.
 LEFT_OUT = ("serde/test_fork.py", "kafka/test_rules.py", "ksql/test_ksql_encryption.py")
 
