@@ -1,13 +1,16 @@
 """Keys of a block of documents: where they are expected, and where else they are found."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport ABSENT, BEHIND, TUPLE, Op
 from kcodec.formats.json._row cimport find, is_key
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
-from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, is_dropped, is_read
+from kcodec.formats.json.block._lanes cimport (
+    NOT_HERE, ODD, STRANGERS, WRONG, Block, Expected, Stranger, is_dropped, is_read,
+)
+from kcodec.wire.binary.cursor cimport load_le64
 from kcodec.wire.binary.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
 from kcodec.wire.text.json cimport json_skip, json_space
 
@@ -100,6 +103,26 @@ cdef inline const uint8_t *elsewhere(Block *block, const uint8_t *p, const Op *f
     return NULL
 
 
+cdef inline bint stands(const Stranger *stranger, const Op *container, const uint8_t *at) noexcept nogil:
+    """Return whether a key that no field has stands here again."""
+    if stranger.container != container:
+        return False
+    return not ((load_le64(at) ^ stranger.words[0]) & stranger.masks[0]
+                | (load_le64(at + 8) ^ stranger.words[1]) & stranger.masks[1]
+                | (load_le64(at + 16) ^ stranger.words[2]) & stranger.masks[2])
+
+
+cdef void remember(Stranger *stranger, const Op *container, const uint8_t *at, int64_t size) noexcept nogil:
+    """Keep a key that no field has, so that it need not be looked up where the next row has it, too."""
+    if size > <int64_t>sizeof(stranger.words):
+        return
+    stranger.container = container
+    stranger.size = size
+    memcpy(stranger.words, at, sizeof(stranger.words))
+    memset(stranger.masks, 0, sizeof(stranger.masks))
+    memset(stranger.masks, 0xFF, size)
+
+
 cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
     """Find a field behind space and fields that no op has; `op` may be the one behind the last field.
 
@@ -111,6 +134,8 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
     cdef const uint8_t *p = block.at[lane]
     cdef const uint8_t *at
     cdef const Op *found
+    cdef Stranger *stranger
+    cdef int64_t passed = op - container
     context.end = end
     context.level = 0
     block.miss = WRONG
@@ -133,17 +158,23 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return json_space(at + op.key_size, end)
         if at[0] != 34:
             return fail(context, JSON_SYNTAX, container, at)
-        found = find(context, container, at)
-        if context.status != OK:
-            return NULL
-        if found == op:
-            return json_space(context.after, end)
-        if found != NULL:
-            if is_read(block, found):
-                block.sought += DISORDER
-                block.miss = ODD
+        stranger = &block.strangers[passed & (STRANGERS - 1)]
+        passed += 1
+        if stands(stranger, container, at):
+            context.after = at + stranger.size
+        else:
+            found = find(context, container, at)
+            if context.status != OK:
                 return NULL
-            return elsewhere(block, p, found)
+            if found == op:
+                return json_space(context.after, end)
+            if found != NULL:
+                if is_read(block, found):
+                    block.sought += DISORDER
+                    block.miss = ODD
+                    return NULL
+                return elsewhere(block, p, found)
+            remember(stranger, container, at, context.after - at)
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:
             return fail_token(context, container)

@@ -17,6 +17,7 @@ cdef enum:
     FEW = 8          # lists and maps around a value that fails, at most
     BEFORE = 32      # bytes before a filler that may be read
     FILLER = 128     # bytes of one, at most
+    STRANGERS = 64   # that are kept, by where they come; a power of two
     SLOWNESS = 4     # fields are found as fast wherever they are as one that is not where it is expected
 
 
@@ -32,6 +33,13 @@ cdef struct Expected:              # a key with what stands around it, from the 
     uint64_t masks[2]              # which of them count
     int64_t size
     const uint8_t *tail            # from the 17th byte on
+
+
+cdef struct Stranger:              # a key that no field has, as it stands in the text, with quotes and colon
+    const Op *container            # in the objects of which it came; NULL: none yet
+    uint64_t words[3]
+    uint64_t masks[3]
+    int64_t size
 
 
 cdef struct Lapse:                 # why a row has failed, as the context has it
@@ -73,6 +81,7 @@ cdef struct Block:
     const Op **follows             # per op (`place_of`): the field that came next, not the schema's; NULL: none yet
     const Op *later                # a field that the first row is known to have further on
     const uint8_t *later_at        # there
+    Stranger strangers[STRANGERS]
     # Of a key that was not where it was expected:
     Miss miss
     const uint8_t *next
