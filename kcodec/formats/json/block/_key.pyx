@@ -57,7 +57,7 @@ cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcep
         block.count = lane
         return NULL
     p = seek(block, block.key.container, op, lane)
-    block.sought += 1
+    block.sought += block.looked_up
     if p != NULL:
         return p
     if block.miss == WRONG:
@@ -139,6 +139,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
     context.end = end
     context.level = 0
     block.miss = WRONG
+    block.looked_up = False
     if not is_valid(block, lane):
         return NULL
     while True:
@@ -163,6 +164,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
         if stands(stranger, container, at):
             context.after = at + stranger.size
         else:
+            block.looked_up = True
             found = find(context, container, at)
             if context.status != OK:
                 return NULL

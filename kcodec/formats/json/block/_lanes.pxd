@@ -83,6 +83,7 @@ cdef struct Block:
     const uint8_t *later_at        # there
     Stranger strangers[STRANGERS]
     # Of a key that was not where it was expected:
+    bint looked_up
     Miss miss
     const uint8_t *next
     const Op *found
