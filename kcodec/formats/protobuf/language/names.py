@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from kcodec.formats.protobuf.language.known import KNOWN, known_file
+from kcodec.formats.protobuf.language.known import EXTENSIONS, KNOWN, known_file
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 from kcodec.formats.protobuf.language.tokens import fail
 
@@ -84,8 +84,10 @@ class Names:
             return self.find(path, scope, name)
         return None
 
-    def find_extension(self, scope: str, name: str) -> str | None:
-        """Return the full name of an extension; None if there is none."""
+    def find_extension(self, scope: str, name: str, *, known: bool = False) -> str | None:
+        """Return the full name of an extension, with `known` even of a file that is not imported."""
+        if known and not EXTENSIONS.isdisjoint(candidates(scope, name)):
+            self._declare_known()
         return next((full for full in candidates(scope, name) if full in self.extensions), None)
 
     def fail(self, path: str, at: int, message: str) -> NoReturn:
