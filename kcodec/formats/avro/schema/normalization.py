@@ -36,7 +36,8 @@ def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = (
     Raises
     ------
     SchemaError
-        If an attribute holds an integer beyond 64 bits, as the server has it, or is nested too deeply.
+        If an attribute holds an integer beyond 64 bits or a field is a union of nothing, as the server has it; or if
+        the schema is nested too deeply.
 
     Examples
     --------
@@ -91,6 +92,8 @@ def _tree(schema: Schema, written: set[str]) -> Any:
 
 
 def _field(field: Field, written: set[str]) -> dict[str, Any]:
+    if field.type.type == "union" and not field.type.branches:
+        raise SchemaError(f"the field {field.name} is a union of nothing")
     tree: dict[str, Any] = {"name": field.name, "type": _tree(field.type, written), "order": field.order}
     if field.aliases:
         tree["aliases"] = sorted(field.aliases)

@@ -405,3 +405,10 @@ def test_namespaces_are_looked_at_only_where_it_is_strict():
 def test_comments_and_texts_without_end_take_no_square_of_time(text):
     with pytest.raises(SchemaError, match="not JSON"):
         parse(text)
+
+
+def test_a_field_of_an_empty_union_is_not_normalized():
+    """As the server fails to; items and values may be of one."""
+    with pytest.raises(SchemaError, match="the field a is a union of nothing"):
+        normalized(parse(record(field("a", []))))
+    assert normalized(parse(record(field("a", {"type": "array", "items": []})))).count("[]") == 1
