@@ -230,20 +230,21 @@ class Comparison(ABC):
 
     def _compare_array(self, old: Node, new: Node) -> list[Result]:
         results = [
+            self._below(self.compare(old.rules.get("items"), new.rules.get("items")), "items"),
+            *self._tuples(old, new),
+            *self._rest(old, new, "additional", "ADDITIONAL_ITEMS", "additionalItems"),
+            *self._unevaluated(old, new, "UNEVALUATED_ITEMS", "unevaluatedItems"),
             *self._bounds(old, new, "maxItems", "MAX_ITEMS"),
             *self._bounds(old, new, "minItems", "MIN_ITEMS"),
-            *self._contained(old, new, "maxContains", "MAX_CONTAINS"),
-            *self._contained(old, new, "minContains", "MIN_CONTAINS"),
         ]
         before, after = old.rules.get("uniqueItems", False), new.rules.get("uniqueItems", False)
         if before != after:
             results.append(self._one(f"UNIQUE_ITEMS_{'ADDED' if after else 'REMOVED'}", "uniqueItems"))
-        results += self._rest(old, new, "additional", "ADDITIONAL_ITEMS", "additionalItems")
-        results += self._unevaluated(old, new, "UNEVALUATED_ITEMS", "unevaluatedItems")
-        found = self.compare(old.rules.get("items"), new.rules.get("items"))
-        results.append(self._below(found, "items"))
-        results += self._tuples(old, new)
-        return results
+        return [
+            *results,
+            *self._contained(old, new, "maxContains", "MAX_CONTAINS"),
+            *self._contained(old, new, "minContains", "MIN_CONTAINS"),
+        ]
 
     def _tuples(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules.get("prefix", []), new.rules.get("prefix", [])
@@ -294,23 +295,22 @@ class Comparison(ABC):
 
     def _required(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules.get("required", ()), new.rules.get("required", ())
-        declared = old.rules.get("properties", {}).keys() & new.rules.get("properties", {}).keys()
+        properties: Mapping[str, Node] = new.rules.get("properties", {})
         results = []
-        for name in dict.fromkeys([*before, *after]):
-            if name not in declared or (name in before) == (name in after):
+        for name in hash_order((), old.rules.get("properties", ())):
+            if name not in properties or (name in before) == (name in after):
                 continue
             if name in before:
-                results.append(self._one("REQUIRED_ATTRIBUTE_REMOVED", "required", name))
-            elif new.rules["properties"][name].default is not ABSENT:
-                results.append(self._one("REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED", "required", name))
+                kind = "REMOVED"
             else:
-                results.append(self._one("REQUIRED_ATTRIBUTE_ADDED", "required", name))
+                kind = "ADDED" if properties[name].default is ABSENT else "WITH_DEFAULT_ADDED"
+            results.append(self._one(f"REQUIRED_ATTRIBUTE_{kind}", "required", name))
         return results
 
     def _dependencies(self, old: Node, new: Node) -> list[Result]:
         results = []
         before, after = (node.rules.get("dependentRequired", {}) for node in (old, new))
-        for name in dict.fromkeys([*before, *after]):
+        for name in hash_order(before, after):
             if name not in after:
                 kind = "REMOVED"
             elif name not in before:
@@ -322,7 +322,7 @@ class Comparison(ABC):
                 kind = "EXTENDED" if left < right else "NARROWED" if right < left else "CHANGED"
             results.append(self._one(f"DEPENDENCY_ARRAY_{kind}", "dependencies", name))
         before, after = (node.rules.get("dependentSchemas", {}) for node in (old, new))
-        for name in dict.fromkeys([*before, *after]):
+        for name in hash_order(before, after):
             if name not in after:
                 results.append(self._one("DEPENDENCY_SCHEMA_REMOVED", "dependencies", name))
             elif name not in before:

@@ -66,6 +66,39 @@ def test_differences_where_drafts_differ():
     assert len(lines) == 111
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (
+            {"type": "array", "items": [STRING]},
+            {"items": [{"type": "integer"}], "additionalItems": False, "maxItems": 3, "minContains": 1}
+            | {"type": "array", "uniqueItems": True, "minItems": 1},
+            [
+                ("TYPE_CHANGED", "#/items/0"),
+                ("ADDITIONAL_ITEMS_REMOVED", "#/additionalItems"),
+                ("MAX_ITEMS_ADDED", "#/maxItems"),
+                ("MIN_ITEMS_ADDED", "#/minItems"),
+                ("UNIQUE_ITEMS_ADDED", "#/uniqueItems"),
+                ("MIN_CONTAINS_ADDED", "#/minContains"),
+            ],
+        ),
+        (
+            {"properties": {"id": {}, "price": {}, "name": {}}},
+            {"properties": {"id": {}, "price": {}, "name": {}}, "required": ["id", "name", "price"]}
+            | {"minProperties": 1, "dependencies": {"x": ["a"], "b": ["c"]}},
+            [
+                *(("REQUIRED_ATTRIBUTE_ADDED", f"#/required/{name}") for name in ("price", "name", "id")),
+                *(("DEPENDENCY_ARRAY_ADDED", f"#/dependencies/{name}") for name in "bx"),
+                ("MIN_PROPERTIES_ADDED", "#/minProperties"),
+            ],
+        ),
+    ],
+)
+def test_order_of_differences(old, new, found):
+    """That of the registry's messages."""
+    assert kinds(old, new) == found
+
+
 def test_types_of_differences_are_counted_as_the_original_has_them():
     assert (len(BREAKING), len(LENIENT)) == (66, 9)
     assert LENIENT < BREAKING
