@@ -452,7 +452,7 @@ def test_required_fields_and_groups_differ():
         ("REQUIRED_FIELD_ADDED", "#/M/3"),
     ]
     found = [each.type for each in PROTOBUF.differences(old, new)]
-    assert found == ["MESSAGE_REMOVED", "FIELD_NUMERIC_LABEL_CHANGED", "REQUIRED_FIELD_REMOVED"]
+    assert found == ["FIELD_NUMERIC_LABEL_CHANGED", "REQUIRED_FIELD_REMOVED", "MESSAGE_REMOVED"]
 
 
 class TestDerivedTexts:

@@ -9,7 +9,7 @@ from kcodec.formats.protobuf.language.known import EXTENSIONS, KNOWN, known_file
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 from kcodec.formats.protobuf.language.tokens import fail
 
-__all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "with_known"]
+__all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "registry_entry_name", "with_known"]
 
 
 #: Messages and enums that the files of a schema may declare.
@@ -178,6 +178,11 @@ def entry_name(field: str) -> str:
     'MapFieldEntry'
     """
     return "".join(each[:1].upper() + each[1:] for each in field.split("_")) + "Entry"
+
+
+def registry_entry_name(field: str) -> str:
+    """Return what the registry calls the entries of a map: not as protoc does."""
+    return "".join(map(str.capitalize, field.split("_"))) + "Entry" if "_" in field else f"{field}Entry"
 
 
 def entry_of(field: Field) -> Message | None:
