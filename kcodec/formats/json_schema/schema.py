@@ -336,7 +336,7 @@ class _SchemaReader:
         if self.draft != 2020:
             return [*first, *self.nodes()]
         # Those of the newer drafts stand where the server comes upon the first of their keywords.
-        places = {key: number for number, key in enumerate(self.in_hash_order())}
+        places = {key: number for number, key in enumerate(self.in_order())}
         found = [(places["$ref"], node) for node in first]
         left = set(self.left)
         for node in self.nodes():
@@ -344,10 +344,14 @@ class _SchemaReader:
             left = set(self.left)
         return [node for _, node in sorted(found, key=lambda each: each[0])]
 
-    def in_hash_order(self) -> list[str]:
-        """Return the keywords in the order in which the server's reader of the newer drafts comes upon them."""
+    def in_order(self) -> list[str]:
+        """Return the keywords in the order in which the server's reader of the newer drafts comes upon them.
+
+        That of a hash table in the main document, that of the text in others.
+        """
+        keys = hash_order(self.source) if self.resource.is_main else list(self.source)
         last = [key for key in LAST_2020 if key in self.source]
-        return [key for key in hash_order(self.source) if key not in last] + last
+        return [key for key in keys if key not in last] + last
 
     def nodes(self) -> Iterator[Node]:
         if "enum" in self.left:
@@ -406,7 +410,7 @@ class _SchemaReader:
         before: dict[str, str] = {}
         taken: set[str] = set()
         is_met = False
-        for key in self.in_hash_order():
+        for key in self.in_order():
             what = OWNERS_2020.get(key)
             if key == "type":
                 if not of.issuperset(before.values()):

@@ -66,6 +66,25 @@ def test_differences_where_drafts_differ():
     assert len(lines) == 111
 
 
+def test_parts_of_a_reference_stand_in_the_order_of_its_text():
+    """Those of the main document in that of a hash table, as the server reads the two."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    main = {**draft, "properties": {"p": {"$ref": "r.json"}}}
+    long, short = ({"oneOf": [{**STRING, "minLength": length}]} for length in (2, 1))
+    number = {"type": "number"}
+    for before, after, place in (
+        (number | long, number | short, "#/properties/p/allOf/1/oneOf/0/minLength"),
+        (long | number, short | number, "#/properties/p/allOf/0/oneOf/0/minLength"),
+    ):
+        old, new = (
+            model(main, [{"name": "r.json", "schema": json.dumps(draft | each)}]) for each in (before, after)
+        )
+        assert [(each.type, each.path) for each in changes(old, new)] == [("MIN_LENGTH_DECREASED", place)]
+        assert kinds(draft | before, draft | after) == [
+            ("MIN_LENGTH_DECREASED", "#/allOf/0/oneOf/0/minLength")
+        ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
