@@ -15,7 +15,7 @@ from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT
 from kcodec.formats.json_schema.patterns import matching
 from kcodec.formats.json_schema.schema import ABSENT, Node
 from kcodec.java.hashing import hash_order
-from kcodec.java.numbers import round_to_double
+from kcodec.java.numbers import narrow_integer, round_to_double
 
 __all__ = ["SAME", "Comparison", "Result", "SchemaChange"]
 
@@ -226,26 +226,25 @@ class Comparison(ABC):
     def _compare_not(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules["not"], new.rules["not"]
         found = self.compare(after, before)
-        if found.compatible and not found.changes and old.rules["text"] == new.rules["text"]:
-            return []
         return [self._one("NOT_TYPE_NARROWED" if found.compatible else "NOT_TYPE_EXTENDED", "not")]
 
     def _compare_array(self, old: Node, new: Node) -> list[Result]:
         results = [
+            self._below(self.compare(old.rules.get("items"), new.rules.get("items")), "items"),
+            *self._tuples(old, new),
+            *self._rest(old, new, "additional", "ADDITIONAL_ITEMS", "additionalItems"),
+            *self._unevaluated(old, new, "UNEVALUATED_ITEMS", "unevaluatedItems"),
             *self._bounds(old, new, "maxItems", "MAX_ITEMS"),
             *self._bounds(old, new, "minItems", "MIN_ITEMS"),
-            *self._bounds(old, new, "maxContains", "MAX_CONTAINS"),
-            *self._bounds(old, new, "minContains", "MIN_CONTAINS"),
         ]
         before, after = old.rules.get("uniqueItems", False), new.rules.get("uniqueItems", False)
         if before != after:
             results.append(self._one(f"UNIQUE_ITEMS_{'ADDED' if after else 'REMOVED'}", "uniqueItems"))
-        results += self._rest(old, new, "additional", "ADDITIONAL_ITEMS", "additionalItems")
-        results += self._rest(old, new, "unevaluated", "UNEVALUATED_ITEMS", "unevaluatedItems")
-        found = self.compare(old.rules.get("items"), new.rules.get("items"))
-        results.append(self._below(found, "items"))
-        results += self._tuples(old, new)
-        return results
+        return [
+            *results,
+            *self._contained(old, new, "maxContains", "MAX_CONTAINS"),
+            *self._contained(old, new, "minContains", "MIN_CONTAINS"),
+        ]
 
     def _tuples(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules.get("prefix", []), new.rules.get("prefix", [])
@@ -289,30 +288,29 @@ class Comparison(ABC):
             *self._properties(old, new),
             *self._dependencies(old, new),
             *self._rest(old, new, "additional", "ADDITIONAL_PROPERTIES", "additionalProperties"),
-            *self._rest(old, new, "unevaluated", "UNEVALUATED_PROPERTIES", "unevaluatedProperties"),
+            *self._unevaluated(old, new, "UNEVALUATED_PROPERTIES", "unevaluatedProperties"),
             *self._bounds(old, new, "maxProperties", "MAX_PROPERTIES"),
             *self._bounds(old, new, "minProperties", "MIN_PROPERTIES"),
         ]
 
     def _required(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules.get("required", ()), new.rules.get("required", ())
-        declared = old.rules.get("properties", {}).keys() & new.rules.get("properties", {}).keys()
+        properties: Mapping[str, Node] = new.rules.get("properties", {})
         results = []
-        for name in dict.fromkeys([*before, *after]):
-            if name not in declared or (name in before) == (name in after):
+        for name in hash_order((), old.rules.get("properties", ())):
+            if name not in properties or (name in before) == (name in after):
                 continue
             if name in before:
-                results.append(self._one("REQUIRED_ATTRIBUTE_REMOVED", "required", name))
-            elif new.rules["properties"][name].default is not ABSENT:
-                results.append(self._one("REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED", "required", name))
+                kind = "REMOVED"
             else:
-                results.append(self._one("REQUIRED_ATTRIBUTE_ADDED", "required", name))
+                kind = "ADDED" if properties[name].default is ABSENT else "WITH_DEFAULT_ADDED"
+            results.append(self._one(f"REQUIRED_ATTRIBUTE_{kind}", "required", name))
         return results
 
     def _dependencies(self, old: Node, new: Node) -> list[Result]:
         results = []
         before, after = (node.rules.get("dependentRequired", {}) for node in (old, new))
-        for name in dict.fromkeys([*before, *after]):
+        for name in hash_order(before, after):
             if name not in after:
                 kind = "REMOVED"
             elif name not in before:
@@ -324,7 +322,7 @@ class Comparison(ABC):
                 kind = "EXTENDED" if left < right else "NARROWED" if right < left else "CHANGED"
             results.append(self._one(f"DEPENDENCY_ARRAY_{kind}", "dependencies", name))
         before, after = (node.rules.get("dependentSchemas", {}) for node in (old, new))
-        for name in dict.fromkeys([*before, *after]):
+        for name in hash_order(before, after):
             if name not in after:
                 results.append(self._one("DEPENDENCY_SCHEMA_REMOVED", "dependencies", name))
             elif name not in before:
@@ -434,6 +432,16 @@ class Comparison(ABC):
             return []
         return [self._one(f"{kind}_{'INCREASED' if before < after else 'DECREASED'}", key)]
 
+    def _contained(self, old: Node, new: Node, key: str, kind: str) -> list[Result]:
+        before, after = old.rules.get(key), new.rules.get(key)
+        if before is None or after is None:
+            return self._values(old, new, key, kind)
+        # Numbers are compared as what is left of them in 32 bits.
+        before, after = narrow_integer(before, 32), narrow_integer(after, 32)
+        if before == after:
+            return []
+        return [self._one(f"{kind}_{'INCREASED' if before < after else 'DECREASED'}", key)]
+
     def _values(self, old: Node, new: Node, key: str, kind: str) -> list[Result]:
         before, after = old.rules.get(key), new.rules.get(key)
         if before == after:
@@ -451,6 +459,23 @@ class Comparison(ABC):
             return []
         return [self._one(f"{kind}_{'EXTENDED' if isinstance(before, Node) else 'NARROWED'}", step)]
 
+    def _unevaluated(self, old: Node, new: Node, kind: str, step: str) -> list[Result]:
+        """Compare what is left to unevaluated values; one that is not written is wider than one that allows all."""
+        before, after = old.rules.get("unevaluated"), new.rules.get("unevaluated")
+        left, right = (_reach(each) for each in (before, after))
+        if (left < 0) != (right < 0):
+            return [self._one(f"{kind}_{'ADDED' if left < 0 else 'REMOVED'}", step)]
+        if left != right:
+            return [self._one(f"{kind}_{'EXTENDED' if left < right else 'NARROWED'}", step)]
+        return [self._below(self.compare(before, after), step)]
+
+
+def _reach(unevaluated: Node | None) -> int:
+    """Return how far a schema of unevaluated values reaches: none, some, all, or nothing is written of it."""
+    if unevaluated is None:
+        return 2
+    return {"false": -1, "empty": 1}.get(unevaluated.kind, 0)
+
 
 def _is_single(node: Node) -> bool:
     """Return whether a combined schema has a single member; a member written twice counts as two."""
@@ -462,17 +487,17 @@ def _is_open(node: Node) -> bool:
     rules = node.rules
     return (
         rules.get("additional", True) is True
-        and rules.get("unevaluated", True) is True
+        and _reach(rules.get("unevaluated")) > 0
         and not rules.get("patterns")
     )
 
 
 def _rest(node: Node) -> Node | None:
     """Return the schema of further properties or items; None if only the listed ones are allowed."""
-    for key in ("additional", "unevaluated"):
-        if isinstance(node.rules.get(key), Node):
-            return node.rules[key]
-    return None
+    additional, unevaluated = node.rules.get("additional", True), node.rules.get("unevaluated")
+    if additional is True:
+        return unevaluated if _reach(unevaluated) == 0 else None
+    return additional if isinstance(additional, Node) else None
 
 
 def _match(edges: list[dict[int, Result]]) -> dict[int, int]:

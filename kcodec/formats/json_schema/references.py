@@ -68,11 +68,14 @@ class Resource:
         What its references are relative to.
     draft : int
         The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
+    is_main : bool
+        Whether it is the main document, or a part of that.
     """
 
     base: str
     document: Any
     draft: int
+    is_main: bool = True
     anchors: dict[str, Any] = field(default_factory=dict)
 
 
@@ -117,7 +120,9 @@ class Documents:
         self._resources.setdefault("", self.main)
         given = []
         for name, each in named:
-            known = self._resource(_join(self.main.base, name), each, reference_draft(each, self.main.draft))
+            known = self._resource(
+                _join(self.main.base, name), each, reference_draft(each, self.main.draft), is_main=False
+            )
             given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
@@ -149,7 +154,7 @@ class Documents:
             raise SchemaError(f"{path}: {reference} is of a draft that draft 4 cannot refer to")
         return Referent(home, place, unquote(fragment))
 
-    def _resource(self, base: str, document: Any, draft: int) -> Resource:
+    def _resource(self, base: str, document: Any, draft: int, *, is_main: bool = True) -> Resource:
         """Make a document known, under its identifier and those of its parts."""
         if isinstance(document, dict) and isinstance(document.get("definitions"), dict):
             defs = document.get("$defs", {})
@@ -157,12 +162,12 @@ class Documents:
                 document = {**document, "$defs": {**document["definitions"], **defs}}
         key = "id" if draft == 4 else "$id"
         own = document.get(key) if isinstance(document, dict) else None
-        resource = Resource(base, document, draft)
+        resource = Resource(base, document, draft, is_main)
         if isinstance(own, str):
             resource.base = _join(base, own)
             self._resources.setdefault(urldefrag(resource.base)[0], resource)
         for part, part_base in _identified(document, key, resource.base):
-            inner = Resource(part_base, part, draft)
+            inner = Resource(part_base, part, draft, is_main)
             inner.anchors = resource.anchors
             self._resources.setdefault(part_base, inner)
             self._parts[id(part)] = inner

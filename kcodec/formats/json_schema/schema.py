@@ -15,9 +15,27 @@ from typing import Any, NoReturn
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.connect_keywords import connect_type
 from kcodec.formats.json_schema.document import read_document
+from kcodec.formats.json_schema.keywords import (
+    ARRAY,
+    ARRAY_2020,
+    COMBINED,
+    CONDITIONAL,
+    CONTAINED,
+    FLAGS,
+    FORGOTTEN,
+    KNOWN_2020,
+    LAST_2020,
+    NUMBER,
+    OBJECT,
+    OBJECT_2020,
+    OWNERS_2020,
+    STRING,
+    TYPES,
+)
 from kcodec.formats.json_schema.pattern_syntax import check_pattern
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
 from kcodec.formats.language import NamedText
+from kcodec.java.hashing import hash_order
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
 
@@ -30,72 +48,6 @@ MAX_NODES = 1_000_000
 #: Nodes up to which each reference of the newer drafts has a copy of its target.
 MAX_COPIED = 20_000
 
-_TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
-
-_STRING = ("minLength", "maxLength", "pattern", "format")
-_NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_ARRAY = ("items", "additionalItems", "minItems", "maxItems", "uniqueItems")
-_OBJECT = (
-    "properties",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependencies",
-    "patternProperties",
-    "additionalProperties",
-)
-_COMBINED = ("allOf", "anyOf", "oneOf")
-#: What schemas of a draft say of themselves by true or false.
-_FLAGS = {7: ("readOnly", "writeOnly"), 2020: ("readOnly", "writeOnly", "deprecated")}
-_CONDITIONAL = ("if", "then", "else")
-
-#: What the reader of the newer drafts knows; another keyword beside them makes it forget those of `_FORGOTTEN`.
-_KNOWN_2020 = frozenset(
-    [
-        *_STRING,
-        *_NUMBER,
-        *_COMBINED,
-        *_CONDITIONAL,
-        "$schema",
-        "$id",
-        "$ref",
-        "$dynamicRef",
-        "$anchor",
-        "$dynamicAnchor",
-        "type",
-        "enum",
-        "const",
-        "not",
-        "items",
-        "prefixItems",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "contains",
-        "minContains",
-        "maxContains",
-        "unevaluatedItems",
-        "properties",
-        "required",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "patternProperties",
-        "additionalProperties",
-        "propertyNames",
-        "unevaluatedProperties",
-        "title",
-        "description",
-        "default",
-        "readOnly",
-        "writeOnly",
-        "deprecated",
-    ]
-)
-
-_FORGOTTEN = ("unevaluated", "minContains", "maxContains")
-
 
 class Node:
     """One schema of the model.
@@ -107,7 +59,8 @@ class Node:
         ``not``, ``conditional``, ``combined`` or ``reference``.
     rules : dict
         What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
-        listed is ``additional`` and ``unevaluated``: a bool or a node. A number that is an integer has ``integer``.
+        listed is ``additional``, a bool or a node, and ``unevaluated``, a node. A number that is an integer has
+        ``integer``.
     members : list of Node
         Of a combined schema.
     target : Node or None
@@ -296,15 +249,20 @@ class _SchemaReader:
             self.loader.waiting.append((node, self.resource, reference, self.path, self.copied()))
             if self.draft != 2020:
                 return self.described(node)
-            parts = [node, *self.parts()]
+            parts = self.parts(node)
         else:
             parts = self.parts()
         if not parts:
             return self.described(Node("empty"))
         if len(parts) == 1:
-            if self.draft == 2020 and not _KNOWN_2020.issuperset(self.source):
-                for key in _FORGOTTEN:
+            if self.draft == 2020 and not KNOWN_2020.issuperset(self.source):
+                for key in FORGOTTEN:
                     parts[0].rules.pop(key, None)
+            elif self.draft != 2020 and parts[0].kind == "array":
+                # Not known to these drafts, and compared all the same where nothing but an array is.
+                for key in CONTAINED:
+                    if _is_number(self.source.get(key)):
+                        parts[0].rules[key] = self.source[key]
             return self.described(parts[0])
         return self.described(Node("combined", {"criterion": "allOf", "implied": True}, parts))
 
@@ -352,46 +310,69 @@ class _SchemaReader:
     def described(self, node: Node) -> Node:
         """Record the identifier, title, description and default of a schema."""
         key = "id" if self.draft == 4 else "$id"
-        if self.draft != 2020 or isinstance(self.source.get(key), str):
-            node.id = self.text_or_none(key)
-        if node.id is not None and not is_uri(node.id):
-            self.refuse(key, "not a URI")
-        if self.draft == 2020 and self.path == "#" and node.id is not None and node.id.partition("#")[2]:
-            self.refuse(key, "with a fragment")
+        name = self.source.get(key)
+        if self.draft != 2020:
+            # The server's translation of the newer drafts loses it.
+            name = node.id = self.text_or_none(key)
+        if isinstance(name, str):
+            if not is_uri(name):
+                self.refuse(key, "not a URI")
+            if self.draft == 2020 and self.path == "#" and name.partition("#")[2]:
+                self.refuse(key, "with a fragment")
         node.title = self.text_or_none("title")
         node.description = self.text_or_none("description")
         node.default = self.source.get("default", ABSENT)
-        for key in _FLAGS.get(self.draft, ()):
+        if self.draft == 2020 and node.default is None:
+            # As if it were not there, in the newer drafts.
+            node.default = ABSENT
+        for key in FLAGS.get(self.draft, ()):
             if not isinstance(self.source.get(key, False), bool):
                 self.refuse(key, "not a boolean")
         node.bytes = connect_type(self.source) == "bytes"
         return node
 
-    def parts(self) -> list[Node]:
-        nodes = []
+    def parts(self, *first: Node) -> list[Node]:
+        """Return the nodes that the schema consists of, behind a first one if there is a reference."""
+        if self.draft != 2020:
+            return [*first, *self.nodes()]
+        # Those of the newer drafts stand where the server comes upon the first of their keywords.
+        places = {key: number for number, key in enumerate(self.in_order())}
+        found = [(places["$ref"], node) for node in first]
+        left = set(self.left)
+        for node in self.nodes():
+            found.append((min(places[key] for key in left - self.left if key in OWNERS_2020), node))
+            left = set(self.left)
+        return [node for _, node in sorted(found, key=lambda each: each[0])]
+
+    def in_order(self) -> list[str]:
+        """Return the keywords in the order in which the server's reader of the newer drafts comes upon them.
+
+        That of a hash table in the main document, that of the text in others.
+        """
+        keys = hash_order(self.source) if self.resource.is_main else list(self.source)
+        last = [key for key in LAST_2020 if key in self.source]
+        return [key for key in keys if key not in last] + last
+
+    def nodes(self) -> Iterator[Node]:
         if "enum" in self.left:
             values = self.take("enum")
             if not isinstance(values, list):
                 self.refuse("enum", "not a list")
-            nodes.append(Node("enum", {"enum": values}))
-        for criterion in _COMBINED:
+            yield Node("enum", {"enum": values})
+        for criterion in COMBINED:
             if criterion in self.left:
-                nodes.append(self.combined(criterion))
+                yield self.combined(criterion)
         if "not" in self.left:
-            text = self.loader.digest(self.source["not"])
-            nodes.append(Node("not", {"not": self.inner("not"), "text": text}))
+            yield Node("not", {"not": self.inner("not")})
         if "const" in self.left and self.draft > 4:
-            nodes.append(Node("const", {"const": self.take("const")}))
+            yield Node("const", {"const": self.take("const")})
         if "type" in self.left:
-            nodes.append(self.typed(self.take("type")))
-        nodes += self.untyped()
+            yield self.typed(self.take("type"))
+        yield from self.untyped()
         if self.draft >= 7 and (
-            "if" in self.left if self.draft == 2020 else self.left.intersection(_CONDITIONAL)
+            "if" in self.left if self.draft == 2020 else self.left.intersection(CONDITIONAL)
         ):
-            nodes.append(
-                Node("conditional", {key: self.inner(key) for key in _CONDITIONAL if key in self.left})
-            )
-        return nodes
+            yield Node("conditional", {key: self.inner(key) for key in CONDITIONAL if key in self.left})
 
     def combined(self, criterion: str) -> Node:
         members = self.take(criterion)
@@ -412,17 +393,43 @@ class _SchemaReader:
         if not isinstance(kinds, list):
             self.refuse("type", "neither a name nor a list of names")
         # Each of several types takes all of its keywords.
-        left = set(self.left)
+        left = self.taken_up(kinds)
         found: dict[str, Node] = {}
         for kind in kinds:
             if str(kind) not in found:
                 before, self.left = self.left, set(left)
                 found[str(kind)] = self.of_type(kind)
-                self.left &= before
+                self.left = before - (left - self.left)
         return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
 
+    def taken_up(self, kinds: list[Any]) -> set[str]:
+        """Return the keywords that a list of types takes up; in the newer drafts only those met with nothing else."""
+        if self.draft != 2020:
+            return set(self.left)
+        of = {"number" if kind == "integer" else str(kind) for kind in kinds}
+        before: dict[str, str] = {}
+        taken: set[str] = set()
+        is_met = False
+        for key in self.in_order():
+            what = OWNERS_2020.get(key)
+            if key == "type":
+                if not of.issuperset(before.values()):
+                    break
+                is_met, taken = True, set(before)
+            elif what is None:
+                continue
+            elif not is_met:
+                before[key] = what
+                if len(set(before.values())) > 1:
+                    break
+            elif what not in of:
+                break
+            else:
+                taken.add(key)
+        return taken
+
     def of_type(self, kind: Any) -> Node:
-        if kind not in _TYPES:
+        if kind not in TYPES:
             self.refuse("type", f"{kind!r} is not a type")
         if kind == "string":
             return self.string()
@@ -437,24 +444,23 @@ class _SchemaReader:
     def untyped(self) -> Iterator[Node]:
         """Yield the rules of keywords that are about one type, in a schema that names no type."""
         newer = self.draft == 2020
-        array = {"contains", *_ARRAY} if self.draft > 4 else set(_ARRAY)
-        objects = {"propertyNames", *_OBJECT} if self.draft > 4 else set(_OBJECT)
+        array = {"contains", *ARRAY} if self.draft > 4 else set(ARRAY)
+        objects = {"propertyNames", *OBJECT} if self.draft > 4 else set(OBJECT)
         if newer:
-            array |= {"prefixItems", "unevaluatedItems"}
-            array.discard("additionalItems")
-            objects |= {"dependentRequired", "dependentSchemas", "unevaluatedProperties"}
-            objects.discard("dependencies")
+            array, objects = ARRAY_2020, OBJECT_2020
             # There these demand nothing: the server's translation leaves them out.
-            objects -= {key for key in ("properties", "patternProperties") if self.source.get(key) == {}}
+            objects = objects - {
+                key for key in ("properties", "patternProperties") if self.source.get(key) == {}
+            }
             if "format" in self.left:
                 self.text("format")
         if self.left & array:
             yield self.array()
         if self.left & objects:
             yield self.object()
-        if self.left.intersection(_NUMBER):
+        if self.left.intersection(NUMBER):
             yield self.number()
-        if self.left.intersection(_STRING):
+        if self.left.intersection(STRING):
             yield self.string()
 
     def string(self) -> Node:
@@ -469,13 +475,13 @@ class _SchemaReader:
 
     def number(self, integer: bool = False) -> Node:
         rules: dict[str, Any] = {"integer": integer}
-        for key in _NUMBER:
+        for key in NUMBER:
             if key in self.left:
                 value = self.take(key)
                 if self.draft == 4 and key.startswith("exclusive"):
                     if not isinstance(value, bool):
                         self.refuse(key, "not a boolean")
-                elif isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+                elif not _is_number(value):
                     self.refuse(key, "not a number")
                 elif key == "multipleOf" and self.draft != 2020 and _is_zero(value):
                     self.refuse(key, "zero")
@@ -514,12 +520,12 @@ class _SchemaReader:
             if newer:
                 rules["minContains"] = 1
         if newer:
-            for key in ("minContains", "maxContains"):
+            for key in CONTAINED:
                 # Other values than whole numbers demand nothing.
                 if key in self.left and "contains" in self.source and _is_integral(self.source[key]):
                     rules[key] = self.integer(key)
             if "unevaluatedItems" in self.left:
-                rules["unevaluated"] = self.bool_or_schema("unevaluatedItems")
+                rules["unevaluated"] = self.inner("unevaluatedItems")
         return Node("array", rules)
 
     def object(self) -> Node:
@@ -560,7 +566,7 @@ class _SchemaReader:
         if dependencies:
             rules["dependentRequired"] = dependencies
         if newer and "unevaluatedProperties" in self.left:
-            rules["unevaluated"] = self.bool_or_schema("unevaluatedProperties")
+            rules["unevaluated"] = self.inner("unevaluatedProperties")
         return Node("object", rules)
 
     def dependency(self, key: str, value: Any, keyword: str, *, schemas: bool) -> Any:
@@ -637,6 +643,10 @@ class _SchemaReader:
 
     def refuse(self, step: str, reason: str) -> NoReturn:
         _refuse(f"{self.path}/{step}", reason)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, Decimal)) and not isinstance(value, bool)
 
 
 def _is_integral(value: Any) -> bool:

@@ -50,6 +50,74 @@ def test_differences_of_the_real_registry():
     assert (len(lines), thrown) == (734, 3)
 
 
+def test_differences_where_drafts_differ():
+    """Pairs on which the registry's own rules, run on its commit 794611bd, always give the same.
+
+    Unchanged schemas within ``not``, the parts of schemas of the newer drafts in the order of a hash table, keywords
+    about ``contains`` in drafts that do not know them, ``unevaluated*`` that allow all, identifiers and null defaults.
+    """
+    lines = read_vectors("registry_json_compat_more.jsonl.gz")
+    for line in lines:
+        old, new = model(line["old"]), model(line["new"])
+        found = sorted((each.path, each.type) for each in changes(old, new))
+        assert found == sorted((each["path"], each["type"]) for each in line["differences"]), line
+        assert (not differences(new, old)) is line["backward"], line
+        assert (not differences(new, old, lenient=True)) is line["backward_lenient"], line
+    assert len(lines) == 111
+
+
+def test_parts_of_a_reference_stand_in_the_order_of_its_text():
+    """Those of the main document in that of a hash table, as the server reads the two."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    main = {**draft, "properties": {"p": {"$ref": "r.json"}}}
+    long, short = ({"oneOf": [{**STRING, "minLength": length}]} for length in (2, 1))
+    number = {"type": "number"}
+    for before, after, place in (
+        (number | long, number | short, "#/properties/p/allOf/1/oneOf/0/minLength"),
+        (long | number, short | number, "#/properties/p/allOf/0/oneOf/0/minLength"),
+    ):
+        old, new = (
+            model(main, [{"name": "r.json", "schema": json.dumps(draft | each)}]) for each in (before, after)
+        )
+        assert [(each.type, each.path) for each in changes(old, new)] == [("MIN_LENGTH_DECREASED", place)]
+        assert kinds(draft | before, draft | after) == [
+            ("MIN_LENGTH_DECREASED", "#/allOf/0/oneOf/0/minLength")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (
+            {"type": "array", "items": [STRING]},
+            {"items": [{"type": "integer"}], "additionalItems": False, "maxItems": 3, "minContains": 1}
+            | {"type": "array", "uniqueItems": True, "minItems": 1},
+            [
+                ("TYPE_CHANGED", "#/items/0"),
+                ("ADDITIONAL_ITEMS_REMOVED", "#/additionalItems"),
+                ("MAX_ITEMS_ADDED", "#/maxItems"),
+                ("MIN_ITEMS_ADDED", "#/minItems"),
+                ("UNIQUE_ITEMS_ADDED", "#/uniqueItems"),
+                ("MIN_CONTAINS_ADDED", "#/minContains"),
+            ],
+        ),
+        (
+            {"properties": {"id": {}, "price": {}, "name": {}}},
+            {"properties": {"id": {}, "price": {}, "name": {}}, "required": ["id", "name", "price"]}
+            | {"minProperties": 1, "dependencies": {"x": ["a"], "b": ["c"]}},
+            [
+                *(("REQUIRED_ATTRIBUTE_ADDED", f"#/required/{name}") for name in ("price", "name", "id")),
+                *(("DEPENDENCY_ARRAY_ADDED", f"#/dependencies/{name}") for name in "bx"),
+                ("MIN_PROPERTIES_ADDED", "#/minProperties"),
+            ],
+        ),
+    ],
+)
+def test_order_of_differences(old, new, found):
+    """That of the registry's messages."""
+    assert kinds(old, new) == found
+
+
 def test_types_of_differences_are_counted_as_the_original_has_them():
     assert (len(BREAKING), len(LENIENT)) == (66, 9)
     assert LENIENT < BREAKING

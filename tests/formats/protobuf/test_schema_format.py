@@ -245,11 +245,36 @@ def test_descriptors_in_base64_import_others(as_texts):
         ("optional double a = 1 [default = -0];", "  optional double a = 1 [default = 0];\n"),
         ("optional double a = 1 [default = -0.0];", "  optional double a = 1 [default = -0];\n"),
         ("oneof o {} oneof p { int32 a = 1; }", "  oneof p {\n    int32 a = 1;\n  }\n"),
+        # Confluent's own options are known without an import.
+        (
+            'optional int32 a = 1 [(.confluent.field_meta).doc = "d"];',
+            '  optional int32 a = 1 [(confluent.field_meta) = {\n    doc: "d"\n  }];\n',
+        ),
+        # What is equal stands once in a list that was put together, and what nobody declares is a list.
+        (
+            'optional int32 a = 1 [(confluent.field_meta).tags = "A", (confluent.field_meta) = {tags: ["A", "b"]}];',
+            '  optional int32 a = 1 [(confluent.field_meta) = {\n    tags: [\n      "A",\n      "b"\n    ]\n  }];\n',
+        ),
+        (
+            "optional int32 a = 1 [(confluent.field_meta).nope = 1, (confluent.field_meta).nope = 2];",
+            "  optional int32 a = 1 [(confluent.field_meta) = {\n    nope: [\n      1,\n      2\n    ]\n  }];\n",
+        ),
     ],
 )
 def test_normalized_members(members, normalized):
     schema = PROTOBUF.parse(f'syntax = "proto2"; message M {{ {members} }}')
     assert PROTOBUF.normalized(schema) == f"\nmessage M {{\n{normalized}}}\n"
+
+
+def test_what_stands_later_among_normalized_options():
+    """The last value of an option that is not repeated, and the last map."""
+    schema = PROTOBUF.parse(
+        'syntax = "proto2"; import "google/protobuf/descriptor.proto"; message O { map<string, int32> m = 1; } '
+        "extend google.protobuf.FieldOptions { optional O o = 5000; optional int32 i = 5001; } "
+        'message M { optional int32 a = 1 [(i) = 1, (i) = 2, (o).m = {key: "a"}, (o).m = {key: "b"}]; }'
+    )
+    kept = 'a = 1 [\n    (i) = 2,\n    (o) = {\n      m: {\n        key: "b"\n      }\n    }\n  ];'
+    assert kept in PROTOBUF.normalized(schema)
 
 
 @pytest.mark.parametrize(
@@ -427,7 +452,7 @@ def test_required_fields_and_groups_differ():
         ("REQUIRED_FIELD_ADDED", "#/M/3"),
     ]
     found = [each.type for each in PROTOBUF.differences(old, new)]
-    assert found == ["MESSAGE_REMOVED", "FIELD_NUMERIC_LABEL_CHANGED", "REQUIRED_FIELD_REMOVED"]
+    assert found == ["FIELD_NUMERIC_LABEL_CHANGED", "REQUIRED_FIELD_REMOVED", "MESSAGE_REMOVED"]
 
 
 class TestDerivedTexts:

@@ -36,7 +36,9 @@ def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = (
     Raises
     ------
     SchemaError
-        If an attribute holds an integer beyond 64 bits, as the server has it, or is nested too deeply.
+        Where the server fails: an attribute, or a list or an object that is a default, holds an integer beyond 64 bits,
+        a field is a union of nothing, or the default of a record has what the record has not. Or if the schema is
+        nested too deeply.
 
     Examples
     --------
@@ -91,12 +93,15 @@ def _tree(schema: Schema, written: set[str]) -> Any:
 
 
 def _field(field: Field, written: set[str]) -> dict[str, Any]:
+    if field.type.type == "union" and not field.type.branches:
+        raise SchemaError(f"the field {field.name} is a union of nothing")
     tree: dict[str, Any] = {"name": field.name, "type": _tree(field.type, written), "order": field.order}
     if field.aliases:
         tree["aliases"] = sorted(field.aliases)
     if field.doc is not None:
         tree["doc"] = field.doc
-    if field.has_default:
+    # An integer beyond 64 bits is lost.
+    if field.has_default and not _is_long(field.default):
         value = _default(field.default, field.type)
         if value is not None:
             tree["default"] = _json(value)
@@ -110,9 +115,14 @@ def _sorted(value: Any) -> Any:
         return {key: _sorted(value[key]) for key in sorted(value, key=_utf16)}
     if isinstance(value, list):
         return [_sorted(each) for each in value]
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+    if _is_long(value):
         raise SchemaError(f"an attribute holds {value}, which has more than 64 bits")
     return value
+
+
+def _is_long(value: Any) -> bool:
+    """Return whether a value is an integer that Java's long does not hold."""
+    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
 
 
 def _utf16(key: str) -> bytes:
@@ -131,6 +141,8 @@ def _default(value: Any, schema: Schema | None) -> Any:
         return _NULL
     if isinstance(value, bool):
         return value
+    if _is_long(value):
+        raise SchemaError(f"a default holds {value}, which has more than 64 bits")
     if isinstance(value, int):
         if kind == "int" and not -(1 << 31) <= value < 1 << 31:
             return None
@@ -148,6 +160,9 @@ def _default(value: Any, schema: Schema | None) -> Any:
         return [_default(each, None if schema is None else schema.item) for each in value]
     if kind == "record" and schema is not None:
         types: dict[str, Schema | None] = {field.name: field.type for field in schema.fields}
+        for name in value:
+            if name not in types:
+                raise SchemaError(f"a default has {name}, which {schema.name} does not")
     else:
         types = dict.fromkeys(value, None if schema is None else schema.item)
     return {key: _default(value[key], types.get(key)) for key in sorted(value, key=_utf16)}

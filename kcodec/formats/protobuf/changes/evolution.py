@@ -1,7 +1,8 @@
 """What differs between two .proto texts, and which of it a registry takes for breaking.
 
-The rules are those of Confluent's registry: messages and enums are matched by name at each level, fields by number, and
-only what is written is compared. (Whether the bytes of one message can be read as another is `compatibility`'s matter.)
+The rules are those of Confluent's registry, and so is the order: messages and enums are matched by name at each level,
+fields by number, and only what is written is compared. (Whether the bytes of one message can be read as another is
+`compatibility`'s matter.)
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, Rpc, Service, is_map_entry
+from kcodec.java.hashing import hash_order
 
 __all__ = ["BREAKING", "MAX_DIFFERENCES", "Side", "changes", "describe", "paired"]
 
@@ -193,25 +195,26 @@ class _Comparison:
     ) -> Iterator[Difference]:
         """Compare the messages and enums of one level."""
         old_places, new_places = ({each.name: at for at, each in enumerate(side[0])} for side in (old, new))
-        pairs = list(paired(old[0], new[0]))
-        # What is there on one side only comes first; entries of maps that are spelled out come and go.
-        for name, before, after in pairs:
-            if after is None and before is not None and not is_map_entry(before):
-                yield _difference("MESSAGE_REMOVED", f"{path}/{name}")
-            elif before is None and after is not None and not is_map_entry(after):
-                yield _difference("MESSAGE_ADDED", f"{path}/{name}")
-        for name, before, after in pairs:
-            if before is not None and after is not None:
-                if old_places[name] != new_places[name]:
-                    yield _difference("MESSAGE_MOVED", f"{path}/{name}")
+        for name, before, after in _paired_by_hash(old[0], new[0]):
+            place = f"{path}/{name}"
+            # Entries of maps that are spelled out come and go.
+            if before is None:
+                if after is not None and not is_map_entry(after):
+                    yield _difference("MESSAGE_ADDED", place)
+            elif after is None:
+                if not is_map_entry(before):
+                    yield _difference("MESSAGE_REMOVED", place)
+            else:
                 yield from self.messages(
                     before,
                     after,
                     (old_scope[0], full_name(old_scope[1], name)),
                     (new_scope[0], full_name(new_scope[1], name)),
-                    f"{path}/{name}",
+                    place,
                 )
-        for name, before_enum, after_enum in paired(old[1], new[1]):
+                if old_places[name] != new_places[name]:
+                    yield _difference("MESSAGE_MOVED", place)
+        for name, before_enum, after_enum in _paired_by_hash(old[1], new[1]):
             place = f"{path}/{name}"
             if before_enum is None:
                 yield _difference("ENUM_ADDED", place)
@@ -263,13 +266,11 @@ class _Comparison:
         old_oneofs, new_oneofs = _members(before, old), _members(after, new)
         gone, removed = before.keys() - after.keys(), old_oneofs.keys() - new_oneofs.keys()
         lost = {name for name in removed if gone.issuperset(old_oneofs[name])}
-        for name in removed:
-            yield _difference("ONEOF_REMOVED", f"{path}/{name}")
-        for name, members in new_oneofs.items():
-            if name not in old_oneofs:
-                yield _difference("ONEOF_ADDED", f"{path}/{name}")
-            yield from _moved(before, members, f"{path}/{name}")
-        for number in dict.fromkeys([*before, *after]):
+        for oneof in new.oneofs:
+            yield from _moved(before, new_oneofs[oneof.name], f"{path}/{oneof.name}")
+        for name in sorted(old_oneofs.keys() ^ new_oneofs.keys()):
+            yield _difference(f"ONEOF_{'REMOVED' if name in removed else 'ADDED'}", f"{path}/{name}")
+        for number in sorted(before.keys() | after.keys()):
             left, right = before.get(number), after.get(number)
             if right is None:
                 assert left is not None
@@ -360,6 +361,12 @@ def paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | Non
     after: dict[str, _T] = {each.name: each for each in new}
     for name in dict.fromkeys([*before, *after]):
         yield name, before.get(name), after.get(name)
+
+
+def _paired_by_hash(old: Sequence[_T], new: Sequence[_T]) -> list[tuple[str, _T | None, _T | None]]:
+    """Return the same in the order of the registry's hash table."""
+    pairs = {pair[0]: pair for pair in paired(old, new)}
+    return [pairs[name] for name in hash_order((each.name for each in old), pairs)]
 
 
 def _moved(before: dict[int, Field], members: list[int], path: str) -> Iterator[Difference]:

@@ -18,7 +18,7 @@ from kcodec.formats.protobuf.exported.descriptor_bytes import (
     written_options,
 )
 from kcodec.formats.protobuf.language.literals import unquote
-from kcodec.formats.protobuf.language.names import full_name
+from kcodec.formats.protobuf.language.names import full_name, registry_entry_name
 from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Enum,
@@ -126,7 +126,7 @@ class _Serializer:
         return self.schema.main.syntax == "proto3" and field.label == "optional" and field.oneof is None
 
     def entry(self, scope: str, node: Field) -> Encoded:
-        name = _entry_name(node.name)
+        name = registry_entry_name(node.name)
         key, value = Field("", node.key, "key", 1), Field("", node.type, "value", 2)
         return made(
             "DescriptorProto",
@@ -145,7 +145,11 @@ class _Serializer:
             number=node.number,
             label=label,
             type=kinds,
-            type_name=_entry_name(node.name) if node.key else "" if node.type in SCALARS else node.type,
+            type_name=registry_entry_name(node.name)
+            if node.key
+            else ""
+            if node.type in SCALARS
+            else node.type,
             extendee=extendee,
             oneof_index=oneof,
             options=self.options("FieldOptions", node.options),
@@ -238,8 +242,3 @@ def _is_kept(name: tuple[str, ...]) -> bool:
     if name[0][0] == "(":
         return name[0].startswith(CONFLUENT)
     return len(name) == 1 and name[0] not in _LOST
-
-
-def _entry_name(field: str) -> str:
-    """Return what the registry calls the entries of a map: not as protoc does."""
-    return "".join(map(str.capitalize, field.split("_"))) + "Entry" if "_" in field else f"{field}Entry"

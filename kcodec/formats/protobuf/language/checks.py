@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NoReturn
+
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.language.names import Names, full_name
-from kcodec.formats.protobuf.language.syntax import Enum, Message
+from kcodec.formats.protobuf.language.literals import unquote
+from kcodec.formats.protobuf.language.names import Names, full_name, registry_entry_name
+from kcodec.formats.protobuf.language.syntax import (
+    Aggregate,
+    Enum,
+    Extend,
+    Field,
+    Message,
+    Quoted,
+    Service,
+    find_option,
+)
+from kcodec.java.numbers import integer_bounds, parse_java_double
 
 __all__ = ["check_descriptors"]
 
+#: Types whose repeated values are never packed.
+_NEVER_PACKED = ("string", "bytes")
+
+_BITS = {
+    **dict.fromkeys(["int32", "sint32", "sfixed32"], (32, True)),
+    **dict.fromkeys(["uint32", "fixed32"], (32, False)),
+    **dict.fromkeys(["int64", "sint64", "sfixed64"], (64, True)),
+    **dict.fromkeys(["uint64", "fixed64"], (64, False)),
+}
+
 
 def check_descriptors(names: Names, path: str) -> None:
-    """Check a file: numbers of fields, enums without values, maps in oneofs, types that are not imported.
+    """Check a file as protobuf-java does that makes a descriptor of it.
+
+    Names that stand twice in one scope, numbers of fields, enums without values, maps in oneofs, types that are not
+    imported or that an inner name hides, defaults of another type, what cannot be packed, and extensions beyond the
+    ranges that are declared for them. Groups have no descriptor there, so nobody looks at them.
 
     Raises
     ------
@@ -20,26 +48,146 @@ def check_descriptors(names: Names, path: str) -> None:
     file = names.files[path]
     if file.misnamed is not None:
         names.fail(path, *file.misnamed)
-    waiting: list[tuple[str, Message | Enum]] = []
-    waiting += [(file.package, each) for each in file.messages]
-    waiting += [(file.package, each) for each in file.enums]
-    while waiting:
-        scope, node = waiting.pop()
-        if isinstance(node, Enum):
-            if not node.values:
-                names.fail(path, node.at, f"the enum {node.name} has no value")
-            continue
+    _Check(names, path).level(file.package, file.messages, file.enums, file.extends, file.services)
+
+
+class _Check:
+    """One file that is checked."""
+
+    def __init__(self, names: Names, path: str) -> None:
+        self.names = names
+        self.path = path
+
+    def fail(self, at: int, message: str) -> NoReturn:
+        self.names.fail(self.path, at, message)
+
+    def level(
+        self,
+        scope: str,
+        messages: Sequence[Message],
+        enums: Sequence[Enum],
+        extends: Sequence[Extend],
+        others: Sequence[Field | Service] = (),
+    ) -> None:
+        """Check what stands in a scope, its fields or services among it."""
+        extensions = [field for each in extends for field in each.fields]
+        self.distinct([*messages, *enums, *extensions, *others])
+        for message in messages:
+            self.message(scope, message)
+        for enum in enums:
+            if not enum.values:
+                self.fail(enum.at, f"the enum {enum.name} has no value")
+            self.distinct(enum.values)
+        for extend in extends:
+            self.extend(scope, extend)
+        for other in others:
+            if isinstance(other, Service):
+                self.service(scope, other)
+
+    def distinct(self, nodes: Sequence[object]) -> None:
+        """Refuse two that have one name."""
+        known: set[str] = set()
+        for node in nodes:
+            name = node.name  # type: ignore[attr-defined]
+            if name in known:
+                self.fail(node.at, f"{name} is declared twice")  # type: ignore[attr-defined]
+            known.add(name)
+
+    def message(self, scope: str, node: Message) -> None:
         inner = full_name(scope, node.name)
-        waiting += [(inner, each) for each in node.messages]
-        waiting += [(inner, each) for each in node.enums]
+        fields = [field for field in node.fields if field.group is None]
+        # Entries of maps are messages among the fields.
+        entries = [
+            Field("", "", registry_entry_name(field.name), 0, at=field.at) for field in fields if field.key
+        ]
+        self.level(inner, node.messages, node.enums, node.extends, [*fields, *entries])
         numbers: set[int] = set()
-        for field in node.fields:
+        for field in fields:
             if field.number <= 0 or field.number in numbers:
-                names.fail(path, field.at, f"{field.number} is not a number of its own for {field.name}")
+                self.fail(field.at, f"{field.number} is not a number of its own for {field.name}")
             numbers.add(field.number)
             if field.key and field.oneof is not None:
-                names.fail(path, field.at, f"the map {field.name} is in a oneof")
-            if field.group is None and field.type not in SCALARS:
-                full = names.find(path, inner, field.type)
-                if full is None or not names.sees(path, full):
-                    names.fail(path, field.at, f"{field.type} is not imported")
+                self.fail(field.at, f"the map {field.name} is in a oneof")
+            self.field(inner, field)
+
+    def field(self, scope: str, field: Field) -> None:
+        """Check the type of a field, whether it can be packed, and its default."""
+        node = None if field.type in SCALARS else self.type(scope, field.type, field.at)
+        is_message = bool(field.key) or isinstance(node, Message)
+        if find_option(field.options, "packed") == "true" and (
+            field.label != "repeated" or is_message or field.type in _NEVER_PACKED
+        ):
+            self.fail(field.at, f"{field.name} cannot be packed")
+        default = find_option(field.options, "default")
+        if default is None or isinstance(default, (Aggregate, list)):
+            return
+        if field.label == "repeated" or is_message:
+            self.fail(field.at, f"{field.name} has no default: it is repeated or a message")
+        text = unquote(default) if isinstance(default, Quoted) else str(default)
+        if not _is_of(field.type, node, text):
+            self.fail(field.at, f"the default of {field.name} is not of type {field.type}")
+
+    def type(self, scope: str, name: str, at: int) -> Message | Enum:
+        """Find a type as protobuf-java does: what the first part of its name means hides all outer ones."""
+        full = self.names.find(self.path, scope, name)
+        first, _, rest = name.partition(".")
+        if full is not None and first and rest:
+            outer = self.names.find(self.path, scope, first, known=False)
+            if outer is not None and len(outer) > len(full) - len(rest) - 1:
+                full = None
+        if full is None or not self.names.sees(self.path, full):
+            self.fail(at, f"{name} is not imported")
+        return self.names.types[full]
+
+    def extend(self, scope: str, node: Extend) -> None:
+        target = self.type(scope, node.target, node.at)
+        if not isinstance(target, Message):
+            self.fail(node.at, f"{node.target} is not a message")
+        ranges = [each for extensions in target.extensions for each in extensions.ranges]
+        for field in node.fields:
+            if not any(each[0] <= field.number <= each[-1] for each in ranges):
+                self.fail(field.at, f"{node.target} has no room for an extension of number {field.number}")
+            if field.group is None:
+                self.field(scope, field)
+
+    def service(self, scope: str, node: Service) -> None:
+        self.distinct(node.rpcs)
+        for rpc in node.rpcs:
+            for name in (rpc.request, rpc.response):
+                if not isinstance(self.type(scope, name, rpc.at), Message):
+                    self.fail(rpc.at, f"{name} is not a message")
+
+
+def _is_of(kind: str, node: Message | Enum | None, text: str) -> bool:
+    """Return whether a text is a default of a type."""
+    if isinstance(node, Enum):
+        return any(each.name == text for each in node.values)
+    if kind in ("float", "double"):
+        return text in ("inf", "-inf", "nan") or _is_double(text)
+    if kind not in _BITS:
+        return True
+    bits, is_signed = _BITS[kind]
+    low, high = integer_bounds(bits)
+    number = _integer(text)
+    if number is None:
+        return False
+    return low <= number <= high if is_signed else 0 <= number <= high - low
+
+
+def _integer(text: str) -> int | None:
+    """Read an integer as protobuf's text format does: digits behind a zero are octal."""
+    digits = text.removeprefix("-")
+    base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
+    try:
+        number = int(digits.removeprefix("0x"), base)
+    except ValueError:
+        return None
+    return -number if text.startswith("-") else number
+
+
+def _is_double(text: str) -> bool:
+    try:
+        parse_java_double(text)
+    except ValueError:
+        return False
+    return True

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from kcodec.formats.protobuf.language.known import KNOWN, known_file
+from kcodec.formats.protobuf.language.known import EXTENSIONS, KNOWN, known_file
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 from kcodec.formats.protobuf.language.tokens import fail
 
-__all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "with_known"]
+__all__ = ["Extension", "Names", "entry_name", "entry_of", "full_name", "registry_entry_name", "with_known"]
 
 
 #: Messages and enums that the files of a schema may declare.
@@ -84,8 +84,10 @@ class Names:
             return self.find(path, scope, name)
         return None
 
-    def find_extension(self, scope: str, name: str) -> str | None:
-        """Return the full name of an extension; None if there is none."""
+    def find_extension(self, scope: str, name: str, *, known: bool = False) -> str | None:
+        """Return the full name of an extension, with `known` even of a file that is not imported."""
+        if known and not EXTENSIONS.isdisjoint(candidates(scope, name)):
+            self._declare_known()
         return next((full for full in candidates(scope, name) if full in self.extensions), None)
 
     def fail(self, path: str, at: int, message: str) -> NoReturn:
@@ -176,6 +178,11 @@ def entry_name(field: str) -> str:
     'MapFieldEntry'
     """
     return "".join(each[:1].upper() + each[1:] for each in field.split("_")) + "Entry"
+
+
+def registry_entry_name(field: str) -> str:
+    """Return what the registry calls the entries of a map: not as protoc does."""
+    return "".join(map(str.capitalize, field.split("_"))) + "Entry" if "_" in field else f"{field}Entry"
 
 
 def entry_of(field: Field) -> Message | None:

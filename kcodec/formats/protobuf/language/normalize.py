@@ -8,6 +8,8 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 
 from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.language.known import KNOWN
+from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import (
     Aggregate,
@@ -19,6 +21,7 @@ from kcodec.formats.protobuf.language.syntax import (
     Import,
     Message,
     Option,
+    Quoted,
     Range,
     Reserved,
     Rpc,
@@ -180,21 +183,21 @@ class _Normalizer:
         for each in nodes:
             full = None
             if each.name[0].startswith("("):
-                full = self.names.find_extension(scope, each.name[0][1:-1])
+                full = self.names.find_extension(scope, each.name[0][1:-1], known=True)
             if full is None:
                 found.append(replace(each))
                 continue
-            extension = self.names.extensions[full].field
             option = Option((f"({full})",), _wrapped(each), each.at)
-            if extension.label == "repeated" or not isinstance(option.value, Aggregate):
+            if self.names.extensions[full].field.label == "repeated":
                 found.append(option)
-            elif full in merged:
-                before = merged[full].value
-                assert isinstance(before, Aggregate)
-                merged[full].value = self.merge(self.message_of(full), before, option.value)
-            else:
+            elif full not in merged:
                 merged[full] = option
                 found.append(option)
+            else:
+                before, after = merged[full].value, option.value
+                if isinstance(before, Aggregate) and isinstance(after, Aggregate):
+                    after = self.merge(self.message_of(full), before, after)
+                merged[full].value = after
         for each in found:
             each.value = _normal(each.value)
         return sorted(found, key=lambda each: each.name[0].strip("()"))
@@ -207,17 +210,20 @@ class _Normalizer:
     def merge(self, message: str | None, before: Aggregate, after: Aggregate) -> Aggregate:
         """Join two values of one message.
 
-        Of messages whose types stand in the message that holds them the registry keeps the later only.
+        Of messages whose types stand in the message that holds them the registry keeps the later only. What a field
+        has several times is put together, once what is equal; so it is of a field that the message does not declare.
         """
         node = self.names.types.get(message or "")
         members = {each.name: each for each in node.fields} if isinstance(node, Message) else {}
+        path = self.names.paths.get(message or "", "")
         found = dict(before.entries)
         for name, value in after.entries:
             member, old = members.get(name), found.get(name)
-            if member is not None and (member.label == "repeated" or member.key) and old is not None:
-                found[name] = [*_elements(old), *_elements(value)]
-            elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member is not None:
-                path = self.names.paths[message or ""]
+            # In the registry's own known files, maps are lists of entries.
+            is_list = member is None or member.label == "repeated" or (member.key and path in KNOWN)
+            if old is not None and is_list:
+                found[name] = _distinct([*_elements(old), *_elements(value)])
+            elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member and not member.key:
                 package = self.names.files[path].package
                 kind = self.names.find(path, package, member.type, known=False)
                 found[name] = value if kind is None else self.merge(kind, old, value)
@@ -228,6 +234,20 @@ class _Normalizer:
 
 def _elements(value: Value) -> list[Value]:
     return value if isinstance(value, list) else [value]
+
+
+def _distinct(values: list[Value]) -> list[Value]:
+    texts = {repr(_plain(_normal(each))): each for each in reversed(values)}
+    return list(reversed(texts.values()))
+
+
+def _plain(value: Value) -> object:
+    """Return what tells values apart: texts by what they say, however they are written."""
+    if isinstance(value, Aggregate):
+        return [(name, _plain(each)) for name, each in value.entries]
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return (unquote(value),) if isinstance(value, Quoted) else value
 
 
 def _wrapped(option: Option) -> Value:

@@ -405,3 +405,26 @@ def test_namespaces_are_looked_at_only_where_it_is_strict():
 def test_comments_and_texts_without_end_take_no_square_of_time(text):
     with pytest.raises(SchemaError, match="not JSON"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ([field("a", [])], "the field a is a union of nothing"),
+        ([field("a", record(name="G"), default={"x": 1})], "a default has x, which G does not"),
+        (
+            [field("a", {"type": "array", "items": "double"}, default=[2**63])],
+            "a default holds 9223372036854775808, which has more than 64 bits",
+        ),
+    ],
+)
+def test_what_the_server_fails_to_normalize(fields, reason):
+    with pytest.raises(SchemaError, match=reason):
+        normalized(parse(record(*fields)))
+
+
+def test_what_the_server_normalizes_nearby():
+    assert normalized(parse(record(field("a", {"type": "array", "items": []})))).count("[]") == 1
+    kept = normalized(parse(record(field("a", ["null", record(name="G")], default={"x": 1}))))
+    assert '"default":{"x":1}' in kept
+    assert normalized(parse(record(field("a", "double", default=2**63)))).endswith('"type":"double"}]}')

@@ -173,3 +173,29 @@ def test_many_messages_are_compared():
     # What breaks nothing takes no place of what does.
     assert [each.type for each in PROTOBUF.differences(new, old)] == ["FIELD_SCALAR_KIND_CHANGED"] * 1000
     assert len(PROTOBUF.changes(old, new)) == 1000
+
+
+def test_order_of_differences():
+    """That of the registry's messages: names as in its hash table, fields by number, what is nested after these."""
+    old = parsed(
+        'syntax = "proto2"; message Outer { required int32 a = 1798; optional int32 b = 3; oneof z { int32 c = 4; } '
+        "oneof y { int32 d = 5; } message In {} } message Aa { optional int32 a = 1; } message C {}"
+    )
+    new = parsed(
+        'syntax = "proto2"; message C {} message Aa { optional string a = 1; } message Outer { required int32 a = 2; '
+        "optional string b = 3; oneof x { int32 c = 4; int32 e = 3000; } required int32 f = 17; }"
+    )
+    assert [(each.type, each.path) for each in found_between(old, new)] == [
+        ("FIELD_SCALAR_KIND_CHANGED", "#/Aa/1"),
+        ("MESSAGE_MOVED", "#/C"),
+        ("ONEOF_ADDED", "#/Outer/x"),
+        ("ONEOF_REMOVED", "#/Outer/y"),
+        ("ONEOF_REMOVED", "#/Outer/z"),
+        ("REQUIRED_FIELD_ADDED", "#/Outer/2"),
+        ("FIELD_SCALAR_KIND_CHANGED", "#/Outer/3"),
+        ("REQUIRED_FIELD_ADDED", "#/Outer/17"),
+        ("REQUIRED_FIELD_REMOVED", "#/Outer/1798"),
+        ("ONEOF_FIELD_ADDED", "#/Outer/x/3000"),
+        ("MESSAGE_REMOVED", "#/Outer/In"),
+        ("MESSAGE_MOVED", "#/Outer"),
+    ]

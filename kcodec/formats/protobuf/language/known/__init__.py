@@ -8,7 +8,7 @@ from importlib.resources import files
 from kcodec.formats.protobuf.language.parse import parse
 from kcodec.formats.protobuf.language.syntax import File
 
-__all__ = ["KNOWN", "known_file"]
+__all__ = ["EXTENSIONS", "KNOWN", "known_file"]
 
 _PROTOBUF = "any api descriptor duration empty field_mask source_context struct timestamp type wrappers"
 _TYPE = (
@@ -21,6 +21,11 @@ KNOWN = frozenset(
     [f"google/protobuf/{each}.proto" for each in _PROTOBUF.split()]
     + [f"google/type/{each}.proto" for each in _TYPE.split()]
     + ["confluent/meta.proto", "confluent/type/decimal.proto", "confluent/type/variant.proto"]
+)
+
+#: The extensions that they declare.
+EXTENSIONS = frozenset(
+    f"confluent.{each}_meta" for each in ("file", "message", "field", "enum", "enum_value")
 )
 
 
