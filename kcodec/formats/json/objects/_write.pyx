@@ -25,10 +25,12 @@ from kcodec.objects._exact cimport (
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
 from kcodec.wire.binary.cursor cimport unlikely
-from kcodec.wire.binary.decimal cimport decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room
+from kcodec.wire.binary.decimal cimport (
+    decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room, decimal_to_bytes, decimal_to_word,
+)
 from kcodec.wire.binary.status cimport OK
 from kcodec.wire.text._floats cimport put_double, put_single
-from kcodec.wire.text.base64 cimport base64_encode
+from kcodec.wire.text.base64 cimport base64_encode, base64_put_word
 from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_UTC, ISO_ZONED, iso_write
 from kcodec.wire.text.json cimport json_put_string
 
@@ -84,6 +86,13 @@ cdef class Node:
         cdef uint8_t *out = reserve(b, ROOM)
         out[0] = 34
         return out + self.quoted
+
+    cdef int put_number(self, Buffer *b, int64_t number) except -1:
+        cdef uint8_t *out = self.begin(b)
+        out[0] = 45
+        out += number < 0
+        out += decimal_put_integer(0 - <uint64_t>number if number < 0 else <uint64_t>number, <char *>out)
+        return self.end(b, out)
 
     cdef inline int end(self, Buffer *b, uint8_t *out) except -1:
         """Note that a number ends here, but for its quote."""
@@ -141,17 +150,11 @@ cdef class Whole(Node):
             if not self.beyond or not 0 <= value < 1 << 64:
                 odd()
             magnitude = value
-        elif unlikely(number < self.low or number > self.high):
+            out = self.begin(b)
+            return self.end(b, out + decimal_put_integer(magnitude, <char *>out))
+        if unlikely(number < self.low or number > self.high):
             odd()
-        else:
-            magnitude = <uint64_t>number
-        out = self.begin(b)
-        if number < 0 and not overflow:
-            magnitude = 0 - magnitude
-            out[0] = 45
-            out += 1
-        out += decimal_put_integer(magnitude, <char *>out)
-        return self.end(b, out)
+        return self.put_number(b, number)
 
 
 @cython.final
@@ -206,6 +209,7 @@ cdef class Fixed(Node):
     cdef int32_t scale
     cdef int32_t precision
     cdef bint plain
+    cdef bint encoded         # unscaled bytes in Base64
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef uint8_t slot[32]
@@ -218,10 +222,26 @@ cdef class Fixed(Node):
         text = PyUnicode_AsUTF8AndSize(value, &size)
         if decimal_from_text(text, size, self.scale, self.precision, self.words, slot) != OK:
             odd()
+        if self.encoded:
+            return self.put_encoded(b, slot)
         reserve(b, ROOM + decimal_text_room(8 * self.words, self.scale, self.plain))
         out = self.begin(b)
         out += decimal_slot_text(slot, self.words, self.scale, self.plain, <char *>out)
         return self.end(b, out)
+
+    cdef int put_encoded(self, Buffer *b, const uint8_t *slot) except -1:
+        cdef uint8_t bytes[40]
+        cdef uint64_t word = 0
+        cdef int size = decimal_to_word(slot, self.words, &word)
+        cdef uint8_t *out = reserve(b, ROOM)
+        out[0] = 34
+        if size:
+            out = base64_put_word(word, size, out + 1)
+        else:
+            out = base64_encode(bytes, decimal_to_bytes(slot, self.words, bytes), out + 1)
+        out[0] = 34
+        b.used = out + 1 - b.data
+        return 0
 
 
 @cython.final
@@ -246,12 +266,13 @@ cdef class Bytes(Node):
 
 @cython.final
 cdef class Time(Node):
-    """Writes dates and times in ISO 8601."""
+    """Writes dates and times in ISO 8601, or as numbers."""
 
     cdef int form
     cdef int kind
     cdef int digits           # of a second
     cdef int64_t micros       # of a unit
+    cdef bint counted         # a number is written
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef int64_t number
@@ -265,6 +286,8 @@ cdef class Time(Node):
             if unlikely(number % self.micros):
                 odd()
             number = number // self.micros
+        if self.counted:
+            return self.put_number(b, number)
         out = reserve(b, ROOM)
         out[0] = 34
         out = iso_write(number, self.form, self.digits, out + 1)
@@ -409,6 +432,7 @@ cdef class _Maker:
         cdef Text text
         cdef Bytes data
         cdef Fixed fixed
+        cdef Time time
         op = node.op
         if op is Step.JSON_OBJECT and node.column >= 0:
             return self.object(node, alone)
@@ -432,10 +456,17 @@ cdef class _Maker:
             return text
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
+        if op is Step.JSON_INTEGER and node.factor == 1 and node.bounds is None and is_time(stored):
+            time = self.time(node, stored)
+            time.counted = True
+            return time
         if op is Step.JSON_FLOAT:
             return self.real(stored)
-        if op is Step.JSON_DECIMAL and not node.forms & Form.BASE64 and stored.scale >= 0:
+        if op is Step.JSON_DECIMAL and stored.scale >= 0:
             fixed = Fixed()
+            fixed.encoded = bool(node.forms & Form.BASE64)
+            if fixed.encoded and (node.scale != stored.scale or (node.precision or 76) < stored.precision):
+                return Odd()
             fixed.words, fixed.scale, fixed.precision = stored.byte_width // 8, stored.scale, stored.precision
             fixed.plain = not node.forms & Form.SCIENTIFIC
             return fixed
@@ -443,7 +474,7 @@ cdef class _Maker:
             data = Bytes()
             data.size = stored.byte_width if pa.types.is_fixed_size_binary(stored) else -1
             return data
-        if op is Step.JSON_TIME and not pa.types.is_date64(stored) and getattr(stored, "unit", "us") != "ns":
+        if op is Step.JSON_TIME and is_time(stored):
             return self.time(node, stored)
         return Odd()
 
@@ -479,7 +510,7 @@ cdef class _Maker:
         made.exact = 0x100_0000 if made.single else 0x20_0000_0000_0000
         return made
 
-    cdef Node time(self, object node, object stored):
+    cdef Time time(self, object node, object stored):
         cdef Time made = Time()
         if pa.types.is_date(stored):
             made.kind = ISO_DATE
@@ -493,6 +524,14 @@ cdef class _Maker:
         if node.forms & Form.UTC:
             made.form = (ISO_ZONED if made.kind == ISO_LOCAL else made.kind) | ISO_UTC
         return made
+
+
+cdef bint is_time(object stored):
+    """Return whether a column holds dates or times as Python has them."""
+    types = pa.types
+    if types.is_timestamp(stored) or types.is_time(stored):
+        return stored.unit != "ns"
+    return types.is_date32(stored)
 
 
 @cython.final
