@@ -91,6 +91,22 @@ cdef const uint8_t *numeric(
     return at
 
 
+cdef inline bint is_short_integer(const uint8_t *at, const uint8_t *stop, int64_t *value) noexcept nogil:
+    """Read a number that is known to be one, if it has at most 18 digits and nothing else, and is not -0."""
+    cdef bint negative = at[0] == 45
+    cdef int64_t number = 0
+    at += negative
+    if stop - at > 18 or (negative and at[0] == 48):
+        return False
+    while at < stop:
+        if not is_digit(at[0]):
+            return False
+        number = 10 * number + (at[0] - 48)
+        at += 1
+    value[0] = -number if negative else number
+    return True
+
+
 cdef const uint8_t *read_integer(
     Context *context, const Op *op, Column *column, int64_t index, const uint8_t *p
 ) noexcept nogil:
@@ -101,9 +117,12 @@ cdef const uint8_t *read_integer(
     cdef Status status
     cdef uint64_t low
     cdef int64_t high
-    cdef int64_t value
+    cdef int64_t value = 0
     if at == NULL:
         return NULL
+    if is_short_integer(start, stop, &value) and op.low <= value <= op.high:
+        store_integer(op, column, index, value)
+        return at
     if op.forms & CANONICAL and not is_integer(start, stop):
         return fail(context, JSON_TYPE, op, p)
     status = decimal_from_text(<const char *>start, stop - start, 0, 38, 2, slot)

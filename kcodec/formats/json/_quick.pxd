@@ -15,9 +15,12 @@ cdef enum:
     NULL_WORD = 0x6C6C756E    # "null"
 
 
-# Read a number of more digits than most, or a decimal in Base64. It is no part of `read_quickly`, which would save
-# registers for it each time.
-cdef const uint8_t *read_longer(
+# Read a number of more digits than most, or a decimal of as many or in Base64. These are no part of `read_quickly`,
+# which would save registers for them each time.
+cdef const uint8_t *read_long_number(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
+) noexcept nogil
+cdef const uint8_t *read_long_decimal(
     const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
 ) noexcept nogil
 
@@ -121,4 +124,6 @@ cdef inline const uint8_t *read_quickly(
     at = json_short(p, end, &value, &fraction)
     if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
         return at
-    return read_longer(op, column, slot, p, end)
+    if op.code == DECIMAL:
+        return read_long_decimal(op, column, slot, p, end)
+    return read_long_number(op, column, slot, p, end)

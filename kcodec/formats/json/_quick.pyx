@@ -14,13 +14,10 @@ from kcodec.wire.text.isotime cimport iso_read
 from kcodec.wire.text.json cimport json_fixed, json_long, json_plain
 
 
-cdef const uint8_t *read_longer(
+cdef const uint8_t *read_long_number(
     const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
     cdef int64_t value = 0
-    cdef uint64_t word = 0
-    cdef int size
-    cdef Status status
     cdef const uint8_t *at
     if op.code == INTEGER:
         at = json_long(p, end, &value)
@@ -29,6 +26,16 @@ cdef const uint8_t *read_longer(
         return json_double(p, end, powers_of_five, <double *>column.data + slot)
     if op.code == SINGLE:
         return json_single(p, end, powers_of_five, <float *>column.data + slot)
+    return NULL
+
+
+cdef const uint8_t *read_long_decimal(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
+    cdef uint64_t word = 0
+    cdef int size
+    cdef Status status
+    cdef const uint8_t *at
     if p[0] != 34:
         at = json_fixed(p, end)
         if at == NULL or at - p > SHORT:

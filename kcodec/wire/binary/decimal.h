@@ -523,8 +523,10 @@ static inline void kc_decimal_append(uint64_t *x, int words, const char *text, s
 /* That number, where it has at most 18 digits. */
 static inline int64_t kc_decimal_small_number(const kc_decimal_number *number, size_t take, size_t zeros) {
     const size_t whole = take < number->whole_size ? take : number->whole_size;
-    uint64_t value = kc_decimal_of_digits(number->whole, whole) * kc_pow10[take - whole][0];
-    value = (value + kc_decimal_of_digits(number->part, take - whole)) * kc_pow10[zeros][0];
+    uint64_t value = kc_decimal_of_digits(number->whole, whole);
+    if (take > whole)
+        value = value * kc_pow10[take - whole][0] + kc_decimal_of_digits(number->part, take - whole);
+    if (zeros) value *= kc_pow10[zeros][0];
     return (int64_t)(number->negative ? 0 - value : value);
 }
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns.built._column cimport Column, clear_value
 from kcodec.formats.json._program cimport DEFAULT, NULLABLE, Op
-from kcodec.formats.json._quick cimport NULL_WORD, read_longer, read_plain_time, read_quickly, store_decimal
+from kcodec.formats.json._quick cimport NULL_WORD, read_long_decimal, read_plain_time, read_quickly, store_decimal
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block, set_valid
 from kcodec.formats.json.block._value cimport read_one
@@ -26,7 +26,7 @@ cdef inline const uint8_t *quick_leaf(
     elif leaf_t is Digits:
         at = json_tight(p, end, &value, &fraction)
         if unlikely(at == NULL) or unlikely(not store_decimal(op, column, slot, value, fraction)):
-            return read_longer(op, column, slot, p, end)
+            return read_long_decimal(op, column, slot, p, end)
         return at
     elif leaf_t is Moment:
         return read_plain_time(op, column, slot, p, end)
