@@ -23,6 +23,7 @@ from kcodec.codec import Codec, Run
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import arrays
 from kcodec.columns.arrays.nested import unpack
+from kcodec.columns.arrays.slices import placed, sliced, unsliced
 from kcodec.columns.faults import nulled, refused
 from kcodec.columns.types.plain import is_text, stored_type
 from kcodec.errors import (
@@ -175,7 +176,7 @@ class DecimalCodec(Codec):
         def read(data: Any, offsets: Any) -> pa.Array:
             max_digits = _MAX_DIGITS if self._as_text else self._precision
             found = decimals_from_text(data, offsets, self._scale, precision=max_digits)
-            return _slices(found, pa.binary())
+            return unsliced(found, pa.binary())
 
         return _each(read, cast_bytes(array, pa.binary()), pa.binary(), stop)
 
@@ -186,7 +187,7 @@ class DecimalCodec(Codec):
         def write(data: Any, offsets: Any) -> pa.Array:
             if self._as_text:
                 text = decimals_to_text(data, offsets, scale, plain=self._plain, precision=_MAX_DIGITS)
-                return _slices(text, kind)
+                return unsliced(text, kind)
             found = decimals_to_arrow(
                 data, offsets, precision=self._precision, bits=kind.bit_width, rescale=self._scale - scale
             )
@@ -258,30 +259,16 @@ def _each(
     while start < len(values):
         remaining = values.slice(start)
         try:
-            parts.append(act(*_buffers(remaining)))
+            parts.append(act(*sliced(remaining)))
             break
         except DecodeError as error:
             faults.append(Fault(valid[start + error.row].as_py(), None, "", error.code, CODES[error.code]))
             if stop:
                 return pa.nulls(0, kind), faults
-            parts += [act(*_buffers(remaining.slice(0, error.row))), pa.nulls(1, kind)]
+            parts += [act(*sliced(remaining.slice(0, error.row))), pa.nulls(1, kind)]
             start += error.row + 1
     found = pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
-    return _spread(found, array), faults
-
-
-def _buffers(array: pa.Array) -> tuple[Any, Any]:
-    """Return the data of a binary array, and its offsets as numpy has them."""
-    import numpy as np
-
-    _, offsets, data = array.buffers()
-    first = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
-    return data or pa.py_buffer(b""), first
-
-
-def _slices(found: Any, kind: pa.DataType) -> pa.Array:
-    buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
-    return pa.Array.from_buffers(kind, len(found.offsets) - 1, buffers)
+    return placed(found, valid, len(array)), faults
 
 
 def _binary(array: pa.Array) -> pa.Array:
@@ -304,15 +291,8 @@ def _from_decimals(array: pa.Array) -> pa.Array:
     if not len(values):
         return pa.nulls(len(array), pa.binary())
     slots = buffer.slice(kind.byte_width * values.offset, kind.byte_width * len(values))
-    return _spread(_slices(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary()), array)
-
-
-def _spread(found: pa.Array, array: pa.Array) -> pa.Array:
-    """Put the results for the values of an array that are not null in their places."""
-    if len(found) == len(array):
-        return found
-    valid = pc.indices_nonzero(array.is_valid())
-    return found.take(pc.index_in(pa.array(range(len(array)), pa.uint64()), value_set=valid))
+    unscaled = unsliced(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary())
+    return placed(unscaled, pc.indices_nonzero(array.is_valid()), len(array))
 
 
 def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:

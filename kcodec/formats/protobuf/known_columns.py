@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.slices import placed, sliced, unsliced
 from kcodec.columns.types.plain import PER_SECOND, is_text
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.kernel import kernel
@@ -133,34 +134,10 @@ def _decimals(unscaled: pa.Array, precision: pa.Array, scales: pa.Array, kind: p
     parts, places = [], []
     for scale in found:
         rows = pc.indices_nonzero(pc.fill_null(pc.equal(scales, scale), False))
-        text = decimals_to_text(*_buffers(unscaled.take(rows)), scale, plain=True)
-        parts.append(_column(text, pa.string()))
+        text = decimals_to_text(*sliced(unscaled.take(rows)), scale, plain=True)
+        parts.append(unsliced(text, pa.string()))
         places.append(rows)
-    return _placed(pa.concat_arrays(parts), pa.concat_arrays(places), len(scales)).cast(kind)
-
-
-def _buffers(array: pa.Array) -> tuple[Any, Any]:
-    """Return the data and the offsets of values that are not null."""
-    import numpy as np
-
-    _, offsets, data = array.buffers()
-    size = (
-        np.int64 if pa.types.is_large_binary(array.type) or pa.types.is_large_string(array.type) else np.int32
-    )
-    edges = np.frombuffer(offsets, size)[array.offset : array.offset + len(array) + 1]
-    return data or pa.py_buffer(b""), edges
-
-
-def _column(found: Any, kind: pa.DataType) -> pa.Array:
-    buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
-    return pa.Array.from_buffers(kind, len(found.offsets) - 1, buffers)
-
-
-def _placed(values: pa.Array, rows: pa.Array, count: int) -> pa.Array:
-    """Put values in their rows; the others are null."""
-    if len(values) == count and rows.equals(pa.array(range(count), rows.type)):
-        return values
-    return values.take(pc.index_in(pa.array(range(count), rows.type), value_set=rows))
+    return placed(pa.concat_arrays(parts), pa.concat_arrays(places), len(scales)).cast(kind)
 
 
 _READERS: dict[str, Callable[..., pa.Array]] = {"date": _dates, "time_of_day": _times, "decimal": _decimals}
@@ -219,13 +196,13 @@ def _number_parts(array: pa.Array) -> list[pa.Array]:
     scales = pc.if_else(pc.less(point, 0), 0, behind)
     whole = pc.replace_substring(text, ".", "", max_replacements=1)
     digits = pc.utf8_ltrim(whole, "+-0")
-    return _spread(decimals_from_text(*_buffers(whole), 0), digits, scales, rows, len(array))
+    return _spread(decimals_from_text(*sliced(whole), 0), digits, scales, rows, len(array))
 
 
 def _spread(unscaled: Any, digits: pa.Array, scales: pa.Array, rows: pa.Array, count: int) -> list[pa.Array]:
     """Return unscaled values, their numbers of digits (zero has one) and scales, each in its row."""
     precision = pc.max_element_wise(pc.binary_length(digits), 1)
-    return [_placed(part, rows, count) for part in (_column(unscaled, pa.binary()), precision, scales)]
+    return [placed(part, rows, count) for part in (unsliced(unscaled, pa.binary()), precision, scales)]
 
 
 _WRITERS: dict[str, Callable[[pa.Array], list[pa.Array] | None]] = {

@@ -1,0 +1,34 @@
+"""Binary arrays as the slices that `kcodec.wire` takes and returns, and values put back into their rows."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._lazy import compute as pc
+from kcodec.wire.slices import Slices
+
+__all__ = ["placed", "sliced", "unsliced"]
+
+
+def sliced(array: pa.Array) -> tuple[Any, Any]:
+    """Return the data of an array of bytes or text, and its offsets as NumPy has them."""
+    import numpy as np
+
+    _, offsets, data = array.buffers()
+    is_large = pa.types.is_large_binary(array.type) or pa.types.is_large_string(array.type)
+    edges = np.frombuffer(offsets, np.int64 if is_large else np.int32)
+    return data or pa.py_buffer(b""), edges[array.offset : array.offset + len(array) + 1]
+
+
+def unsliced(found: Slices, kind: pa.DataType) -> pa.Array:
+    """Return slices as an array of a type of bytes or text that has their offsets."""
+    buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
+    return pa.Array.from_buffers(kind, len(found.offsets) - 1, buffers)
+
+
+def placed(values: pa.Array, rows: pa.Array, count: int) -> pa.Array:
+    """Put values into rows, which `pyarrow.compute.indices_nonzero` gave; the others of so many are null."""
+    import numpy as np
+
+    every = pa.array(np.arange(count, dtype=np.uint64))
+    return values if rows.equals(every) else values.take(pc.index_in(every, value_set=rows))
