@@ -8,7 +8,7 @@ import datetime
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
@@ -22,13 +22,11 @@ from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
+from kcodec.formats.protobuf.known_columns import KnownColumn
 from kcodec.formats.protobuf.messages.message import Message, read_message, write_message
 from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.formats.protobuf.types import reading_of
 from kcodec.plan.failure import RowError
-
-if TYPE_CHECKING:
-    from kcodec.formats.protobuf.known_columns import KnownColumn
 
 __all__ = ["Conversions"]
 
@@ -234,6 +232,8 @@ class Conversions:
             return _each(array, kind, lambda data: self._read(reading, message, data, kind, depth - 1), made)
         if _WRITTEN[reading](array.type):
             made = None if known is None else known.encoded(array)
+            if message.name in _TREES:
+                made = kernel("formats.protobuf.json._struct").messages(array, message, MAX_DEPTH)
             return _each(
                 array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type), made
             )
@@ -244,14 +244,11 @@ class Conversions:
         # Nulls are none, and of what is left the plan says what is wrong.
         return array, []
 
-    def _known(self, array: pa.Array, message: MessageType, reading: str) -> "KnownColumn | None":
+    def _known(self, array: pa.Array, message: MessageType, reading: str) -> KnownColumn | None:
         """Return what converts an array together; None where that is not worth its while."""
         if reading == "json" or len(array) - array.null_count < _FEWEST:
             return None
         if message.name not in self._columns:
-            # What loads Arrow's functions.
-            from kcodec.formats.protobuf.known_columns import KnownColumn
-
             self._columns[message.name] = KnownColumn(message, reading)
         return self._columns[message.name]
 

@@ -71,6 +71,57 @@ def test_texts(field, seed):
     assert sum(made is not None for made in native) > len(native) // 8
 
 
+@pytest.mark.parametrize("field", NAMES)
+@pytest.mark.parametrize("seed", range(8))
+def test_messages(field, seed):
+    r = random.Random(seed)
+    shapes = {"a": dict, "b": object, "c": list}
+    texts = []
+    for tree in (drawn(r, 5) for _ in range(400)):
+        if isinstance(tree, shapes[field]):
+            text = json.dumps(
+                tree, ensure_ascii=r.random() < 0.2, separators=r.choice([(",", ":"), (" , ", " : ")])
+            )
+            if text and r.random() < 0.3:
+                at = r.randrange(len(text))
+                text = text[:at] + r.choice('{}[]",:\\-0e1é ') + text[at + r.randrange(2) :]
+            texts.append(text)
+    texts += [
+        "-0",
+        "1e400",
+        "01",
+        '{"b":1,"a":2,"b":3}',
+        '{"b":1,"a":{"d":[1,[],{}],"c":"x"}}',
+        "[1,]",
+        '{"\U0001f600":1,"\uffee":2}',
+    ]
+    texts += ['{"a":' * depth + "1" + "}" * depth for depth in (5, 33, 34, 40)]
+    texts += ["[" * depth + "]" * depth for depth in (48, 49, 50, 51)]
+    message = TYPES[NAMES[field]]
+    array = pa.array([*texts, None, " " * 100])
+    native, pure = (
+        kernel("formats.protobuf.json._struct", implementation).messages(array, message, 100).to_pylist()
+        for implementation in ("native", "pure")
+    )
+    for text, made, expected in zip(array.to_pylist(), native, pure, strict=True):
+        assert made in (None, expected), text
+    assert sum(made is not None for made in native) > len(native) // 8
+
+
+def test_texts_of_any_size(impl):
+    codec = ProtobufCodec(SCHEMA)
+    for count in (1, 63, 64, 65, 1000):
+        tree = {f"k{at}": [float(at)] * (at % 40) for at in range(count)}
+        text = json.dumps(tree, separators=(",", ":"))
+        ordered = json.dumps(dict(sorted(tree.items())), separators=(",", ":"))
+        assert codec.decode(codec.encode(pa.array([{"a": text}] * 3))).field("a").to_pylist() == [ordered] * 3
+    text = f'["{"x" * (1 << 20)}"]'
+    assert codec.decode(codec.encode(pa.array([{"c": text}, {"c": "[]"}]))).field("c").to_pylist() == [
+        text,
+        "[]",
+    ]
+
+
 def test_how_deep_it_goes(impl):
     codec = ProtobufCodec(SCHEMA)
     for levels in (3, 30, 34, 60):

@@ -1,28 +1,34 @@
-"""Struct, Value and ListValue of google.protobuf as text of JSON; see the plain twin.
+"""Struct, Value and ListValue of google.protobuf as text of JSON, and back; see the plain twin.
 
     Struct  0A size (0A size key 12 size Value) ...     Value  08 00 | 11 double | 1A size text | 20 bool
     List    0A size Value ...                                  2A size Struct | 32 size ListValue
 
-What is rare is left out: fields that are unknown, come twice or in another order, a key that does, text to be escaped,
-numbers that are not finite, many keys, and whatever is wrong.
+What is rare is left out: fields that are unknown, come twice or in another order, a key that does, text with escapes,
+numbers that are not finite, many keys, and whatever is wrong. In the messages entries stand in the order of their keys.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Rows, Slice
-from kcodec.wire.binary.cursor cimport load_le64
-from kcodec.wire.text._floats cimport put_double
+from kcodec.wire.binary.cursor cimport load_le64, store_le64, write_varint
+from kcodec.wire.text._floats cimport put_double, read_double
+from kcodec.wire.text.json cimport (
+    JSON_MARGIN, JsonFault, json_literal, json_number, json_plain, json_space,
+)
 from kcodec.wire.text.utf8 cimport utf8_valid
 
-__all__ = ["texts"]
+__all__ = ["messages", "texts"]
 
 cdef enum:
     BLOCK_ROWS = 256
     BLOCK_BYTES = 1 << 16
-    SLOP = 64                 # numbers are moved in fixed steps
+    LONGEST = 1 << 20         # row, for which there is room
+    SLOP = 1024               # numbers are moved in fixed steps, and sizes come behind what they are of
     MOST_KEYS = 64            # of a Struct
+    SIZE = 5                  # bytes of room for the size of what is written first
+    BEYOND = 0xEE             # from this byte on the order of UTF-8 is not that of UTF-16, which Java's keys have
 
 
 cdef inline const uint8_t *sized(const uint8_t *at, const uint8_t *end, const uint8_t **stop) noexcept nogil:
@@ -156,39 +162,257 @@ cdef uint8_t *put_struct(const uint8_t *at, const uint8_t *end, int64_t depth, u
     return out + 1
 
 
-def texts(values, message, depth):
-    """Return messages as text, and nulls for what is left out; see the plain twin."""
+cdef struct Entry:
+    const uint8_t *key
+    int64_t key_size
+    const uint8_t *start      # of what is written for it
+    int64_t size
+
+
+cdef struct Text:
+    const uint8_t *at
+    const uint8_t *end
+
+
+cdef inline uint8_t *end_sized(uint8_t *start, uint8_t *out) noexcept nogil:
+    """Put its size before what was written behind the room for it; return the position behind."""
+    cdef int64_t size = out - start - SIZE
+    cdef uint8_t *content = write_varint(start, size)
+    memmove(content, start + SIZE, size)
+    return content + size
+
+
+cdef inline bint steps_over(Text *text, uint8_t byte) noexcept nogil:
+    """Step over space, a byte and space behind it; False if another one stands there."""
+    text.at = json_space(text.at, text.end)
+    if text.at >= text.end or text.at[0] != byte:
+        return False
+    text.at = json_space(text.at + 1, text.end)
+    return True
+
+
+cdef uint8_t *read_value(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
+    cdef const uint8_t *at = text.at
+    cdef const uint8_t *stop
+    cdef JsonFault fault
+    cdef uint8_t *content
+    cdef double number = 0
+    if at >= text.end:
+        return NULL
+    if at[0] == 34:
+        stop = json_plain(at + 1, text.end, NULL)
+        if stop >= text.end or stop[0] != 34:
+            return NULL
+        out[0] = 0x1A
+        out = write_varint(out + 1, stop - at - 1)
+        memcpy(out, at + 1, stop - at - 1)
+        text.at = stop + 1
+        return out + (stop - at - 1)
+    if at[0] == 123 or at[0] == 91:
+        out[0] = 0x2A if at[0] == 123 else 0x32
+        if at[0] == 123:
+            content = read_struct(text, depth - 1, out + 1 + SIZE)
+        else:
+            content = read_list(text, depth - 1, out + 1 + SIZE)
+        return NULL if content == NULL else end_sized(out + 1, content)
+    if at[0] == 110 or at[0] == 116 or at[0] == 102:
+        text.at = json_literal(
+            at, text.end, b"null" if at[0] == 110 else b"true" if at[0] == 116 else b"false", &fault
+        )
+        out[0] = 0x08 if at[0] == 110 else 0x20
+        out[1] = at[0] == 116
+        return NULL if text.at == NULL else out + 2
+    # -0 is one of the numbers that are left out.
+    if not 48 <= at[0] <= 57 and (at[0] != 45 or at[1] == 48):
+        return NULL
+    text.at = json_number(at, text.end, &fault)
+    if text.at == NULL or not read_double(at, text.at, &number):
+        return NULL
+    out[0] = 0x11
+    store_le64(out + 1, (<uint64_t *>&number)[0])
+    return out + 9
+
+
+cdef uint8_t *read_list(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
+    cdef uint8_t *start
+    if depth < 1 or not steps_over(text, 91):
+        return NULL
+    if text.at < text.end and text.at[0] == 93:
+        text.at += 1
+        return out
+    while True:
+        out[0] = 0x0A
+        start = out + 1
+        out = read_value(text, depth - 1, start + SIZE)
+        if out == NULL:
+            return NULL
+        out = end_sized(start, out)
+        text.at = json_space(text.at, text.end)
+        if text.at < text.end and text.at[0] == 93:
+            text.at += 1
+            return out
+        if not steps_over(text, 44):
+            return NULL
+
+
+cdef uint8_t *read_struct(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
+    cdef Entry entries[MOST_KEYS]
+    cdef Entry *entry
+    cdef int64_t count = 0
+    cdef uint8_t *start = out
+    cdef uint8_t *content
+    cdef uint8_t *value
+    if depth < 2 or not steps_over(text, 123):
+        return NULL
+    if text.at < text.end and text.at[0] == 125:
+        text.at += 1
+        return out
+    while count < MOST_KEYS:
+        entry = &entries[count]
+        count += 1
+        if text.at >= text.end or text.at[0] != 34:
+            return NULL
+        entry.key = text.at + 1
+        text.at = json_plain(entry.key, text.end, NULL)
+        entry.key_size = text.at - entry.key
+        if text.at >= text.end or text.at[0] != 34:
+            return NULL
+        text.at += 1
+        if not steps_over(text, 58):
+            return NULL
+        entry.start = out
+        out[0] = 0x0A
+        content = out + 1 + SIZE
+        content[0] = 0x0A
+        content = write_varint(content + 1, entry.key_size)
+        memcpy(content, entry.key, entry.key_size)
+        content += entry.key_size
+        content[0] = 0x12
+        value = content + 1
+        content = read_value(text, depth - 2, value + SIZE)
+        if content == NULL:
+            return NULL
+        out = end_sized(out + 1, end_sized(value, content))
+        entry.size = out - entry.start
+        text.at = json_space(text.at, text.end)
+        if text.at < text.end and text.at[0] == 125:
+            text.at += 1
+            return in_order(entries, count, start, out)
+        if not steps_over(text, 44):
+            return NULL
+    return NULL
+
+
+cdef uint8_t *in_order(Entry *entries, int64_t count, uint8_t *start, uint8_t *out) noexcept nogil:
+    """Put entries in the order of their keys; NULL if two have the same one. Behind them is room for all again."""
+    cdef Entry entry
+    cdef int64_t at
+    cdef int64_t place
+    cdef int64_t byte
+    cdef int order
+    cdef bint moved = False
+    cdef uint8_t *copy = out
+    for at in range(count):
+        entry = entries[at]
+        for byte in range(entry.key_size):
+            if entry.key[byte] >= BEYOND:
+                return NULL
+        place = at
+        while place:
+            order = memcmp(entries[place - 1].key, entry.key, min(entries[place - 1].key_size, entry.key_size))
+            if order == 0 and entries[place - 1].key_size == entry.key_size:
+                return NULL
+            if order < 0 or (order == 0 and entries[place - 1].key_size < entry.key_size):
+                break
+            entries[place] = entries[place - 1]
+            place -= 1
+        entries[place] = entry
+        moved |= place != at
+    if moved:
+        for at in range(count):
+            memcpy(copy, entries[at].start, entries[at].size)
+            copy += entries[at].size
+        memcpy(start, out, out - start)
+    return out
+
+
+cdef enum Kind:
+    STRUCT
+    VALUE
+    LIST
+
+
+cdef int kind_of(object message) except -1:
+    cdef object name = message.name
+    if name == "google.protobuf.Struct":
+        return STRUCT
+    if name == "google.protobuf.ListValue":
+        return LIST
+    if name != "google.protobuf.Value":
+        raise ValueError(f"{name} has no such text")
+    return VALUE
+
+
+cdef uint8_t *put_message(const Slice *slice, int kind, int64_t depth, uint8_t *out) noexcept nogil:
+    """Write the message of a text."""
+    cdef Text text
+    text.at = json_space(slice.start, slice.end)
+    text.end = slice.end
+    if slice.limit - slice.end < JSON_MARGIN or not utf8_valid(slice.start, slice.end - slice.start):
+        return NULL
+    if kind == STRUCT:
+        out = read_struct(&text, depth, out)
+    elif kind == LIST:
+        out = read_list(&text, depth, out)
+    else:
+        out = read_value(&text, depth, out)
+    return out if out != NULL and json_space(text.at, text.end) == text.end else NULL
+
+
+cdef uint8_t *put_document(const Slice *slice, int kind, int64_t depth, uint8_t *out) noexcept nogil:
+    """Write the text of a message."""
+    if kind == STRUCT:
+        return put_struct(slice.start, slice.end, depth, out)
+    if kind == LIST:
+        return put_list(slice.start, slice.end, depth, out)
+    return put_value(slice.start, slice.end, depth, out)
+
+
+cdef object converted(object values, object message, int64_t depth, bint reads):
     cdef Rows rows = Rows(values)
     cdef BinaryBuilder output = BinaryBuilder(rows.length, True)
     cdef Slice slices[BLOCK_ROWS]
-    cdef Slice *slice
-    cdef int64_t levels = depth
+    cdef int kind = kind_of(message)
+    # A digit and its comma become eleven bytes, twice while entries are put in order; an empty item of a list `null,`.
+    cdef int64_t factor = 12 if reads else 4
     cdef int64_t row = 0
     cdef int64_t block
     cdef int64_t payload = 0
     cdef int64_t at
     cdef uint8_t *out
-    cdef bint is_struct = message.name == "google.protobuf.Struct"
-    cdef bint is_list = message.name == "google.protobuf.ListValue"
-    if not is_struct and not is_list and message.name != "google.protobuf.Value":
-        raise ValueError(f"{message.name} has no such text")
     while row < rows.length:
         block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
-        # Two bytes of a list's item become "null" and a comma.
-        if not output.has_room(4 * payload + 8 * block + SLOP):
-            output.grow(0, 4 * rows.bytes_from(row))
+        if not output.has_room(factor * min(payload, BLOCK_BYTES + LONGEST) + 8 * block + SLOP):
+            output.grow(0, factor * rows.bytes_from(row))
         with nogil:
             for at in range(block):
-                slice = &slices[at]
                 out = NULL
-                if slice.start == NULL:
+                if slices[at].start == NULL or slices[at].end - slices[at].start > LONGEST:
                     pass
-                elif is_struct:
-                    out = put_struct(slice.start, slice.end, levels, output.data + output.used)
-                elif is_list:
-                    out = put_list(slice.start, slice.end, levels, output.data + output.used)
+                elif reads:
+                    out = put_message(&slices[at], kind, depth, output.data + output.used)
                 else:
-                    out = put_value(slice.start, slice.end, levels, output.data + output.used)
+                    out = put_document(&slices[at], kind, depth, output.data + output.used)
                 output.end_row(out)
         row += block
     return output.finish()
+
+
+def texts(values, message, depth):
+    """Return messages as text, and nulls for what is left out; see the plain twin."""
+    return converted(values, message, depth, False)
+
+
+def messages(values, message, depth):
+    """Return texts as messages, and nulls for what is left out; see the plain twin."""
+    return converted(values, message, depth, True)
