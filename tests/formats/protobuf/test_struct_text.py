@@ -27,7 +27,7 @@ def drawn(r, depth):
     if shape == 0:
         return r.choice([None, True, False])
     if shape in (1, 2):
-        return r.choice([0, 1, -1.5, 1e300, 5e-324, 123456789012, r.random(), r.getrandbits(53)])
+        return r.choice([0, 1, -1.5, -0.5, 1e300, 5e-324, 123456789012, r.random(), r.getrandbits(53)])
     if shape in (3, 4):
         return r.choice(
             ["", "abc", "é", "日本語", "\u2027", "\u2028", 'a"b', "a<b", "\t", "\U0001f600", "x" * 200]

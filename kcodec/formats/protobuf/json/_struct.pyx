@@ -222,11 +222,10 @@ cdef uint8_t *read_value(Text *text, int64_t depth, uint8_t *out) noexcept nogil
         out[0] = 0x08 if at[0] == 110 else 0x20
         out[1] = at[0] == 116
         return NULL if text.at == NULL else out + 2
-    # -0 is one of the numbers that are left out.
-    if not 48 <= at[0] <= 57 and (at[0] != 45 or at[1] == 48):
+    if not 48 <= at[0] <= 57 and at[0] != 45:
         return NULL
     text.at = json_number(at, text.end, &fault)
-    if text.at == NULL or not read_double(at, text.at, &number):
+    if text.at == NULL or not read_double(at, text.at, &number) or (number == 0 and at[0] == 45):
         return NULL
     out[0] = 0x11
     store_le64(out + 1, (<uint64_t *>&number)[0])
