@@ -5,9 +5,10 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.wire.decimal import decimals_from_arrow
 from kcodec.wire.slices import Slices
 
-__all__ = ["placed", "sliced", "unsliced"]
+__all__ = ["placed", "sliced", "unscaled", "unsliced"]
 
 
 def sliced(array: pa.Array) -> tuple[Any, Any]:
@@ -24,6 +25,16 @@ def unsliced(found: Slices, kind: pa.DataType) -> pa.Array:
     """Return slices as an array of a type of bytes or text that has their offsets."""
     buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
     return pa.Array.from_buffers(kind, len(found.offsets) - 1, buffers)
+
+
+def unscaled(array: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the unscaled bytes of decimals and how many digits each has; those of nulls may be any."""
+    kind, rows = array.type, len(array)
+    slots = array.buffers()[1].slice(kind.byte_width * array.offset, kind.byte_width * rows)
+    wide = pa.decimal128(38, 0) if kind.bit_width == 128 else pa.decimal256(76, 0)
+    whole = pa.Array.from_buffers(wide, rows, [None, slots])
+    found = unsliced(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary())
+    return found, pc.utf8_length(pc.abs(whole).cast(pa.string()))
 
 
 def placed(values: pa.Array, rows: pa.Array, count: int) -> pa.Array:

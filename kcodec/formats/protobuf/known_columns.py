@@ -4,12 +4,11 @@ What is not as usual is left out: `kcodec.formats.protobuf.conversions` has the 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.slices import placed, sliced, unsliced
+from kcodec.columns.arrays.slices import placed, sliced, unscaled, unsliced
 from kcodec.columns.types.plain import PER_SECOND, is_text
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.kernel import kernel
@@ -18,7 +17,7 @@ from kcodec.formats.protobuf.plans.plan import decode_plan
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
-from kcodec.wire.decimal import decimals_from_arrow, decimals_from_text, decimals_to_text
+from kcodec.wire.decimal import decimals_from_text, decimals_to_text
 
 __all__ = ["KnownColumn"]
 
@@ -71,7 +70,9 @@ class KnownColumn:
             pc.fill_null(part, b"" if pa.types.is_binary(field.type) else 0).cast(field.type)
             for part, field in zip(found, fields, strict=True)
         ]
-        parts = pa.StructArray.from_arrays(filled, fields=fields, mask=pc.is_null(found[0]))
+        parts = pa.StructArray.from_arrays(
+            filled, fields=fields, mask=pc.or_(array.is_null(), found[0].is_null())
+        )
         return module.encode(parts, self._encode.compiled(module), large=True)[0]
 
 
@@ -125,8 +126,8 @@ def _times(
     return pc.if_else(usual, total, None).view(kind)
 
 
-def _decimals(unscaled: pa.Array, precision: pa.Array, scales: pa.Array, kind: pa.DataType) -> pa.Array:
-    usual = _all(_between(0, scales, _MAX_SCALE), _between(0, pc.binary_length(unscaled), _MAX_BYTES))
+def _decimals(values: pa.Array, precision: pa.Array, scales: pa.Array, kind: pa.DataType) -> pa.Array:
+    usual = _all(_between(0, scales, _MAX_SCALE), _between(0, pc.binary_length(values), _MAX_BYTES))
     scales = pc.if_else(usual, scales, None)
     found = scales.unique().drop_null().to_pylist()
     if not 0 < len(found) <= _MAX_SCALES:
@@ -134,7 +135,7 @@ def _decimals(unscaled: pa.Array, precision: pa.Array, scales: pa.Array, kind: p
     parts, places = [], []
     for scale in found:
         rows = pc.indices_nonzero(pc.fill_null(pc.equal(scales, scale), False))
-        text = decimals_to_text(*sliced(unscaled.take(rows)), scale, plain=True)
+        text = decimals_to_text(*sliced(values.take(rows)), scale, plain=True)
         parts.append(unsliced(text, pa.string()))
         places.append(rows)
     return placed(pa.concat_arrays(parts), pa.concat_arrays(places), len(scales)).cast(kind)
@@ -170,18 +171,9 @@ def _decimal_parts(array: pa.Array) -> list[pa.Array] | None:
         return _number_parts(array)
     if types.is_integer(array.type):
         array = array.cast(pa.decimal128(20, 0))
-    if not types.is_decimal128(array.type):
+    if not types.is_decimal128(array.type) and not types.is_decimal256(array.type):
         return None
-    rows = pc.indices_nonzero(array.is_valid())
-    values = array.drop_null()
-    slots = (
-        values.buffers()[1].slice(16 * values.offset, 16 * len(values)) if len(values) else pa.py_buffer(b"")
-    )
-    whole = pa.Array.from_buffers(pa.decimal128(_DIGITS, 0), len(values), [None, slots])
-    digits = pc.utf8_ltrim(whole.cast(pa.string()), "-")
-    return _spread(
-        decimals_from_arrow(slots), digits, pa.array([array.type.scale] * len(rows)), rows, len(array)
-    )
+    return [*unscaled(array), pa.repeat(array.type.scale, len(array))]
 
 
 def _number_parts(array: pa.Array) -> list[pa.Array]:
@@ -196,13 +188,13 @@ def _number_parts(array: pa.Array) -> list[pa.Array]:
     scales = pc.if_else(pc.less(point, 0), 0, behind)
     whole = pc.replace_substring(text, ".", "", max_replacements=1)
     digits = pc.utf8_ltrim(whole, "+-0")
-    return _spread(decimals_from_text(*sliced(whole), 0), digits, scales, rows, len(array))
-
-
-def _spread(unscaled: Any, digits: pa.Array, scales: pa.Array, rows: pa.Array, count: int) -> list[pa.Array]:
-    """Return unscaled values, their numbers of digits (zero has one) and scales, each in its row."""
-    precision = pc.max_element_wise(pc.binary_length(digits), 1)
-    return [placed(part, rows, count) for part in (unsliced(unscaled, pa.binary()), precision, scales)]
+    # Zero has one digit.
+    parts = (
+        unsliced(decimals_from_text(*sliced(whole), 0), pa.binary()),
+        pc.max_element_wise(pc.binary_length(digits), 1),
+        scales,
+    )
+    return [placed(part, rows, len(array)) for part in parts]
 
 
 _WRITERS: dict[str, Callable[[pa.Array], list[pa.Array] | None]] = {

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kcodec._lazy import compute as pc
-from kcodec.wire.decimal import decimals_from_arrow
+from kcodec.columns.arrays.slices import unscaled
 
 __all__ = ["date_parts", "days_of_parts", "decimal_parts", "millis_of_parts", "time_parts"]
 
@@ -87,14 +87,8 @@ def time_parts(array: pa.Array) -> pa.Array:
 
 def decimal_parts(array: pa.Array) -> pa.Array:
     """Return the unscaled bytes of decimals, how many digits each has, and their scale."""
-    kind, rows = array.type, len(array)
-    slots = array.buffers()[1].slice(kind.byte_width * array.offset, kind.byte_width * rows)
-    found = decimals_from_arrow(slots, bits=kind.bit_width)
-    buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
-    unscaled = pa.Array.from_buffers(pa.binary(), rows, buffers)
-    wide = pa.decimal128(38, 0) if kind.bit_width == 128 else pa.decimal256(76, 0)
-    whole = pa.Array.from_buffers(wide, rows, [None, slots])
-    digits = pc.utf8_length(pc.abs(whole).cast(pa.string())).cast(pa.uint32())
-    scales = pa.array(np.full(rows, kind.scale, np.int32))
+    values, digits = unscaled(array)
+    scales = pa.array(np.full(len(array), array.type.scale, np.int32))
+    columns = [values, digits.cast(pa.uint32()), scales]
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays([unscaled, digits, scales], ["value", "precision", "scale"], mask=mask)
+    return pa.StructArray.from_arrays(columns, ["value", "precision", "scale"], mask=mask)
