@@ -103,16 +103,16 @@ cdef inline uint8_t *put_plain_cell(
     const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t kind, bint is_number, uint8_t *out
 ) noexcept nogil:
     """Write a cell of text that has nothing to escape."""
+    cdef bint quoted = True
     if size == 0:
         memcpy(out, b"null", 4)
         return out + 4
     if kind == 110:
-        if not is_number:
-            kind = 115
-    elif kind == 98 and not is_boolean(at, size):
-        kind = 115
+        quoted = not is_number
+    elif kind == 98:
+        quoted = not is_boolean(at, size)
     out[0] = 34
-    out += kind == 115
+    out += quoted
     if likely(limit - at >= 16):
         memcpy(out, at, 16)
         if unlikely(size > 16):
@@ -121,7 +121,7 @@ cdef inline uint8_t *put_plain_cell(
         memcpy(out, at, size)
     out += size
     out[0] = 34
-    return out + (kind == 115)
+    return out + quoted
 
 
 cdef uint8_t *put_plain_list(
