@@ -1,6 +1,6 @@
 """Bytes that grow: what one value is written to."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
@@ -23,6 +23,7 @@ cdef struct Buffer:
     int64_t room
     uint8_t *heap             # NULL while the bytes stand in `local`
     Frame *frame
+    int32_t converted         # parts of the value that Python converts, one by one
     uint8_t local[LOCAL_BYTES]
 
 
@@ -48,6 +49,7 @@ cdef inline void begin_buffer(Buffer *b) noexcept:
     b.room = LOCAL_BYTES
     b.heap = NULL
     b.frame = NULL
+    b.converted = 0
 
 
 cdef inline int put_number(Buffer *b, int64_t value) except -1:

@@ -88,11 +88,11 @@ MESSAGE = {
 }
 
 
-def plain_reader(codec):
+def plain_reader(codec, limits=None):
     """What reads a codec's values without columns."""
-    name = "json" if codec is JSON else "protobuf"
+    name = "protobuf" if isinstance(codec, ProtobufCodec) else "json"
     return kernel(f"formats.{name}.objects._read", "native").object_reader(
-        codec.decode_plan, Limits(), left_to_columns, ObjectForm()
+        codec.decode_plan, limits or Limits(), left_to_columns, ObjectForm()
     )
 
 
@@ -164,11 +164,10 @@ def test_items_are_counted_before_they_fill_the_memory():
     """A list of many small items is left to columns, which say what the limits allow."""
     message = ProtobufCodec("syntax = 'proto3'; message M { repeated N n = 1; message N { int64 a = 1; } }")
     documents = JsonCodec(pa.list_(pa.struct([("a", pa.int64())])))
-    for codec, name, data in ((message, "protobuf", b"\x0a\x00" * 100), (documents, "json", b"[{},{},{}]")):
-        make = kernel(f"formats.{name}.objects._read", "native").object_reader
-        make(codec.decode_plan, Limits(), left_to_columns, ObjectForm()).decode_one(data)
+    for codec, data in ((message, b"\x0a\x00" * 100), (documents, b"[{},{},{}]")):
+        plain_reader(codec).decode_one(data)
         with pytest.raises(NotPlain):
-            make(codec.decode_plan, Limits(max_expansion=100), left_to_columns, ObjectForm()).decode_one(data)
+            plain_reader(codec, Limits(max_expansion=100)).decode_one(data)
 
 
 @pytest.mark.parametrize(

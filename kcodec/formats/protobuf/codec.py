@@ -23,7 +23,7 @@ from kcodec.formats.protobuf.json.writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.messages.message import read_message, write_message
-from kcodec.formats.protobuf.objects.kernel import object_reader, object_writer
+from kcodec.formats.protobuf.objects.kernel import Conversion, object_reader, object_writer
 from kcodec.formats.protobuf.plans.encode_plan import encode_plan
 from kcodec.formats.protobuf.plans.plan import beside_writer, decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
@@ -98,10 +98,11 @@ class ProtobufReader:
 
     def object_reader(self, columns: Reader, form: ObjectForm) -> Reader:
         """Return what reads messages as Python objects; `columns` reads them by columns, in that form."""
-        plan = self.program.plan
-        if self.options.layout is not None or plan.arrow_type != self._converted:
+        if self.options.layout is not None:
             return columns
-        return object_reader(plan, self.program.limits, columns, form)
+        plan, limits = self.program.plan, self.program.limits
+        conversion = Conversion(self.message, self._converted, self._conversions.object_of)
+        return object_reader(plan, limits, columns, form, conversion)
 
     def _laid_out(self, array: pa.Array) -> pa.Array:
         layout = self.options.layout
@@ -151,9 +152,10 @@ class ProtobufWriter:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
         plain = plain_type(kind, sized=False)
         converted, _ = self._conversions.encoded(pa.nulls(0, plain), stop=True)
-        if self.options.layout is not None or converted.type != plain:
+        if self.options.layout is not None:
             return columns
-        return object_writer(self.plan(plain), columns)
+        conversion = Conversion(self.message, plain, self._conversions.bytes_of)
+        return object_writer(self.plan(converted.type), columns, conversion)
 
 
 class ProtobufCodec(Codec):

@@ -40,6 +40,8 @@ _DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
 _MAX_DIGITS = 4300
+#: The least number that has more.
+_TOO_LONG = 10**_MAX_DIGITS
 #: Messages that hold what a document of JSON does.
 _TREES = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue")
 #: Values that are worth to be converted together.
@@ -146,6 +148,57 @@ class Conversions:
             bad = pa.array([row in first for row in range(len(array))])
             array = nulled(array, bad)
         return array, faults
+
+    def object_of(self, message: MessageType, kind: pa.DataType, level: int) -> Callable[[bytes], Any] | None:
+        """Return what makes a Python object of a message's bytes, as its column does; None where only that does.
+
+        Parameters
+        ----------
+        message : MessageType
+            The type of the message.
+        kind : pyarrow.DataType
+            That of its column.
+        level : int
+            How many messages are around it, but for the outermost one.
+
+        Returns
+        -------
+        callable or None
+            It raises `RowError` for a message that cannot be converted.
+        """
+        reading, depth = reading_of(message, self.readings), MAX_DEPTH - level - 1
+        if reading == "time_of_day" and kind.unit != "us":
+            return None
+        of = _OBJECTS[reading]
+        if message.name in _TREES:
+            texts = kernel("formats.protobuf.json._struct").texts
+
+            def text(data: bytes) -> Any:
+                found = texts(pa.array([data], pa.large_binary()), message, depth)[0].as_py()
+                return self._read(reading, message, data, kind, depth) if found is None else found.decode()
+
+            return text
+        return lambda data: of(self._read(reading, message, data, kind, depth))
+
+    def bytes_of(self, message: MessageType, kind: pa.DataType, level: int) -> Callable[[Any], bytes] | None:
+        """Return what makes the bytes of a message of a Python object; see `object_of`.
+
+        What it makes raises `RowError`, also for an object that is not quite of the usual type.
+        """
+        reading = reading_of(message, self.readings)
+        if not kind.equals(_USUAL[reading]):
+            return None
+        held = _HELD[reading]
+        if message.name in _TREES:
+            messages = kernel("formats.protobuf.json._struct").messages
+
+            def tree(value: Any) -> bytes:
+                data = held(value)
+                found = messages(pa.array([data], pa.large_binary()), message, MAX_DEPTH)[0].as_py()
+                return self._write(reading, message, data, kind) if found is None else found
+
+            return tree
+        return lambda value: self._write(reading, message, held(value), kind)
 
     def _message(
         self, array: pa.Array, message: MessageType, kind: pa.DataType | None, depth: int
@@ -350,7 +403,7 @@ def _read_decimal(message: Message, kind: pa.DataType) -> str:
     unscaled, _, scale = (message.values.get(number) for number in message.type.by_number)
     number = int.from_bytes(unscaled or b"", "big", signed=True)
     scale = scale or 0
-    if abs(scale) > _MAX_SCALE or abs(number) >= 10**_MAX_DIGITS:
+    if abs(scale) > _MAX_SCALE or abs(number) >= _TOO_LONG:
         raise RowError("out_of_range")
     digits = str(abs(number)) + "0" * max(-scale, 0)
     if scale > 0:
@@ -394,6 +447,50 @@ _WRITERS: dict[str, Callable[[Any, pa.DataType], tuple[Any, ...]]] = {
     "time_of_day": _write_time,
     "decimal": _write_decimal,
 }
+
+
+def _of_time(value: int) -> datetime.time:
+    return (datetime.datetime.min + datetime.timedelta(microseconds=value)).time()
+
+
+def _held_text(value: Any) -> bytes:
+    if type(value) is not str:
+        raise RowError("type_mismatch")
+    return value.encode()
+
+
+def _held_day(value: Any) -> int:
+    if type(value) is not datetime.date:
+        raise RowError("type_mismatch")
+    return value.toordinal() - _EPOCH
+
+
+def _held_time(value: Any) -> int:
+    if type(value) is not datetime.time or value.tzinfo is not None:
+        raise RowError("type_mismatch")
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 10**6 + value.microsecond
+
+
+def _held_number(value: Any) -> bytes:
+    number = type(value) is int or (type(value) is Decimal and value.is_finite())
+    return _held_text(str(Decimal(value)) if number else value)
+
+
+#: What Python objects are made of what columns hold, by reading, and the other way.
+_OBJECTS: dict[str, Callable[[Any], Any]] = {
+    "json": str,
+    "date": lambda days: datetime.date.fromordinal(days + _EPOCH),
+    "time_of_day": _of_time,
+    "decimal": str,
+}
+_HELD: dict[str, Callable[[Any], Any]] = {
+    "json": _held_text,
+    "date": _held_day,
+    "time_of_day": _held_time,
+    "decimal": _held_number,
+}
+#: The columns whose objects are written one by one.
+_USUAL = {"json": pa.string(), "date": pa.date32(), "time_of_day": pa.time64("us"), "decimal": pa.string()}
 
 
 def _is_day(kind: pa.DataType) -> bool:

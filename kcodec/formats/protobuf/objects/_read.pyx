@@ -29,6 +29,7 @@ import pyarrow as pa
 from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.plans.plan import SECONDS
 from kcodec.objects.into import Target
+from kcodec.plan.failure import RowError
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["object_reader"]
@@ -40,6 +41,7 @@ cdef enum:
     MAX_FIELDS = 256          # of a message that is read here: a bit for each
     #: What a value counts as expansion: more than the width of any column, so that the limits of columns are kept.
     WIDTH = 32
+    FEW = 8                   # parts or values that are converted one by one, at most
 
 cdef enum Kind:
     BOOL
@@ -67,6 +69,7 @@ cdef struct Cursor:
     const uint8_t *end
     int64_t spent             # what the value counts as expansion, as far as it is read
     int64_t limit
+    int32_t converted         # parts that Python converts, one by one
 
 
 cdef inline uint64_t varint(Cursor *c) except? 1:
@@ -217,6 +220,25 @@ cdef class Bytes(Node):
         cdef int64_t size = length(c)
         c.p += size
         return PyBytes_FromStringAndSize(<const char *>c.p - size, size)
+
+
+@cython.final
+cdef class Converted(Node):
+    """A message whose bytes become one value."""
+
+    cdef object convert
+
+    cdef object read(self, Cursor *c):
+        cdef int64_t size = length(c)
+        c.p += size
+        c.converted += 1
+        if c.converted > FEW:
+            # Columns convert many together.
+            odd()
+        try:
+            return self.convert(PyBytes_FromStringAndSize(<const char *>c.p - size, size))
+        except RowError:
+            return odd()
 
 
 @cython.final
@@ -432,16 +454,21 @@ cdef class _Maker:
     """Makes nodes of those of a plan."""
 
     cdef tuple columns
-    cdef int depth            # levels that may follow
+    cdef object conversion
+    cdef tuple converted      # the columns once bytes are converted
+    cdef int levels           # that may follow the outermost message
+    cdef int depth            # that may follow
     cdef object form
 
-    def __init__(self, plan, limits, form):
+    def __init__(self, plan, limits, form, conversion):
         self.columns = layout(plan.arrow_type)
-        self.depth = min(limits.max_depth, MAX_DEPTH)
+        self.conversion = conversion
+        self.converted = () if conversion is None else layout(conversion.kind)
+        self.levels = self.depth = min(limits.max_depth, MAX_DEPTH)
         self.form = form
 
-    cdef Message message(self, object node, Message made, object into):
-        """Make what reads a message; `into` is what it is made into, or those below it that stand for it."""
+    cdef Message message(self, object node, Message made, object into, object kind):
+        """Make what reads a message of a type; `into` is what it is made into, or those below it that stand for it."""
         cdef Field *target
         fields = node.children
         if node.unknown >= 0 or any([case >= 0 for case in node.cases]):
@@ -468,7 +495,7 @@ cdef class _Maker:
             below = into
             if into is not None and not isinstance(made, (Entry, Inner)):
                 below = into.inside(name)
-            value = self.field(field, target, below)
+            value = self.field(field, target, below, kind)
             made.nodes.append(value)
             if value is None:
                 continue
@@ -480,7 +507,7 @@ cdef class _Maker:
                 if field.label == "map":
                     made.maps.append(name)
                 continue
-            target.whole = bool(field.children) or isinstance(value, Time)
+            target.whole = bool(field.children) or isinstance(value, (Converted, Time))
             defaults[name] = None if field.presence else self.absent(field, value)
             if field.label == "required" or not field.presence and target.whole:
                 made.needed.append(at)
@@ -495,8 +522,8 @@ cdef class _Maker:
             made.keywords = keywords is not None
         return made
 
-    cdef object field(self, object field, Field *target, object into):
-        """Make what reads a field; None if it is dropped."""
+    cdef object field(self, object field, Field *target, object into, object message):
+        """Make what reads a field of a message; None if it is dropped."""
         kind = field.kind
         if kind == "group" or field.nulls:
             raise _Unknown
@@ -510,7 +537,7 @@ cdef class _Maker:
         if field.column < 0:
             return None
         if kind == "message":
-            return self.below(field, into)
+            return self.below(field, into, within(message, field))
         stored = self.columns[field.column + (field.label == "repeated")].type
         if kind in ("timestamp", "duration"):
             return self.time(field, kind, stored)
@@ -521,24 +548,34 @@ cdef class _Maker:
         if kind == "enum":
             return self.enum(field, stored)
         if kind == "raw":
-            raise _Unknown
+            return self.counted(self.value(field, within(message, field)))
         return self.number(kind, stored)
 
     cdef Node counted(self, Node made):
         made.cost = WIDTH
         return made
 
-    cdef Node below(self, object field, object into):
+    cdef Node value(self, object field, object message):
+        cdef Converted made = Converted()
+        if self.conversion is None:
+            raise _Unknown
+        stored = self.converted[field.column + (field.label == "repeated")].type
+        made.convert = self.conversion.convert(message, stored, self.levels - self.depth)
+        if made.convert is None:
+            raise _Unknown
+        return made
+
+    cdef Node below(self, object field, object into, object message):
         child = field.children[0]
         if field.label == "map" and field.closed or self.depth == 0:
             raise _Unknown
         self.depth -= 1
         if field.label == "map":
-            made = self.message(child, Entry(), into)
+            made = self.message(child, Entry(), into, message)
         elif child.column < 0:
-            made = self.message(child, Inner(), into)
+            made = self.message(child, Inner(), into, message)
         else:
-            made = self.message(child, Message(), into)
+            made = self.message(child, Message(), into, message)
         self.depth += 1
         return made
 
@@ -605,6 +642,12 @@ cdef class _Maker:
 cdef class ObjectReader(QuickReader):
     cdef Message root
     cdef int64_t limit
+    cdef bint converts
+
+    def decode_list(self, list values, starts=None, stop=False):
+        if self.converts and len(values) > FEW:
+            return self.columns.decode_list(values, starts, stop)
+        return QuickReader.decode_list(self, values, starts, stop)
 
     cdef object read_plain(self, const uint8_t *p, const uint8_t *end):
         cdef Cursor c
@@ -612,16 +655,26 @@ cdef class ObjectReader(QuickReader):
         c.end = end
         c.spent = 0
         c.limit = self.limit
+        c.converted = 0
         return self.root.finished(self.root.fill(&c))
 
 
-def object_reader(plan, limits, columns, form):
+cdef object within(object message, object field):
+    """Return the type of the messages in a field; None where those of the plan are not told."""
+    return None if message is None else message.by_number[field.number].message
+
+
+def object_reader(plan, limits, columns, form, conversion=None):
     """Return what reads the messages of a plan; see `kcodec.formats.protobuf.objects.kernel`."""
     cdef ObjectReader made = ObjectReader(columns)
-    cdef _Maker maker = _Maker(plan, limits, form)
+    cdef _Maker maker = _Maker(plan, limits, form, conversion)
     try:
-        made.root = maker.message(plan.root, Message(), None if form.into is None else Target(form.into))
+        made.root = maker.message(
+            plan.root, Message(), None if form.into is None else Target(form.into),
+            None if conversion is None else conversion.message,
+        )
     except _Unknown:
         return columns
     made.limit = limits.max_expansion
+    made.converts = conversion is not None and plan.arrow_type != conversion.kind
     return made

@@ -37,6 +37,7 @@ from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.messages.wire import BYTES, wire_type_of
 from kcodec.formats.protobuf.plans.node import Op as Step
 from kcodec.formats.protobuf.plans.plan import SECONDS
+from kcodec.plan.failure import RowError
 
 __all__ = ["object_writer"]
 
@@ -45,6 +46,7 @@ import_datetime()
 cdef enum:
     ROOM = 64                 # for a tag, and what follows it but text, bytes and the fields of messages
     MAX_ONEOFS = 63           # of a message that is written here: a bit for each
+    FEW = 8                   # parts of a value that are converted one by one, at most
 
 cdef object UTC = datetime.timezone.utc
 cdef object Decimal = decimal.Decimal
@@ -249,6 +251,24 @@ cdef class Bytes(Sized):
         return self.put_counted(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
 
 
+@cython.final
+cdef class Converted(Sized):
+    """Writes a value as the bytes of a message."""
+
+    cdef object convert
+
+    cdef int put(self, Buffer *b, object value) except -1:
+        b.converted += 1
+        if b.converted > FEW:
+            # Columns convert many together.
+            odd()
+        try:
+            data = <bytes>self.convert(value)
+        except RowError:
+            return odd()
+        return self.put_counted(b, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
 cdef class Time(Node):
     """Writes a Timestamp or a Duration."""
 
@@ -442,11 +462,15 @@ cdef class _Maker:
     """Makes nodes of those of a plan."""
 
     cdef tuple columns
+    cdef object conversion
+    cdef tuple given          # the columns before values are converted to bytes
 
-    def __init__(self, plan):
+    def __init__(self, plan, conversion):
         self.columns = layout(plan.arrow_type)
+        self.conversion = conversion
+        self.given = () if conversion is None else layout(conversion.kind)
 
-    cdef Message message(self, object node):
+    cdef Message message(self, object node, object kind):
         cdef Message made = Message()
         cdef Node below
         if node.op is Step.FAIL or len(node.oneofs) > MAX_ONEOFS:
@@ -456,58 +480,62 @@ cdef class _Maker:
             if field.op is Step.FAIL and field.column < 0:
                 # An error of each row.
                 raise _Unknown
-            below = self.field(field)
+            below = self.field(field, kind)
             if field.op is not Step.FAIL and field.oneof >= 0:
                 below.oneof = <uint64_t>1 << <int>field.oneof
             made.names.append(sys.intern(field.name))
             made.nodes.append(below)
         return made
 
-    cdef Node field(self, object field):
+    cdef Node field(self, object field, object message):
         cdef Items items
         cdef Packed packed
         if field.op is Step.FAIL:
             return Odd()
         if field.label == "map":
-            return self.entries(field)
+            return self.entries(field, within(message, field))
         if field.label != "repeated":
-            return self.value(field)
+            return self.value(field, message)
         if field.packed:
             packed = Packed()
-            packed.item = self.value(field)
+            packed.item = self.value(field, message)
             return _tagged(packed, field.number, BYTES)
         items = Items()
-        items.item = self.value(field)
+        items.item = self.value(field, message)
         return items
 
-    cdef Node entries(self, object field):
+    cdef Node entries(self, object field, object message):
         cdef Entries made = Entries()
         key, item = field.children[0].children
         if key.op is Step.FAIL or item.op is Step.FAIL:
             return Odd()
-        made.key, made.item = self.value(key), self.value(item)
+        made.key, made.item = self.value(key, message), self.value(item, message)
         made.kind = str if key.kind == "string" else bool if key.kind == "bool" else int
         made.half = 0x8000_0000_0000_0000 if key.kind.endswith("64") else 0x8000_0000
         return _tagged(made, field.number, BYTES)
 
-    cdef Node value(self, object field):
-        """Make what writes single values of a field."""
-        cdef Node made = self.kind(field)
+    cdef Node value(self, object field, object message):
+        """Make what writes single values of a message's field."""
+        cdef Node made = self.kind(field, message)
         made.needed = field.label in ("required", "entry")
         made.always = field.presence or field.label in ("required", "repeated")
         return _tagged(made, field.number, wire_type_of(field.kind))
 
-    cdef Node kind(self, object field):
+    cdef Node kind(self, object field, object message):
         cdef Inner inner
         kind = field.kind
-        if kind in ("group", "raw", "case"):
+        if kind in ("group", "case"):
             raise _Unknown
+        if kind in ("message", "raw"):
+            message = within(message, field)
+        if kind == "raw":
+            return self.converted(field, message)
         if kind == "message":
             child = field.children[0]
             if child.column >= 0:
-                return self.message(child)
+                return self.message(child, message)
             inner = Inner()
-            inner.field = self.field(child.children[0])
+            inner.field = self.field(child.children[0], message)
             return inner
         if kind in SECONDS:
             return self.time(field)
@@ -516,6 +544,16 @@ cdef class _Maker:
         if kind == "bytes":
             return Bytes()
         return self.number(field, self.columns[field.column + (field.label == "repeated")].type)
+
+    cdef Node converted(self, object field, object message):
+        cdef Converted made = Converted()
+        if self.conversion is None:
+            raise _Unknown
+        stored = self.given[field.column + (field.label == "repeated")].type
+        made.convert = self.conversion.convert(message, stored, 0)
+        if made.convert is None:
+            raise _Unknown
+        return made
 
     cdef Node time(self, object field):
         cdef Duration made
@@ -572,6 +610,11 @@ cdef class _Maker:
         return made
 
 
+cdef object within(object message, object field):
+    """Return the type of the messages in a field; None where those of the plan are not told."""
+    return None if message is None else message.by_number[field.number].message
+
+
 cdef Node _tagged(Node made, uint32_t number, uint32_t wire_type):
     cdef uint8_t *tag = <uint8_t *>&made.tag
     made.tag_size = <int32_t>(write_varint(tag, <uint64_t>number << 3 | wire_type) - tag)
@@ -593,12 +636,12 @@ cdef class ObjectWriter(QuickWriter):
         return self.root.fill(b, value)
 
 
-def object_writer(plan, columns):
+def object_writer(plan, columns, conversion=None):
     """Return what writes the messages of a plan; see `kcodec.formats.protobuf.objects.kernel`."""
     cdef ObjectWriter made = ObjectWriter(columns)
-    cdef _Maker maker = _Maker(plan)
+    cdef _Maker maker = _Maker(plan, conversion)
     try:
-        made.root = maker.message(plan.root)
+        made.root = maker.message(plan.root, None if conversion is None else conversion.message)
     except _Unknown:
         return columns
     return made
