@@ -21,6 +21,7 @@ from kcodec.columns.faults import Faults, Way, joined
 from kcodec.columns.types.fields import chosen
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.connect.arrow import widen
+from kcodec.formats.connect.objects import EnvelopeWriter, LeftToColumns
 from kcodec.formats.connect.plan import (
     ABSENT,
     Beyond,
@@ -441,19 +442,28 @@ class FastWriter:
         schema = self._schema_of(kind)
         if encoded_type(schema, kind, self._options) != kind:
             return columns
+        left = LeftToColumns() if self._enveloped else columns
         try:
-            return object_writer(encode_plan(schema, kind, self._options), columns, fills=True)
+            payloads = object_writer(encode_plan(schema, kind, self._options), left, fills=True)
         except Beyond:
             return columns
+        if not self._enveloped:
+            return payloads
+        return EnvelopeWriter(columns, payloads, *_around(self.writing(kind)))
 
     def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write columns of the type that the writing casts to."""
         prefix, suffix = b"", b""
         if self._enveloped:
-            prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
+            prefix, suffix = _around(writing)
         return json_kernel().encode(
             plain, writing.program, prefix=prefix, suffix=suffix, large=self._large, stop=stop
         )
+
+
+def _around(writing: Writing) -> tuple[bytes, bytes]:
+    """Return what stands before and behind the payload of an envelope."""
+    return f'{{"schema":{writing.text},"payload":'.encode(), b"}"
 
 
 def _code_of(value: pa.Array, kind: pa.DataType) -> str:

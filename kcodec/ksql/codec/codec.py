@@ -37,7 +37,7 @@ from kcodec.ksql.formats.primitive import VoidRows
 from kcodec.ksql.formats.properties import checked_properties
 from kcodec.ksql.types import RowOptions, SqlField, SqlType, arrow_type, columns_of
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.topic import registry_handle
@@ -339,6 +339,12 @@ class KsqlCodec(Codec):
         if not self.wrapped or type(rows) is not JsonRows or rows.arrow_type != self.arrow_type:
             return columns
         return rows.object_reader(columns, form)
+
+    def _object_writer(self, form: ObjectForm) -> Writer:
+        columns, rows = super()._object_writer(form), self._rows
+        if self._windows is not None or not self.wrapped or type(rows) is not JsonRows:
+            return columns
+        return rows.object_writer(columns)
 
     def _record(self, values: pa.Array, array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
         """Return rows as structs, also of a bare column, and those that are null or failed as nulls."""

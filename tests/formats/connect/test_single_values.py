@@ -1,6 +1,7 @@
 """Single values are written as columns of one row are."""
 
 import datetime
+import json
 import random
 from decimal import Decimal
 
@@ -102,5 +103,9 @@ def test_what_is_plain_takes_no_column(monkeypatch):
     codec = ConnectJsonCodec(kind, schemas_enable=False)
     monkeypatch.setenv("KCODEC_IMPL", "native")
     monkeypatch.setattr(ColumnWriter, "encode_one", None)
-    written = codec.encode_one({"a": 1, "b": ["x", None], "c": {"k": 1.5}})
-    assert written == b'{"a":1,"b":["x",null],"c":{"k":1.5}}'
+    value = {"a": 1, "b": ["x", None], "c": {"k": 1.5}}
+    payload = b'{"a":1,"b":["x",null],"c":{"k":1.5}}'
+    assert codec.encode_one(value) == payload
+    enveloped = ConnectJsonCodec(kind).encode_one(value)
+    assert json.loads(enveloped)["schema"]["type"] == "struct"
+    assert enveloped.endswith(b',"payload":' + payload + b"}")

@@ -272,10 +272,14 @@ cdef class Time(Node):
     cdef int kind
     cdef int digits           # of a second
     cdef int64_t micros       # of a unit
-    cdef bint counted         # a number is written
+    cdef bint counted         # a number is written,
+    cdef bint floor           # without what is less than a unit,
+    cdef int64_t low          # from this one
+    cdef int64_t high         # to this one
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef int64_t number
+        cdef int64_t rest
         cdef uint8_t *out
         if self.kind == ISO_DATE:
             if not PyDate_CheckExact(value):
@@ -283,10 +287,13 @@ cdef class Time(Node):
             number = days_of(value)
         else:
             number = self.clock(value) if self.kind == ISO_CLOCK else self.moment(value)
-            if unlikely(number % self.micros):
+            rest = number % self.micros
+            if unlikely(rest and not self.floor):
                 odd()
-            number = number // self.micros
+            number = (number - rest) // self.micros - (rest < 0)
         if self.counted:
+            if unlikely(number < self.low or number > self.high):
+                odd()
             return self.put_number(b, number)
         out = reserve(b, ROOM)
         out[0] = 34
@@ -456,9 +463,11 @@ cdef class _Maker:
             return text
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
-        if op is Step.JSON_INTEGER and node.factor == 1 and node.bounds is None and is_time(stored):
+        if op is Step.JSON_INTEGER and is_time(stored) and (node.factor == 1 or not pa.types.is_date(stored)):
             time = self.time(node, stored)
-            time.counted = True
+            time.counted, time.floor = True, node.floor
+            time.micros *= node.factor
+            time.low, time.high = node.bounds or (-(1 << 63), (1 << 63) - 1)
             return time
         if op is Step.JSON_FLOAT:
             return self.real(stored)

@@ -9,13 +9,13 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
-from kcodec.formats.json.objects.kernel import object_reader
+from kcodec.formats.json.objects.kernel import object_reader, object_writer
 from kcodec.formats.json.reread import reread
 from kcodec.ksql.formats.json.plan import cast_written, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.ksql.formats.json.reader import read_row
 from kcodec.ksql.types import RowOptions, SqlType
 from kcodec.objects.form import ObjectForm
-from kcodec.objects.kernel import Reader
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Plan
 
 __all__ = ["JsonRows"]
@@ -56,6 +56,13 @@ class JsonRows:
         if self._ambiguous:
             return columns
         return object_reader(self.plan, self._options.limits, columns, form)
+
+    def object_writer(self, columns: Writer) -> Writer:
+        """Return what writes Python objects as rows; `columns` writes those that are not plain."""
+        kind = written_type(self._options.kind, self.arrow_type)
+        if kind != self.arrow_type:
+            return columns
+        return object_writer(self._written(kind), columns, fills=True)
 
     def _reread(self, data: bytes, row: int) -> Any:
         return read_row(data, self._options.kind, wrapped=self._options.wrapped)
