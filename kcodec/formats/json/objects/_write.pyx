@@ -61,6 +61,9 @@ cdef enum Null:
 cdef frozenset _KINDS = frozenset([*JSON_KINDS.values(), "integer"])
 cdef object UTC = datetime.timezone.utc
 cdef object Decimal = decimal.Decimal
+# Of 64 bits.
+cdef object LEAST = -(1 << 63)
+cdef object MOST = (1 << 63) - 1
 
 
 cdef class Node:
@@ -463,11 +466,13 @@ cdef class _Maker:
             return text
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
-        if op is Step.JSON_INTEGER and is_time(stored) and (node.factor == 1 or not pa.types.is_date(stored)):
+        # What is multiplied, by a factor below zero, is seldom.
+        if op is Step.JSON_INTEGER and is_time(stored) and 1 <= node.factor <= (1 if pa.types.is_date(stored) else MOST):
             time = self.time(node, stored)
             time.counted, time.floor = True, node.floor
-            time.micros *= node.factor
-            time.low, time.high = node.bounds or (-(1 << 63), (1 << 63) - 1)
+            time.micros = min(<object>time.micros * node.factor, MOST)
+            low, high = node.bounds or (LEAST, MOST)
+            time.low, time.high = min(max(low, LEAST), MOST), max(min(high, MOST), LEAST)
             return time
         if op is Step.JSON_FLOAT:
             return self.real(stored)
