@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns.built._column cimport LIST, Column, offset_at
 from kcodec.formats.json._program cimport (
-    BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ISO_TIME, ITEMS, KEEPS, OBJECT, STRING, TUPLE, Op,
+    BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ISO_TIME, ITEMS, KEEPS, OBJECT, SINGLE, STRING, TUPLE, Op,
 )
 from kcodec.formats.json.block._drop cimport drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, expect_item, find_values, next_field, seek
@@ -44,15 +44,15 @@ cdef inline bint is_struct(const Op *op) noexcept nogil:
     return op.code == TUPLE or (op.code == OBJECT and not op.forms & KEEPS)
 
 
-cdef inline bint are_leaves(const Block *block, const Op *op) noexcept nogil:
-    """Return whether the values of a field are lists of leaves."""
-    if op.code != ITEMS or op[1].code < BOOLEAN or op[1].code > STRING:
-        return False
-    return block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth
-
-
 cdef inline bint has_loop(const Op *op) noexcept nogil:
     return op.code == ISO_TIME or (op.code >= BOOLEAN and op.code <= STRING)
+
+
+cdef inline bint are_leaves(const Block *block, const Op *op) noexcept nogil:
+    """Return whether the values of a field are lists of leaves."""
+    if op.code != ITEMS or not has_loop(op + 1):
+        return False
+    return block.context.columns[op.column].kind == LIST and block.depth < block.context.max_depth
 
 
 cdef bint checks_first(const Block *block, const Op *root) noexcept nogil:
@@ -99,6 +99,8 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_leaves(block, op, <Digits *>NULL)
     elif op.code == DOUBLE and block.inside:
         read_leaves(block, op, <double *>NULL)
+    elif op.code == SINGLE and block.inside:
+        read_leaves(block, op, <float *>NULL)
     elif op.code == ISO_TIME:
         read_leaves(block, op, <Moment *>NULL)
     elif op.code >= BOOLEAN and op.code <= DECIMAL:

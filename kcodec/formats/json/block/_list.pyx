@@ -1,13 +1,14 @@
 """Lists of a block of documents, whose items are leaves."""
 
-from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from kcodec.columns.built._column cimport Column, offset_t
-from kcodec.formats.json._program cimport DOUBLE, STRING, Op
-from kcodec.formats.json._quick cimport quick_text, read_quickly
+from kcodec.formats.json._program cimport DECIMAL, DOUBLE, INTEGER, ISO_TIME, SINGLE, STRING, Op
+from kcodec.formats.json._quick cimport quick_text
 from kcodec.formats.json.block._key cimport find_value
 from kcodec.formats.json.block._lanes cimport Block, set_valid
+from kcodec.formats.json.block._leaf cimport Digits, Leaf, Moment, leaf_t, quick_leaf
 from kcodec.formats.json.block._text cimport check_texts, is_inner
 from kcodec.formats.json.block._value cimport read_one
 from kcodec.wire.binary.cursor cimport likely, unlikely
@@ -15,15 +16,28 @@ from kcodec.wire.text._floats cimport json_doubles, powers_of_five
 
 
 cdef inline const uint8_t *read_items(
-    const Op *item, Column *items, int64_t *slot, int8_t *least, const uint8_t *p, const uint8_t *end, offset_t *tag
+    const Op *item, Column *items, int64_t *slot, const uint8_t *p, const uint8_t *end, leaf_t *tag
 ) noexcept nogil:
     """Read leaves and the commas between them; return the position behind, NULL if one is not in its common form."""
     while True:
+        p = quick_leaf(item, items, slot[0], p, end, tag)
+        if unlikely(p == NULL) or unlikely(p >= end):
+            return NULL
+        if items.valid != NULL:
+            items.valid[slot[0]] = 1
+        slot[0] += 1
+        if p[0] != 44:
+            return p
+        p += 1
+
+
+cdef inline const uint8_t *read_texts(
+    Column *items, int64_t *slot, int8_t *least, const uint8_t *p, const uint8_t *end, offset_t *tag
+) noexcept nogil:
+    """The same for texts; `least` becomes the least of their first bytes."""
+    while True:
         least[0] = min(least[0], <int8_t>p[1])
-        if item.code == STRING:
-            p = quick_text(items, slot[0], p, end, tag)
-        else:
-            p = read_quickly(item, items, slot[0], p, end, True, tag)
+        p = quick_text(items, slot[0], p, end, tag)
         if unlikely(p == NULL) or unlikely(p >= end):
             return NULL
         if items.valid != NULL:
@@ -60,8 +74,20 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                     slot += count
                     if p != NULL and items.valid != NULL:
                         memset(items.valid + offsets[lane], 1, count)
+                elif item.code == STRING:
+                    p = read_texts(items, &slot, &least, p, end, tag)
+                elif item.code == INTEGER and item.width == 8 and block.inside:
+                    p = read_items(item, items, &slot, p, end, <int64_t *>NULL)
+                elif item.code == INTEGER and item.width == 4 and block.inside:
+                    p = read_items(item, items, &slot, p, end, <int32_t *>NULL)
+                elif item.code == SINGLE and block.inside:
+                    p = read_items(item, items, &slot, p, end, <float *>NULL)
+                elif item.code == DECIMAL and block.inside:
+                    p = read_items(item, items, &slot, p, end, <Digits *>NULL)
+                elif item.code == ISO_TIME:
+                    p = read_items(item, items, &slot, p, end, <Moment *>NULL)
                 else:
-                    p = read_items(item, items, &slot, &least, p, end, tag)
+                    p = read_items(item, items, &slot, p, end, <Leaf *>NULL)
             if likely(p != NULL) and likely(p < end) and likely(p[0] == 93):
                 offsets[lane + 1] = <offset_t>slot
                 block.at[lane] = p + 1
