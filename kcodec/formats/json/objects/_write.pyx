@@ -467,7 +467,8 @@ cdef class _Maker:
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
         # What is multiplied, by a factor below zero, is seldom.
-        if op is Step.JSON_INTEGER and is_time(stored) and 1 <= node.factor <= (1 if pa.types.is_date(stored) else MOST):
+        most = 1 if pa.types.is_date(stored) else MOST
+        if op is Step.JSON_INTEGER and is_time(stored) and 1 <= node.factor <= most:
             time = self.time(node, stored)
             time.counted, time.floor = True, node.floor
             time.micros = min(<object>time.micros * node.factor, MOST)
