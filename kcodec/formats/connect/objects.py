@@ -101,5 +101,5 @@ class EnvelopeWriter(EachWriter):
         try:
             payload = self._payloads.encode_one(value, prefix + self._before)
         except NotPlain:
-            return super().encode_one(value, prefix)
+            return self._encode(value, prefix)
         return None if payload is None else payload + self._behind

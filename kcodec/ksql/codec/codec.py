@@ -33,7 +33,7 @@ from kcodec.ksql.formats.format import (
 )
 from kcodec.ksql.formats.json.plan import written_type
 from kcodec.ksql.formats.json.rows import JsonRows
-from kcodec.ksql.formats.primitive import VoidRows
+from kcodec.ksql.formats.primitive import KafkaReader, KafkaRows, KafkaWriter, VoidRows
 from kcodec.ksql.formats.properties import checked_properties
 from kcodec.ksql.types import RowOptions, SqlField, SqlType, arrow_type, columns_of
 from kcodec.objects.form import ObjectForm
@@ -335,6 +335,8 @@ class KsqlCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         columns, rows = self._column_reader(form), self._rows
+        if isinstance(rows, KafkaRows) and self._windows is None and form == ObjectForm():
+            return KafkaReader(self.columns[0], columns)
         # What stands beside the columns of JSON, such as windows, is put there by columns.
         if not self.wrapped or type(rows) is not JsonRows or rows.arrow_type != self.arrow_type:
             return columns
@@ -342,6 +344,8 @@ class KsqlCodec(Codec):
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         columns, rows = super()._object_writer(form), self._rows
+        if isinstance(rows, KafkaRows) and self._windows is None:
+            return KafkaWriter(self.columns[0], columns)
         if self._windows is not None or not self.wrapped or type(rows) is not JsonRows:
             return columns
         return rows.object_writer(columns)

@@ -9,7 +9,10 @@ BYTES    the bytes
 =======  ==================================
 """
 
+import struct
 import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -20,12 +23,36 @@ from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread
 from kcodec.java.utf8 import decode_utf8
 from kcodec.ksql.formats.json.plan import code_of, written_type
-from kcodec.ksql.types import RowOptions, arrow_type
+from kcodec.ksql.types import RowOptions, SqlColumn, arrow_type
+from kcodec.objects.each import EachWriter
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan.failure import RowError
 
-__all__ = ["KafkaRows", "VoidRows", "turn"]
+__all__ = ["KafkaReader", "KafkaRows", "KafkaWriter", "VoidRows", "turn"]
 
 _SERIALIZERS = {"INTEGER": "Integer", "BIGINT": "Long", "DOUBLE": ""}
+
+
+class _Plain(NamedTuple):
+    """How a value of Python's own class is read and written."""
+
+    kind: type
+    read: Callable[[bytes], Any]
+    write: Callable[[Any], bytes]
+
+
+def _plain_number(kind: type, layout: str) -> _Plain:
+    packed = struct.Struct(layout)
+    return _Plain(kind, lambda data: packed.unpack(data)[0], packed.pack)
+
+
+_PLAIN = {
+    "INTEGER": _plain_number(int, ">i"),
+    "BIGINT": _plain_number(int, ">q"),
+    "DOUBLE": _plain_number(float, ">d"),
+    "STRING": _Plain(str, bytes.decode, str.encode),
+    "BYTES": _Plain(bytes, bytes, bytes),
+}
 
 
 class VoidRows:
@@ -136,6 +163,52 @@ class KafkaRows:
         turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
         fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
         return cast_bytes(fixed, self._encoded_type), faults
+
+
+class KafkaReader:
+    """Reads rows of KAFKA one by one; see `kcodec.objects.kernel.Reader`. `columns` read what is not plain."""
+
+    told = True
+
+    def __init__(self, column: SqlColumn, columns: Reader) -> None:
+        self._name = column.name
+        self._plain = _PLAIN[column.type.base]
+        self._columns = columns
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one row."""
+        if type(data) is bytes and not start:
+            try:
+                return {self._name: self._plain.read(data)}
+            except (struct.error, UnicodeDecodeError):
+                pass
+        return self._columns.decode_one(data, start)
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read many, by columns."""
+        return self._columns.decode_list(values, starts, stop)
+
+
+class KafkaWriter(EachWriter):
+    """Writes rows of KAFKA one by one; see `kcodec.objects.kernel.Writer`. `columns` write what is not plain."""
+
+    def __init__(self, column: SqlColumn, columns: Writer) -> None:
+        super().__init__(columns.encode_one)
+        self._name = column.name
+        self._plain = _PLAIN[column.type.base]
+
+    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
+        """Write one row."""
+        if type(value) is dict and len(value) == 1:
+            held = value.get(self._name)
+            if type(held) is self._plain.kind:
+                try:
+                    return prefix + self._plain.write(held)
+                except (struct.error, UnicodeEncodeError):
+                    pass
+        return self._encode(value, prefix)
 
 
 def _of_size(array: pa.Array, size: int) -> pa.Array | None:

@@ -1,4 +1,4 @@
-"""Single rows of ksqlDB's JSON are written as columns of one row are."""
+"""Single rows of ksqlDB's JSON and KAFKA are what columns of one row are."""
 
 import datetime
 import random
@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from kcodec import KcodecError, KsqlCodec
-from kcodec.objects.by_columns import ColumnWriter
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter
 
 TYPES = [
     *("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "VARCHAR", "BYTES", "DECIMAL(10, 2)", "DATE", "TIME", "TIMESTAMP"),
@@ -22,6 +22,14 @@ VALUES = [
 OPTIONS = [{}, {"compat": "ksqldb"}, {"round": "truncate"}]
 
 
+def told(act, value):
+    """What an act returns, or its error."""
+    try:
+        return act(value)
+    except (KcodecError, TypeError) as error:
+        return type(error), str(error)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_they_are_written_as_columns_are(seed, impl):
     r = random.Random(seed)
@@ -32,13 +40,50 @@ def test_they_are_written_as_columns_are(seed, impl):
         value = {f"F{at}": r.choice(VALUES) for at in range(len(columns)) if r.random() < 0.95}
         if r.random() < 0.1:
             value[r.choice(["f0", "unknown"])] = 1
-        answers = []
-        for write in (codec.encode_one, writer.encode_one):
-            try:
-                answers.append(write(value))
-            except KcodecError as error:
-                answers.append((type(error), str(error)))
-        assert answers[0] == answers[1], value
+        assert told(codec.encode_one, value) == told(writer.encode_one, value), value
+
+
+@pytest.mark.parametrize("options", [{}, {"compat": "ksqldb"}, {"large": True}], ids=str)
+@pytest.mark.parametrize("kind", ["INTEGER", "BIGINT", "DOUBLE", "VARCHAR", "BYTES"])
+def test_values_of_kafka(kind, options, impl):
+    codec = KsqlCodec("KAFKA", f"K {kind}", **options)
+    writer, reader = ColumnWriter(codec.encode), ColumnReader(codec.decode)
+    for value in [
+        *({"K": each} for each in VALUES),
+        {"k": 1},
+        {"K": 1, "L": 2},
+        {},
+        7,
+        "x",
+        None,
+        {"K": "\ud800"},
+    ]:
+        assert told(codec.encode_one, value) == told(writer.encode_one, value), value
+    for data in (
+        b"",
+        b"abc",
+        b"abcd",
+        bytes(8),
+        b"\x7f\xf0" + bytes(6),
+        b"\xff" * 8,
+        b"\xc3\xa9",
+        b"\xff",
+        None,
+        bytearray(8),
+    ):
+        assert repr(told(codec.decode_one, data)) == repr(told(reader.decode_one, data)), data
+    assert (
+        codec.decode_list([bytes(8), b"x", None], errors="null")
+        == codec.decode([bytes(8), b"x", None], "null").to_pylist()
+    )
+
+
+def test_a_plain_value_of_kafka_takes_no_column(monkeypatch):
+    codec = KsqlCodec("KAFKA", "K BIGINT")
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    assert codec.encode_one({"K": -2}) == b"\xff" * 7 + b"\xfe"
+    assert codec.decode_one(b"\xff" * 8) == {"K": -1}
 
 
 def test_what_is_plain_takes_no_column(monkeypatch):
