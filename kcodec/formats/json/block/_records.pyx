@@ -44,7 +44,7 @@ cdef Block *records_of(Block *block) noexcept nogil:
 cdef bint are_records(const Block *block, const Op *op) noexcept nogil:
     """Return whether the values of a field are lists of objects in which there are no such lists.
 
-    Where these are inside each other, to find their ends again and again takes longer than is gained.
+    Where these are inside each other, to find their ends takes longer than is gained: again and again, or all at once.
     """
     cdef const Op *at = op + 2
     if op.code != ITEMS or op[1].code != OBJECT or op[1].forms & KEEPS or block.depth >= block.context.max_depth:
