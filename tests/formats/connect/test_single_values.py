@@ -22,6 +22,7 @@ KINDS = [
         pa.date64(),
     ),
     *(pa.time32("ms"), pa.time64("us"), pa.timestamp("ms", "UTC"), pa.timestamp("us"), pa.timestamp("s")),
+    *(pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC")),
     *(pa.list_(pa.int32()), pa.map_(pa.string(), pa.int64()), pa.map_(pa.int32(), pa.string())),
     *(pa.struct([("x", pa.int32()), ("y", pa.string())]), pa.list_(pa.struct([("x", pa.float64())]))),
 ]
@@ -51,6 +52,7 @@ VALUES = [
         datetime.datetime(2024, 1, 2, 3, 4, 5, 6000),
     ),
     datetime.datetime(2024, 1, 2, 3, 4, 5, 6789, tzinfo=datetime.timezone.utc),
+    *(datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime.datetime(9999, 12, 31), datetime.time()),
     *(
         [],
         [1, 2],

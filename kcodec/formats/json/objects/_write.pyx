@@ -24,7 +24,7 @@ from kcodec.objects._exact cimport (
 )
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
-from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport multiply_overflows, unlikely
 from kcodec.wire.binary.decimal cimport (
     decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room, decimal_to_bytes, decimal_to_word,
 )
@@ -41,8 +41,11 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
+from kcodec.columns.types.plain import PER_SECOND
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.java.jackson import quote
+from kcodec.java.numbers import integer_bounds
+from kcodec.objects.units import micros_each
 
 __all__ = ["object_writer"]
 
@@ -271,8 +274,12 @@ cdef class Time(Node):
     cdef int form
     cdef int kind
     cdef int digits           # of a second
-    cdef int64_t micros       # of a unit
+    cdef int64_t micros       # of a unit of the column
+    cdef int64_t each         # microseconds of a number; negative: a microsecond is so many of them
+    cdef int64_t low
+    cdef int64_t high
     cdef bint counted         # a number is written
+    cdef bint floor           # the rest of that is dropped
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef int64_t number
@@ -285,8 +292,10 @@ cdef class Time(Node):
             number = self.clock(value) if self.kind == ISO_CLOCK else self.moment(value)
             if unlikely(number % self.micros):
                 odd()
-            number = number // self.micros
+            number = self.number(number) if self.counted else number // self.micros
         if self.counted:
+            if unlikely(number < self.low or number > self.high):
+                odd()
             return self.put_number(b, number)
         out = reserve(b, ROOM)
         out[0] = 34
@@ -296,6 +305,22 @@ cdef class Time(Node):
         out[0] = 34
         b.used = out + 1 - b.data
         return 0
+
+    cdef inline int64_t number(self, int64_t micros) except? -1:
+        cdef int64_t rest = 0
+        if unlikely(self.digits == 9 and multiply_overflows(micros, 1000, &rest)):
+            # The column does not hold it, whatever is written.
+            odd()
+        if self.each < 0:
+            if unlikely(multiply_overflows(micros, -self.each, &micros)):
+                odd()
+            return micros
+        rest = micros % self.each
+        if rest < 0:
+            rest += self.each
+        if unlikely(rest and not self.floor):
+            odd()
+        return (micros - rest) // self.each
 
     cdef int64_t clock(self, object value) except? -1:
         if not PyTime_CheckExact(value) or time_tzinfo(value) is not None:
@@ -456,7 +481,7 @@ cdef class _Maker:
             return text
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
-        if op is Step.JSON_INTEGER and node.factor == 1 and node.bounds is None and is_time(stored):
+        if op is Step.JSON_INTEGER and is_counted(stored, node.factor):
             time = self.time(node, stored)
             time.counted = True
             return time
@@ -516,10 +541,16 @@ cdef class _Maker:
             made.kind = ISO_DATE
         else:
             made.kind = ISO_CLOCK
-            made.digits = {"s": 0, "ms": 3, "us": 6}[stored.unit]
-            made.micros = {"s": 1_000_000, "ms": 1_000, "us": 1}[stored.unit]
+            made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[stored.unit]
+            made.micros = max(1_000_000 // PER_SECOND[stored.unit], 1)
+            made.each = micros_each(PER_SECOND[stored.unit], node.factor)
             if pa.types.is_timestamp(stored):
                 made.kind = ISO_ZONED if stored.tz else ISO_LOCAL
+        low, high = integer_bounds(64)
+        made.low, made.high = low, high
+        if node.bounds:
+            made.low, made.high = (min(max(each, low), high) for each in node.bounds)
+        made.floor = node.floor
         made.form = made.kind
         if node.forms & Form.UTC:
             made.form = (ISO_ZONED if made.kind == ISO_LOCAL else made.kind) | ISO_UTC
@@ -532,6 +563,14 @@ cdef bint is_time(object stored):
     if types.is_timestamp(stored) or types.is_time(stored):
         return stored.unit != "ns"
     return types.is_date32(stored)
+
+
+cdef bint is_counted(object stored, object factor):
+    """Return whether a column holds dates or times of which numbers are written, of units up to a second."""
+    types = pa.types
+    if types.is_timestamp(stored) or types.is_time(stored):
+        return factor <= PER_SECOND[stored.unit]
+    return types.is_date32(stored) and factor == 1
 
 
 @cython.final
