@@ -298,7 +298,7 @@ class ConnectJsonCodec(Codec):
     def _object_writer(self, form: ObjectForm) -> Writer:
         self._check_form(form)
         columns = ColumnWriter(self.encode)
-        if self._enveloped or self._options.exact or self.arrow_type is None:
+        if self._options.exact or self.arrow_type is None:
             return columns
         return self._writer.object_writer(self.arrow_type, columns)
 

@@ -438,22 +438,23 @@ class FastWriter:
 
     def object_writer(self, kind: pa.DataType, columns: Writer) -> Writer:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
-        schema = self._schema_of(kind)
-        if encoded_type(schema, kind, self._options) != kind:
+        writing = self.writing(kind)
+        if writing.program is None or writing.kind != kind:
             return columns
-        try:
-            return object_writer(encode_plan(schema, kind, self._options), columns, fills=True)
-        except Beyond:
-            return columns
+        before, behind = self._around(writing)
+        plan = encode_plan(writing.schema, kind, self._options)
+        return object_writer(plan, columns, fills=True, before=before, behind=behind)
 
     def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write columns of the type that the writing casts to."""
-        prefix, suffix = b"", b""
-        if self._enveloped:
-            prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
+        prefix, suffix = self._around(writing)
         return json_kernel().encode(
             plain, writing.program, prefix=prefix, suffix=suffix, large=self._large, stop=stop
         )
+
+    def _around(self, writing: Writing) -> tuple[bytes, bytes]:
+        """Return what stands before a payload, and what behind it."""
+        return (f'{{"schema":{writing.text},"payload":'.encode(), b"}") if self._enveloped else (b"", b"")
 
 
 def _code_of(value: pa.Array, kind: pa.DataType) -> str:

@@ -74,6 +74,7 @@ OPTIONS = [
     {"tombstones": False},
     {"round": "truncate"},
     {"schemas_enable": True},
+    {"schemas_enable": True, "config": {"decimal.format": "NUMERIC"}},
 ]
 
 
@@ -106,3 +107,19 @@ def test_what_is_plain_takes_no_column(monkeypatch):
     monkeypatch.setattr(ColumnWriter, "encode_one", None)
     written = codec.encode_one({"a": 1, "b": ["x", None], "c": {"k": 1.5}})
     assert written == b'{"a":1,"b":["x",null],"c":{"k":1.5}}'
+
+
+@pytest.mark.parametrize("envelope", ["false", "true"])
+def test_a_schema_of_the_settings_is_written_as_by_columns(impl, envelope):
+    schema = '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "int32"}]}'
+    codec = ConnectJsonCodec(config={"schema.content": schema, "schemas.enable": envelope})
+    assert codec.encode_one({"a": 1}) == codec.encode([{"a": 1}])[0].as_py()
+
+
+def test_envelopes_take_no_column(monkeypatch):
+    schema = {"type": "struct", "fields": [{"field": "a", "type": "int32", "default": 7}]}
+    codec = ConnectJsonCodec(schema)
+    wanted = codec.encode([{"a": 1}, None]).to_pylist()
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    assert [codec.encode_one(each) for each in ({"a": 1}, None)] == wanted

@@ -576,14 +576,19 @@ cdef bint is_counted(object stored, object factor):
 @cython.final
 cdef class ObjectWriter(QuickWriter):
     cdef Node root
+    cdef bytes before
+    cdef bytes behind
 
     cdef int write_plain(self, Buffer *b, object value) except -1:
-        return self.root.put(b, value)
+        put_bytes(b, PyBytes_AS_STRING(self.before), PyBytes_GET_SIZE(self.before))
+        self.root.put(b, value)
+        return put_bytes(b, PyBytes_AS_STRING(self.behind), PyBytes_GET_SIZE(self.behind))
 
 
-def object_writer(plan, columns, *, fills):
+def object_writer(plan, columns, *, fills, before=b"", behind=b""):
     """Return what writes the documents of a plan; see `kcodec.formats.json.objects.kernel`."""
     cdef ObjectWriter made = ObjectWriter(columns)
     cdef _Maker maker = _Maker(plan, fills)
     made.root = maker.node(plan.root, True)
+    made.before, made.behind = before, behind
     return made
