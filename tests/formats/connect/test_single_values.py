@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kcodec import ConnectJsonCodec, KcodecError
-from kcodec.objects.by_columns import ColumnWriter
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter, objects_of
 
 KINDS = [
     *(pa.bool_(), pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64(), pa.float32(), pa.float64()),
@@ -24,6 +24,7 @@ KINDS = [
     *(pa.time32("ms"), pa.time64("us"), pa.timestamp("ms", "UTC"), pa.timestamp("us"), pa.timestamp("s")),
     *(pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC")),
     *(pa.list_(pa.int32()), pa.map_(pa.string(), pa.int64()), pa.map_(pa.int32(), pa.string())),
+    *(pa.map_(pa.bool_(), pa.list_(pa.int8())), pa.map_(pa.date32(), pa.map_(pa.int8(), pa.int8()))),
     *(pa.struct([("x", pa.int32()), ("y", pa.string())]), pa.list_(pa.struct([("x", pa.float64())]))),
 ]
 VALUES = [
@@ -58,6 +59,10 @@ VALUES = [
         [1, 2],
         ["a", None],
         [("k", 1)],
+        [(1, "x"), (1, None)],
+        [(True, [1])],
+        [(datetime.date(2024, 2, 29), [(1, 2)])],
+        [(None, "x")],
         {"k": 1},
         {"x": 1, "y": "z"},
         {"x": 1},
@@ -123,3 +128,62 @@ def test_envelopes_take_no_column(monkeypatch):
     monkeypatch.setenv("KCODEC_IMPL", "native")
     monkeypatch.setattr(ColumnWriter, "encode_one", None)
     assert [codec.encode_one(each) for each in ({"a": 1}, None)] == wanted
+
+
+PAIRS = [
+    *("[]", "[[1,2]]", " [ [ 1 , 2 ] , [ 3 , null ] ] ", "[[1,2],[1,3]]", "[[1,2],[3,4],[1,5]]", "null"),
+    *(
+        "[[null,2]]",
+        "[[1]]",
+        "[[]]",
+        "[[1,2,3]]",
+        "[1,2]",
+        "{}",
+        '{"1":2}',
+        "[[1,2],]",
+        "[[1,2]",
+        "[[1 2]]",
+        "[[1:2]]",
+    ),
+    *("[[300,2]]", '[["1",2]]', "[[true,2]]", "[[1.0,2]]", "[[1,[2]]]", "[null]", "[[1,2]]]"),
+]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pa.int8(),
+        pa.bool_(),
+        pa.float64(),
+        pa.binary(),
+        pa.date32(),
+        pa.decimal128(3, 1),
+        pa.timestamp("ms", "UTC"),
+    ],
+)
+@pytest.mark.parametrize("maps", ["pairs", "dict"])
+def test_maps_with_keys_that_are_no_text_are_read_as_columns_are(impl, key, maps):
+    codec = ConnectJsonCodec(pa.struct([("m", pa.map_(key, pa.int8()))]), schemas_enable=False)
+    keys = {pa.bool_(): ("true", "false"), pa.binary(): ('"AQ=="', '"Ag=="')}.get(key, ("1", "3"))
+    for text in PAIRS:
+        data = f'{{"m":{text.replace("[1,", f"[{keys[0]},").replace("[3,", f"[{keys[1]},")}}}'.encode()
+        values, faults = objects_of(codec.decode([data], errors="null"))
+        wanted = values[0]
+        if wanted and wanted["m"] is not None and maps == "dict":
+            wanted = {"m": dict(wanted["m"])}
+        try:
+            found = codec.decode_one(data, maps=maps)
+        except KcodecError:
+            found = None
+        assert not faults
+        assert found == wanted, data
+
+
+def test_such_maps_take_no_column(monkeypatch):
+    codec = ConnectJsonCodec(pa.map_(pa.int16(), pa.float64()), schemas_enable=False)
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    for value, data in (([(1, 2.5), (-3, None)], b"[[1,2.5],[-3,null]]"), ([], b"[]")):
+        assert codec.encode_one(value) == data
+        assert codec.decode_one(data) == value

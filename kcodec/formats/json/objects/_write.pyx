@@ -355,10 +355,11 @@ cdef class Items(Node):
 
 @cython.final
 cdef class Entries(Node):
-    """Writes a map as an object."""
+    """Writes a map as an object, or as a list of pairs, each a list."""
 
     cdef Node key
     cdef Node item
+    cdef bint paired
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef bint following = False
@@ -366,17 +367,21 @@ cdef class Entries(Node):
             value = list((<dict>value).items())
         elif type(value) is not list:
             odd()
-        put_char(b, 123)
+        put_char(b, 91 if self.paired else 123)
         for pair in <list>value:
             if type(pair) is not tuple or len(<tuple>pair) != 2 or (<tuple>pair)[0] is None:
                 odd()
             if following:
                 put_char(b, 44)
+            if self.paired:
+                put_char(b, 91)
             self.key.put(b, (<tuple>pair)[0])
-            put_char(b, 58)
+            put_char(b, 44 if self.paired else 58)
             self.item.put_any(b, (<tuple>pair)[1])
+            if self.paired:
+                put_char(b, 93)
             following = True
-        return put_char(b, 125)
+        return put_char(b, 93 if self.paired else 125)
 
 
 @cython.final
@@ -465,10 +470,11 @@ cdef class _Maker:
             items = Items()
             items.item = self.node(node.children[0], False)
             return items
-        if op is Step.JSON_MAP:
+        if op is Step.JSON_MAP or self.is_paired(node):
             entries = Entries()
-            entries.key = self.node(node.children[0], False)
-            entries.item = self.node(node.children[1], False)
+            entries.paired = op is not Step.JSON_MAP
+            key, item = node.children[0].children if entries.paired else node.children
+            entries.key, entries.item = self.node(key, False), self.node(item, False)
             return entries
         if op is Step.JSON_BOOLEAN:
             return Truth()
@@ -502,6 +508,12 @@ cdef class _Maker:
         if op is Step.JSON_TIME and is_time(stored):
             return self.time(node, stored)
         return Odd()
+
+    cdef bint is_paired(self, object node):
+        """Return whether a node writes a map as a list of pairs."""
+        if node.op is not Step.JSON_LIST or node.children[0].op is not Step.JSON_TUPLE or node.column < 0:
+            return False
+        return pa.types.is_map(self.columns[node.column].type)
 
     cdef Node object(self, object node, bint alone):
         cdef Object made = Object()
