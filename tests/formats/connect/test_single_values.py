@@ -187,3 +187,46 @@ def test_such_maps_take_no_column(monkeypatch):
     for value, data in (([(1, 2.5), (-3, None)], b"[[1,2.5],[-3,null]]"), ([], b"[]")):
         assert codec.encode_one(value) == data
         assert codec.decode_one(data) == value
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**63 - 2, 9_220 * 10**15, -9_220 * 10**15, 10**18])
+def test_all_integers_take_no_column(monkeypatch, number):
+    codec = ConnectJsonCodec(pa.list_(pa.int64()), schemas_enable=False)
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    assert codec.decode_one(b"[%d]" % number) == [number]
+
+
+@pytest.mark.parametrize(
+    "text", ["7", "-7 ", " 1234567890123456789", "1.50", "true", '"a"', "[7]", '{"x": 7}', "null"]
+)
+def test_keys_that_are_a_bare_value_take_no_column(monkeypatch, text):
+    kinds = {"1": pa.decimal128(9, 2), "t": pa.bool_(), '"': pa.string(), "[": pa.list_(pa.int8())}
+    kind = kinds.get(text[0], pa.struct([("x", pa.int8())]) if text[0] == "{" else pa.int64())
+    codec = ConnectJsonCodec(kind, schemas_enable=False)
+    wanted = codec.decode([text.encode()]).to_pylist()[0]
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    assert codec.decode_one(text.encode()) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["7 8", "7x", "-", "", " ", "7,", "1e", "12345678901234567890", "tru", '"', '"a', "nul"]
+)
+def test_what_stands_behind_a_bare_value_is_an_error(impl, text):
+    kind = pa.string() if text[:1] == '"' else pa.bool_() if text[:1] == "t" else pa.int64()
+    codec = ConnectJsonCodec(kind, schemas_enable=False)
+    code = codec.decode([text.encode()], errors="report")[1]["code"][0].as_py()
+    with pytest.raises(KcodecError, match=code):
+        codec.decode_one(text.encode())
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 9_999 * 10**15, -9_999 * 10**15, 10**19])
+def test_integers_beyond_64_bits_are_none(impl, number):
+    codec = ConnectJsonCodec(pa.int64(), schemas_enable=False)
+    for values in ([b"%d" % number], [b"1", b"%d" % number] * 300):
+        _, report = codec.decode(values, errors="report")
+        assert set(report["code"].to_pylist()) == {"out_of_range"}
+        assert report.num_rows == (len(values) + 1) // 2
+    with pytest.raises(KcodecError, match="out_of_range"):
+        codec.decode_one(b"%d" % number)

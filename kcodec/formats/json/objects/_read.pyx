@@ -365,11 +365,11 @@ cdef class ObjectReader(QuickReader):
     cdef int64_t limit
 
     cdef object read_plain(self, const uint8_t *p, const uint8_t *end):
-        cdef uint8_t local[LOCAL_BYTES + 2 * JSON_MARGIN]
+        cdef uint8_t local[LOCAL_BYTES + 2 * JSON_MARGIN + 1]
         cdef int64_t size = end - p
         if size <= LOCAL_BYTES:
             return self.read_copy(local, p, size)
-        room = <uint8_t *>malloc(size + 2 * JSON_MARGIN)
+        room = <uint8_t *>malloc(size + 2 * JSON_MARGIN + 1)
         if room == NULL:
             raise MemoryError
         try:
@@ -382,15 +382,17 @@ cdef class ObjectReader(QuickReader):
         cdef Cursor c
         memset(room, 0, JSON_MARGIN)
         memcpy(room + JSON_MARGIN, p, size)
-        memset(room + JSON_MARGIN + size, 0, JSON_MARGIN)
+        # Behind a number something has to stand, as where it is within a value.
+        room[JSON_MARGIN + size] = 32
+        memset(room + JSON_MARGIN + size + 1, 0, JSON_MARGIN)
         c.p = room + JSON_MARGIN
-        c.end = c.p + size
+        c.end = c.p + size + 1
         c.spent = self.root.cost
         c.limit = self.limit
         if unlikely(c.spent > c.limit or not utf8_valid(c.p, size)):
             odd()
         value = value_of(self.root, &c)
-        if unlikely(c.p != c.end):
+        if unlikely(c.p + 1 != c.end):
             c.p = json_space(c.p, c.end)
             if c.p != c.end:
                 odd()
