@@ -145,7 +145,9 @@ class _Events:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise SchemaError(f"a field's name stands twice in the rows: {', '.join(sorted(twice))}")
-        return F.when(rows.isNotNull(), F.struct(*(value.alias(name) for name, value in parts)))
+        # Nullable each, too: `toArrow` takes no null of a struct that has other fields.
+        fields = (F.when(rows.isNotNull(), value).alias(name) for name, value in parts)
+        return F.when(rows.isNotNull(), F.struct(*fields))
 
     def references(
         self, references: Iterable[FieldReference]
@@ -194,7 +196,7 @@ class _Events:
             raise SchemaError(f"route_by_field: rows have no text field {name}")
         last = self.column.getField(rows[-1])
         topic = F.when(self.after.isNotNull(), self.after.getField(name)).otherwise(last.getField(name))
-        return F.when(F.trim(topic) != "", topic)
+        return F.when(topic.rlike(r"(?U)\S"), topic)
 
 
 def _text(value: "Column", kind: "DataType") -> "Column":

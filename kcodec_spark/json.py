@@ -47,7 +47,8 @@ def from_json(
     Returns
     -------
     Column
-        Of the type given. What does not fit a column, which Spark's own function reads as null, is an error of its row.
+        Of the type given, times of the day as ``time(6)``. What does not fit a column, which Spark's own function reads
+        as null, is an error of its row.
 
     Raises
     ------

@@ -241,7 +241,7 @@ _ARROW_TYPES = {
 def to_arrow_type(kind: "DataType") -> pa.DataType:
     """Return the Arrow type of a Spark type; `from_arrow_type` returns the Spark type again.
 
-    Lengths of text are not kept.
+    Lengths of text are not kept, nor how many digits times of the day have.
 
     Raises
     ------

@@ -92,6 +92,20 @@ def test_times_in_headers_do_not_depend_on_the_session(spark):
     ]
 
 
+def test_blank_topics_are_none(changes):
+    names = F.expr("explode(array('', ' ', '\t', '\u2003', ' x '))")
+    rows = changes.limit(1).select("topic", names.alias("name"))
+    envelope = F.expr("struct(struct(name) AS after, 'c' AS op)")
+    found = unwrap(rows.select("topic", envelope.alias("value")), route_by_field="name").collect()
+    assert [row.topic for row in found] == ["orders"] * 4 + [" x "]
+
+
+@pytest.mark.parametrize("mode", ["tombstone", "rewrite-with-tombstone"])
+def test_rows_beside_tombstones_are_taken_as_arrow(changes, mode):
+    rows = unwrap(changes, delete_tombstone_handling_mode=mode, add_fields="op", unavailable="list")
+    assert rows.select("value").toArrow().column("value").null_count == 1
+
+
 @pytest.mark.parametrize("name", ["a.b", "a`b", "`", "Δ c"])
 def test_columns_of_any_name(changes, name):
     rows = unwrap(changes.withColumnRenamed("value", name), name)

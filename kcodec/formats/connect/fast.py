@@ -21,7 +21,6 @@ from kcodec.columns.faults import Faults, Way, joined
 from kcodec.columns.types.fields import chosen
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.connect.arrow import widen
-from kcodec.formats.connect.objects import EnvelopeWriter, LeftToColumns
 from kcodec.formats.connect.plan import (
     ABSENT,
     Beyond,
@@ -439,31 +438,23 @@ class FastWriter:
 
     def object_writer(self, kind: pa.DataType, columns: Writer) -> Writer:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
-        schema = self._schema_of(kind)
-        if encoded_type(schema, kind, self._options) != kind:
+        writing = self.writing(kind)
+        if writing.program is None or writing.kind != kind:
             return columns
-        left = LeftToColumns() if self._enveloped else columns
-        try:
-            payloads = object_writer(encode_plan(schema, kind, self._options), left, fills=True)
-        except Beyond:
-            return columns
-        if not self._enveloped:
-            return payloads
-        return EnvelopeWriter(columns, payloads, *_around(self.writing(kind)))
+        before, behind = self._around(writing)
+        plan = encode_plan(writing.schema, kind, self._options)
+        return object_writer(plan, columns, fills=True, before=before, behind=behind)
 
     def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write columns of the type that the writing casts to."""
-        prefix, suffix = b"", b""
-        if self._enveloped:
-            prefix, suffix = _around(writing)
+        prefix, suffix = self._around(writing)
         return json_kernel().encode(
             plain, writing.program, prefix=prefix, suffix=suffix, large=self._large, stop=stop
         )
 
-
-def _around(writing: Writing) -> tuple[bytes, bytes]:
-    """Return what stands before and behind the payload of an envelope."""
-    return f'{{"schema":{writing.text},"payload":'.encode(), b"}"
+    def _around(self, writing: Writing) -> tuple[bytes, bytes]:
+        """Return what stands before a payload, and what behind it."""
+        return (f'{{"schema":{writing.text},"payload":'.encode(), b"}") if self._enveloped else (b"", b"")
 
 
 def _code_of(value: pa.Array, kind: pa.DataType) -> str:

@@ -1,4 +1,4 @@
-"""Rows of Connect's JSON from and to Python objects: by the program of the schema that each has."""
+"""Rows of Connect's JSON as Python objects: by the program of the schema that each has."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,21 +6,20 @@ from typing import Any
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec.errors import Fault
-from kcodec.objects.each import EachWriter
-from kcodec.objects.kernel import Reader, Writer
+from kcodec.objects.kernel import Reader
 
-__all__ = ["EnvelopeReader", "EnvelopeWriter", "LeftToColumns", "NotPlain"]
+__all__ = ["EnvelopeReader", "LeftToColumns", "NotPlain"]
 
 #: Schemas whose readers are kept.
 _MAX_READERS = 100
 
 
 class NotPlain(Exception):
-    """What reads or writes payloads leaves one to columns."""
+    """What reads payloads leaves one to columns."""
 
 
 class LeftToColumns:
-    """Stands for the columns of payloads, which are those of their envelopes; see `kcodec.objects.kernel`."""
+    """Stands for the columns of a payload, which are those of its envelope; see `kcodec.objects.kernel.Reader`."""
 
     told = True
 
@@ -32,16 +31,6 @@ class LeftToColumns:
         self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
     ) -> tuple[list[Any], list[Fault]]:
         """Leave the payloads to what has their envelopes."""
-        raise NotPlain
-
-    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
-        """Leave the payload to what writes its envelope."""
-        raise NotPlain
-
-    def encode_list(
-        self, values: list[Any], prefix: bytes = b"", stop: bool = False
-    ) -> tuple[list[bytes | None], list[Fault]]:
-        """Leave the payloads to what writes their envelopes."""
         raise NotPlain
 
 
@@ -80,26 +69,3 @@ class EnvelopeReader:
     ) -> tuple[list[Any], list[Fault]]:
         """Read many."""
         return self._columns.decode_list(values, starts, stop)
-
-
-class EnvelopeWriter(EachWriter):
-    """Writes envelopes of one schema one by one; see `kcodec.objects.kernel.Writer`.
-
-    `payloads` writes what stands in them, and raises `NotPlain` for what `columns` are to write, envelope and all.
-    """
-
-    def __init__(self, columns: Writer, payloads: Writer, before: bytes, behind: bytes) -> None:
-        super().__init__(columns.encode_one)
-        self._payloads = payloads
-        self._before = before
-        self._behind = behind
-
-    def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
-        """Write one value."""
-        if value is None:
-            return None
-        try:
-            payload = self._payloads.encode_one(value, prefix + self._before)
-        except NotPlain:
-            return self._encode(value, prefix)
-        return None if payload is None else payload + self._behind

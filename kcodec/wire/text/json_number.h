@@ -175,26 +175,25 @@ static KC_INLINE const uint8_t *kc_json_whole(const uint8_t *at, const uint8_t *
 #endif
 }
 
-/* The same for 16 to 19 digits, up to 921 * 10**16. Nothing before the number is read. */
+/* The same for 16 to 19 digits, as far as 64 bits hold them. Nothing before the number is read. */
 static KC_NOINLINE const uint8_t *kc_json_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
     const int64_t negative = *at == '-';
     const uint8_t *const first = at + negative;
     const int size = kc_ctz64(kc_json_others32(first)), more = size - 16;
-    int64_t number;
+    uint64_t number;
     at = first + size;
     if (KC_UNLIKELY((unsigned)more > 3) || *first == '0' || *at == '.' || (*at | 0x20) == 'e' || at >= end) return NULL;
-    const uint64_t before = kc_json_first(first, more);
-    if (KC_UNLIKELY(before > 921)) return NULL;
 #if defined(KC_JSON_SSE2)
-    number = kc_json_last(_mm_loadu_si128((const __m128i *)(at - 16)), 16);
+    number = (uint64_t)kc_json_last(_mm_loadu_si128((const __m128i *)(at - 16)), 16);
 #else
     uint64_t low, high;
     kc_json_eight(at - 16, &high);
     kc_json_eight(at - 8, &low);
-    number = (int64_t)(high * 100000000 + low);
+    number = high * 100000000 + low;
 #endif
-    number += (int64_t)before * INT64_C(10000000000000000);
-    *value = (number ^ -negative) + negative;
+    number += kc_json_first(first, more) * UINT64_C(10000000000000000);
+    if (KC_UNLIKELY(number > (uint64_t)INT64_MAX + (uint64_t)negative)) return NULL;
+    *value = (int64_t)((number ^ (uint64_t)-negative) + (uint64_t)negative);
     return at;
 }
 

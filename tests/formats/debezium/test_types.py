@@ -3,6 +3,7 @@
 import datetime
 import json
 import pickle
+import random
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ import kcodec
 from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, ConnectSchema
 from kcodec.columns.types.isotime_py import read_iso, write_iso
 from kcodec.formats.time_types import TIME_TYPES
+from kcodec.objects.by_columns import ColumnReader, ColumnWriter, objects_of
 
 PREFIX = "io.debezium.time."
 AVRO = {"int32": "int", "int64": "long", "string": "string"}
@@ -105,6 +107,77 @@ def test_named_types_are_read_without_being_told(impl, way, name):
     ]
     if way is WAYS["avro"]:
         assert codec.encode(found).equals(written)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_single_values_take_no_column(monkeypatch, name):
+    wire, value = VALUES[name][0]
+    document = json.dumps({"x": wire}, separators=(",", ":")).encode()
+    codecs = [
+        (ConnectJsonCodec(connect(name), schemas_enable=False), document),
+        (AvroCodec(avro(name)), avro_bytes(name, [wire])[0].as_py()),
+    ]
+    monkeypatch.setenv("KCODEC_IMPL", "native")
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    for codec, data in codecs:
+        assert codec.decode_one(data) == {"x": value}
+        assert codec.encode_one({"x": value}) == data
+
+
+def some_values(seed):
+    """Make values that a column of a type may hold or not."""
+    r = random.Random(seed)
+    years = (1, 1677, 1678, 1969, 1970, 2262, 2263, 9999)
+    moments = [
+        datetime.datetime(
+            r.choice(years),
+            r.randint(1, 12),
+            r.randint(1, 28),
+            r.randint(0, 23),
+            59,
+            59,
+            r.choice((0, 1000, 999_999)),
+        )
+        for _ in range(8)
+    ]
+    zones = (datetime.timezone.utc, datetime.timezone(datetime.timedelta(hours=2)))
+    for moment in moments:
+        yield from (moment, moment.date(), moment.time(), *(moment.replace(tzinfo=zone) for zone in zones))
+    yield from (None, 0, -1, 86_400_000, "x", datetime.time(), datetime.time.max)
+
+
+@pytest.mark.parametrize("options", [{}, {"round": "truncate"}])
+@pytest.mark.parametrize("name", VALUES)
+def test_single_values_are_written_as_columns_are(impl, name, options):
+    codec = ConnectJsonCodec(connect(name), schemas_enable=False, **options)
+    columns = ColumnWriter(codec.encode)
+    for value in some_values(1):
+        answers = []
+        for write in (codec.encode_one, columns.encode_one):
+            try:
+                answers.append(write({"x": value}))
+            except kcodec.KcodecError as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1], value
+
+
+@pytest.mark.parametrize("options", [{}, {"round": "truncate"}])
+@pytest.mark.parametrize("name", [name for name in VALUES if TIME_TYPES[PREFIX + name].wire != "string"])
+def test_single_numbers_are_read_as_columns_are(impl, name, options):
+    r = random.Random(2)
+    codec = ConnectJsonCodec(connect(name), schemas_enable=False, **options)
+    numbers = [0, -1, 999, 1000, 86_400_000, 86_400_000_000, 2**63 - 1, -(2**63), 2**63, 10**18]
+    for number in [*numbers, *(r.randint(-(10**16), 10**16) * 1000 for _ in range(20))]:
+        data = json.dumps({"x": number}).encode()
+        values, faults = objects_of(codec.decode([data], errors="null"))
+        try:
+            found = codec.decode_one(data)
+        except kcodec.DecodeError:
+            assert faults or values == [None]
+        else:
+            assert not faults
+            assert found == values[0]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -23,6 +23,7 @@ from kcodec.wire.binary.decimal cimport (
     decimal_bytes_room, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_resize,
 )
 from kcodec.wire.binary.status cimport DECIMAL_PRECISION, INEXACT, OK, Status
+from kcodec.wire.text.isotime cimport ISO_CLOCK, ISO_DATE, ISO_UTC, ISO_ZONED, iso_write
 
 import datetime
 import decimal
@@ -30,7 +31,6 @@ import math
 
 import pyarrow as pa
 
-from kcodec.columns.types.isotime_py import write_iso
 from kcodec.columns.types.plain import PER_SECOND
 from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.formats.avro.rows._program import is_iso
@@ -250,23 +250,37 @@ cdef class IsoText(Node):
     """Writes a date or time as text."""
 
     cdef object take
-    cdef object kind
+    cdef int form
+    cdef int digits           # of a second
     cdef int64_t micros       # of a unit of the column; 0: a date; negative: a microsecond is so many units
 
     cdef int write(self, Buffer *b, object value) except -1:
-        number = self.take_as(b, self.take, value)
+        cdef uint8_t text[32]
+        cdef uint8_t *end = NULL
+        cdef int64_t number = self.number(b, value)
         if self.micros < 0:
-            number *= -self.micros
+            if multiply_overflows(number, -self.micros, &number):
+                self.fail(b, "out_of_range")
         elif self.micros:
             # Of columns too, what is finer than their unit makes them finer.
-            number, rest = divmod(number, self.micros)
-            if rest:
+            if number % self.micros:
                 self.fail(b, "inexact")
-        text = write_iso(number, self.kind, utc=True)
-        if text is None:
+            number //= self.micros
+        end = iso_write(number, self.form, self.digits, text)
+        if end == NULL:
             self.fail(b, "out_of_range")
-        data = text.encode()
-        return put_sized(b, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        return put_sized(b, text, end - text)
+
+    cdef int64_t number(self, const Buffer *b, object value) except? -1:
+        if self.form == ISO_DATE | ISO_UTC:
+            if PyDate_CheckExact(value):
+                return days_of(value)
+        elif self.form == ISO_CLOCK | ISO_UTC:
+            if PyTime_CheckExact(value):
+                return micros_of(value)
+        elif PyDateTime_CheckExact(value) and (datetime_tzinfo(value) is UTC or datetime_tzinfo(value) is None):
+            return seconds_of(value) * 1_000_000 + datetime_microsecond(value)
+        return self.integer(b, self.take_as(b, self.take, value), None)
 
 
 @cython.final
@@ -361,11 +375,13 @@ cdef Node _clock(Clock made, object node, object kind, bint floor):
 
 cdef Node _iso(object kind):
     cdef IsoText made = IsoText()
-    made.kind = kind
+    made.form = ISO_DATE | ISO_UTC
     made.take = taken.days
     made.natural = datetime.date
     if not pa.types.is_date(kind):
         is_time = pa.types.is_time(kind)
+        made.form = (ISO_CLOCK if is_time else ISO_ZONED) | ISO_UTC
+        made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
         made.take = (
             taken.micros_of_day if is_time else taken.local_micros if kind.tz is None else taken.micros
         )

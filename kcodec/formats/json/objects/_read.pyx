@@ -39,6 +39,13 @@ cdef enum:
     LOCAL_BYTES = 4096        # of a document that needs no memory of its own
 
 
+#: What the keys of a list of pairs may be: values that Python compares as columns do.
+cdef tuple _KEYS = (
+    Step.JSON_BOOLEAN, Step.JSON_INTEGER, Step.JSON_FLOAT, Step.JSON_DECIMAL, Step.JSON_STRING, Step.JSON_BYTES,
+    Step.JSON_TIME,
+)
+
+
 @cython.final
 cdef class Array(Node):
     cdef Node item
@@ -68,33 +75,45 @@ cdef class Map(Node):
     cdef Node key
     cdef Node item
     cdef bint as_dict
+    cdef bint paired          # a list of pairs, each a list
 
     cdef object read(self, Cursor *c):
         cdef list made = []
         cdef uint8_t byte
-        if c.p[0] != 123:
+        cdef uint8_t last = 93 if self.paired else 125
+        if c.p[0] != last - 2:
             odd()
         c.p += 1
-        if behind(c) == 125:
+        if behind(c) == last:
             c.p += 1
             return {} if self.as_dict else made
         while True:
-            spend(c, self.item.cost + WIDTH)
+            spend(c, self.item.cost + self.key.cost)
+            if self.paired:
+                past(c, 91)
             behind(c)
             key = self.key.read(c)
-            if behind(c) != 58:
-                odd()
-            c.p += 1
+            past(c, 44 if self.paired else 58)
             PyList_Append(made, (key, value_of(self.item, c)))
+            if self.paired:
+                past(c, 93)
             byte = behind(c)
             c.p += 1
-            if byte == 125:
+            if byte == last:
                 break
             if byte != 44:
                 odd()
         if len(made) > 1 and len({key for key, _ in made}) < len(made):
             odd()
         return dict(made) if self.as_dict else made
+
+
+cdef inline int past(Cursor *c, uint8_t byte) except -1:
+    """Go behind a byte, and any space before it."""
+    if behind(c) != byte:
+        odd()
+    c.p += 1
+    return 0
 
 
 @cython.final
@@ -318,17 +337,23 @@ cdef class _Maker:
     cdef Node items(self, object node, object kind, object into):
         cdef Array array = Array()
         cdef Map entries = Map()
-        if node.op is Step.JSON_LIST:
+        first = node.children[0]
+        if node.op is Step.JSON_LIST and not (pa.types.is_map(kind) and first.op is Step.JSON_TUPLE):
             if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
                 raise Unknown
-            array.item = self.make(node.children[0], into)
+            array.item = self.make(first, into)
             array.cost = WIDTH
             return array
-        key, item = node.children
-        if key.op is not Step.JSON_STRING or node.forms & Form.UNIQUE:
+        entries.paired = node.op is Step.JSON_LIST
+        key, item = first.children if entries.paired else node.children
+        if key.op not in (_KEYS if entries.paired else (Step.JSON_STRING,)) or node.forms & Form.UNIQUE:
             raise Unknown
+        if self.levels < entries.paired:
+            raise Unknown
+        self.levels -= entries.paired
         entries.key = self.make(key, None)
         entries.item = self.make(item, into)
+        self.levels += entries.paired
         entries.as_dict = self.form.maps == "dict"
         entries.cost = WIDTH
         return entries
@@ -340,11 +365,11 @@ cdef class ObjectReader(QuickReader):
     cdef int64_t limit
 
     cdef object read_plain(self, const uint8_t *p, const uint8_t *end):
-        cdef uint8_t local[LOCAL_BYTES + 2 * JSON_MARGIN]
+        cdef uint8_t local[LOCAL_BYTES + 2 * JSON_MARGIN + 1]
         cdef int64_t size = end - p
         if size <= LOCAL_BYTES:
             return self.read_copy(local, p, size)
-        room = <uint8_t *>malloc(size + 2 * JSON_MARGIN)
+        room = <uint8_t *>malloc(size + 2 * JSON_MARGIN + 1)
         if room == NULL:
             raise MemoryError
         try:
@@ -357,15 +382,17 @@ cdef class ObjectReader(QuickReader):
         cdef Cursor c
         memset(room, 0, JSON_MARGIN)
         memcpy(room + JSON_MARGIN, p, size)
-        memset(room + JSON_MARGIN + size, 0, JSON_MARGIN)
+        # Behind a number something has to stand, as where it is within a value.
+        room[JSON_MARGIN + size] = 32
+        memset(room + JSON_MARGIN + size + 1, 0, JSON_MARGIN)
         c.p = room + JSON_MARGIN
-        c.end = c.p + size
+        c.end = c.p + size + 1
         c.spent = self.root.cost
         c.limit = self.limit
         if unlikely(c.spent > c.limit or not utf8_valid(c.p, size)):
             odd()
         value = value_of(self.root, &c)
-        if unlikely(c.p != c.end):
+        if unlikely(c.p + 1 != c.end):
             c.p = json_space(c.p, c.end)
             if c.p != c.end:
                 odd()

@@ -33,7 +33,7 @@ cdef enum:
 cdef object UTC = datetime.timezone.utc
 cdef object _ONE = 1
 cdef dict _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
-cdef dict _DIGITS = {"s": 0, "ms": 3, "us": 6}
+cdef dict _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 @cython.final
@@ -88,12 +88,17 @@ cdef class Days(Integer):
 cdef class Ticks(Integer):
     """A time of day or a timestamp as a number."""
 
-    cdef int64_t micros       # of one
+    cdef int64_t parts        # of one, of which a microsecond is one or a thousand
+    cdef bint is_nanos
     cdef bint is_clock
     cdef object zone
 
     cdef object read(self, Cursor *c):
-        cdef int64_t value = self.number(c) * self.micros
+        cdef int64_t value = self.number(c) * self.parts
+        if self.is_nanos:
+            if unlikely(value % 1000):
+                odd()
+            value //= 1000
         if self.is_clock:
             return make_time(value)
         made = make_datetime(value, self.zone)
@@ -308,18 +313,20 @@ cdef Node integer(object node, object kind):
     elif pa.types.is_date32(kind) and factor == 1:
         made = Days()
     elif pa.types.is_time(kind) or pa.types.is_timestamp(kind):
-        if kind.unit == "ns" or pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
+        if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
             raise Unknown
+        ticks.is_nanos = kind.unit == "ns"
         ticks.is_clock = pa.types.is_time(kind)
         if ticks.is_clock:
             low, high = 0, 86400 * 10 ** _DIGITS[kind.unit] - 1
         elif kind.tz is not None:
             ticks.zone = UTC
         low, high = -(-low // factor), high // factor
-        factor *= _MICROS[kind.unit]
-        ticks.micros = factor
-        # What is beyond is in no year that Python has.
-        low, high = max(low, -(_ONE << 62) // factor), min(high, (_ONE << 62) // factor)
+        factor *= _MICROS.get(kind.unit, 1)
+        ticks.parts = factor
+        if not ticks.is_nanos:
+            # What is beyond is in no year that Python has.
+            low, high = max(low, -(_ONE << 62) // factor), min(high, (_ONE << 62) // factor)
         made = ticks
     else:
         raise Unknown

@@ -24,7 +24,7 @@ from kcodec.objects._exact cimport (
 )
 from kcodec.objects._find cimport find
 from kcodec.objects._quick cimport QuickWriter, odd
-from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.wire.binary.cursor cimport multiply_overflows, unlikely
 from kcodec.wire.binary.decimal cimport (
     decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room, decimal_to_bytes, decimal_to_word,
 )
@@ -41,8 +41,11 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
+from kcodec.columns.types.plain import PER_SECOND
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.java.jackson import quote
+from kcodec.java.numbers import integer_bounds
+from kcodec.objects.units import micros_each
 
 __all__ = ["object_writer"]
 
@@ -61,9 +64,6 @@ cdef enum Null:
 cdef frozenset _KINDS = frozenset([*JSON_KINDS.values(), "integer"])
 cdef object UTC = datetime.timezone.utc
 cdef object Decimal = decimal.Decimal
-# Of 64 bits.
-cdef object LEAST = -(1 << 63)
-cdef object MOST = (1 << 63) - 1
 
 
 cdef class Node:
@@ -274,15 +274,15 @@ cdef class Time(Node):
     cdef int form
     cdef int kind
     cdef int digits           # of a second
-    cdef int64_t micros       # of a unit
-    cdef bint counted         # a number is written,
-    cdef bint floor           # without what is less than a unit,
-    cdef int64_t low          # from this one
-    cdef int64_t high         # to this one
+    cdef int64_t micros       # of a unit of the column
+    cdef int64_t each         # microseconds of a number; negative: a microsecond is so many of them
+    cdef int64_t low
+    cdef int64_t high
+    cdef bint counted         # a number is written
+    cdef bint floor           # the rest of that is dropped
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef int64_t number
-        cdef int64_t rest
         cdef uint8_t *out
         if self.kind == ISO_DATE:
             if not PyDate_CheckExact(value):
@@ -290,10 +290,9 @@ cdef class Time(Node):
             number = days_of(value)
         else:
             number = self.clock(value) if self.kind == ISO_CLOCK else self.moment(value)
-            rest = number % self.micros
-            if unlikely(rest and not self.floor):
+            if unlikely(number % self.micros):
                 odd()
-            number = (number - rest) // self.micros - (rest < 0)
+            number = self.number(number) if self.counted else number // self.micros
         if self.counted:
             if unlikely(number < self.low or number > self.high):
                 odd()
@@ -306,6 +305,22 @@ cdef class Time(Node):
         out[0] = 34
         b.used = out + 1 - b.data
         return 0
+
+    cdef inline int64_t number(self, int64_t micros) except? -1:
+        cdef int64_t rest = 0
+        if unlikely(self.digits == 9 and multiply_overflows(micros, 1000, &rest)):
+            # The column does not hold it, whatever is written.
+            odd()
+        if self.each < 0:
+            if unlikely(multiply_overflows(micros, -self.each, &micros)):
+                odd()
+            return micros
+        rest = micros % self.each
+        if rest < 0:
+            rest += self.each
+        if unlikely(rest and not self.floor):
+            odd()
+        return (micros - rest) // self.each
 
     cdef int64_t clock(self, object value) except? -1:
         if not PyTime_CheckExact(value) or time_tzinfo(value) is not None:
@@ -340,10 +355,11 @@ cdef class Items(Node):
 
 @cython.final
 cdef class Entries(Node):
-    """Writes a map as an object."""
+    """Writes a map as an object, or as a list of pairs, each a list."""
 
     cdef Node key
     cdef Node item
+    cdef bint paired
 
     cdef int put(self, Buffer *b, object value) except -1:
         cdef bint following = False
@@ -351,17 +367,21 @@ cdef class Entries(Node):
             value = list((<dict>value).items())
         elif type(value) is not list:
             odd()
-        put_char(b, 123)
+        put_char(b, 91 if self.paired else 123)
         for pair in <list>value:
             if type(pair) is not tuple or len(<tuple>pair) != 2 or (<tuple>pair)[0] is None:
                 odd()
             if following:
                 put_char(b, 44)
+            if self.paired:
+                put_char(b, 91)
             self.key.put(b, (<tuple>pair)[0])
-            put_char(b, 58)
+            put_char(b, 44 if self.paired else 58)
             self.item.put_any(b, (<tuple>pair)[1])
+            if self.paired:
+                put_char(b, 93)
             following = True
-        return put_char(b, 125)
+        return put_char(b, 93 if self.paired else 125)
 
 
 @cython.final
@@ -450,10 +470,11 @@ cdef class _Maker:
             items = Items()
             items.item = self.node(node.children[0], False)
             return items
-        if op is Step.JSON_MAP:
+        if op is Step.JSON_MAP or self.is_paired(node):
             entries = Entries()
-            entries.key = self.node(node.children[0], False)
-            entries.item = self.node(node.children[1], False)
+            entries.paired = op is not Step.JSON_MAP
+            key, item = node.children[0].children if entries.paired else node.children
+            entries.key, entries.item = self.node(key, False), self.node(item, False)
             return entries
         if op is Step.JSON_BOOLEAN:
             return Truth()
@@ -466,14 +487,9 @@ cdef class _Maker:
             return text
         if op is Step.JSON_INTEGER and pa.types.is_integer(stored) and node.factor == 1:
             return self.whole(node, stored)
-        # What is multiplied, by a factor below zero, is seldom.
-        most = 1 if pa.types.is_date(stored) else MOST
-        if op is Step.JSON_INTEGER and is_time(stored) and 1 <= node.factor <= most:
+        if op is Step.JSON_INTEGER and is_counted(stored, node.factor):
             time = self.time(node, stored)
-            time.counted, time.floor = True, node.floor
-            time.micros = min(<object>time.micros * node.factor, MOST)
-            low, high = node.bounds or (LEAST, MOST)
-            time.low, time.high = min(max(low, LEAST), MOST), max(min(high, MOST), LEAST)
+            time.counted = True
             return time
         if op is Step.JSON_FLOAT:
             return self.real(stored)
@@ -492,6 +508,12 @@ cdef class _Maker:
         if op is Step.JSON_TIME and is_time(stored):
             return self.time(node, stored)
         return Odd()
+
+    cdef bint is_paired(self, object node):
+        """Return whether a node writes a map as a list of pairs."""
+        if node.op is not Step.JSON_LIST or node.children[0].op is not Step.JSON_TUPLE or node.column < 0:
+            return False
+        return pa.types.is_map(self.columns[node.column].type)
 
     cdef Node object(self, object node, bint alone):
         cdef Object made = Object()
@@ -531,10 +553,16 @@ cdef class _Maker:
             made.kind = ISO_DATE
         else:
             made.kind = ISO_CLOCK
-            made.digits = {"s": 0, "ms": 3, "us": 6}[stored.unit]
-            made.micros = {"s": 1_000_000, "ms": 1_000, "us": 1}[stored.unit]
+            made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[stored.unit]
+            made.micros = max(1_000_000 // PER_SECOND[stored.unit], 1)
+            made.each = micros_each(PER_SECOND[stored.unit], node.factor)
             if pa.types.is_timestamp(stored):
                 made.kind = ISO_ZONED if stored.tz else ISO_LOCAL
+        low, high = integer_bounds(64)
+        made.low, made.high = low, high
+        if node.bounds:
+            made.low, made.high = (min(max(each, low), high) for each in node.bounds)
+        made.floor = node.floor
         made.form = made.kind
         if node.forms & Form.UTC:
             made.form = (ISO_ZONED if made.kind == ISO_LOCAL else made.kind) | ISO_UTC
@@ -549,17 +577,30 @@ cdef bint is_time(object stored):
     return types.is_date32(stored)
 
 
+cdef bint is_counted(object stored, object factor):
+    """Return whether a column holds dates or times of which numbers are written, of units up to a second."""
+    types = pa.types
+    if types.is_timestamp(stored) or types.is_time(stored):
+        return factor <= PER_SECOND[stored.unit]
+    return types.is_date32(stored) and factor == 1
+
+
 @cython.final
 cdef class ObjectWriter(QuickWriter):
     cdef Node root
+    cdef bytes before
+    cdef bytes behind
 
     cdef int write_plain(self, Buffer *b, object value) except -1:
-        return self.root.put(b, value)
+        put_bytes(b, PyBytes_AS_STRING(self.before), PyBytes_GET_SIZE(self.before))
+        self.root.put(b, value)
+        return put_bytes(b, PyBytes_AS_STRING(self.behind), PyBytes_GET_SIZE(self.behind))
 
 
-def object_writer(plan, columns, *, fills):
+def object_writer(plan, columns, *, fills, before=b"", behind=b""):
     """Return what writes the documents of a plan; see `kcodec.formats.json.objects.kernel`."""
     cdef ObjectWriter made = ObjectWriter(columns)
     cdef _Maker maker = _Maker(plan, fills)
     made.root = maker.node(plan.root, True)
+    made.before, made.behind = before, behind
     return made

@@ -6,6 +6,8 @@ from kcodec.plan import Plan
 __all__ = ["object_writer"]
 
 
-def object_writer(plan: Plan, columns: Writer, *, fills: bool) -> Writer:
+def object_writer(
+    plan: Plan, columns: Writer, *, fills: bool, before: bytes = b"", behind: bytes = b""
+) -> Writer:
     """Return what writes the documents of a plan."""
     return columns

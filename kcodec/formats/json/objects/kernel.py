@@ -13,10 +13,14 @@ def object_reader(plan: Plan, limits: Limits, columns: Reader, form: ObjectForm)
     return _impl.kernel("formats.json.objects._read").object_reader(plan, limits, columns, form)
 
 
-def object_writer(plan: Plan, columns: Writer, *, fills: bool) -> Writer:
+def object_writer(
+    plan: Plan, columns: Writer, *, fills: bool, before: bytes = b"", behind: bytes = b""
+) -> Writer:
     """Return what writes the documents of a plan of columns; `columns` writes those that are not plain.
 
     With `fills` a key that a dict lacks is a null, as its column would have it. Otherwise the type of such a column has
-    no field for it, unless another dict has the key: then nothing is written.
+    no field for it, unless another dict has the key: then nothing is written. What `columns` writes has `before` and
+    `behind` around each document.
     """
-    return _impl.kernel("formats.json.objects._write").object_writer(plan, columns, fills=fills)
+    module = _impl.kernel("formats.json.objects._write")
+    return module.object_writer(plan, columns, fills=fills, before=before, behind=behind)
