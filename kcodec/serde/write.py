@@ -68,12 +68,12 @@ class ColumnWriter:
 
     def write(self, array: Any, run: Run) -> tuple[Any, Headers]:
         """Write a column; also return the headers that name its schema, unless a prefix does or all rows are null."""
-        listed = isinstance(array, (list, tuple))
-        parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
+        target, kind = self._listed(array) if isinstance(array, (list, tuple)) else (None, None)
+        parts, chunked = run.parts(arrays(array, kind, check=valid))
         step: Step = self._nulls
         headers: Headers = ()
         if not all(map(self._topic.format.writes_nulls, parts)):
-            step, headers = self.step(parts[0].type)
+            step, headers = self.step(parts[0].type, target)
         text_ids = self._topic.frame.has_text_ids
         return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), headers
 
@@ -88,9 +88,9 @@ class ColumnWriter:
             schema = self._schema or self._derive(kind)
             return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
-    def step(self, kind: pa.DataType) -> tuple[Step, Headers]:
+    def step(self, kind: pa.DataType, target: Chosen | None = None) -> tuple[Step, Headers]:
         """Return what writes arrays of a type, registered if need be, and the headers of its values."""
-        target = self.choose(kind)
+        target = target or self.choose(kind)
         with self._lock:
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
@@ -220,6 +220,22 @@ class ColumnWriter:
         if self._schema is None:
             return None
         return self._type_of(self._topic.given_texts(self._schema))
+
+    def _listed(self, values: Sequence[Any]) -> tuple[Chosen | None, pa.DataType | None]:
+        """Return the type that the values of a list are of, and what they are written as, where that says their type.
+
+        Neither is told where it is what the values look like.
+        """
+        if self._schema is not None:
+            return None, self.given_type()
+        config = self._topic.config
+        first = next((value for value in values if value is not None), None)
+        if first is None or config.chooses is None or config.registers:
+            return None, None
+        # What it looks like names the subject, if anything of it does; of a record, the fields do not.
+        kind = arrays([first], None, check=valid)[0][0].type
+        target = self.choose(pa.struct([]) if pa.types.is_struct(kind) else kind)
+        return target, self._type_of(target.schema)
 
     def _type_of(self, texts: SchemaTexts) -> pa.DataType | None:
         """Return the type of the values of a schema; None if it has no columns."""

@@ -56,6 +56,48 @@ class TestWrite:
         assert written.to_pylist() == [frame(1, b"\x02")]
         assert registry.versions("t-value") == [1]
 
+    @pytest.mark.parametrize(
+        ("name", "type_", "text"),
+        [
+            (
+                "AVRO",
+                "AVRO",
+                '{"type": "record", "name": "R", "fields": [{"name": "m", "type": {"type": "map", "values": "int"}}, '
+                '{"name": "n", "type": ["null", "string"], "default": null}]}',
+            ),
+            (
+                "PROTOBUF",
+                "PROTOBUF",
+                'syntax = "proto3"; message R { map<string, int32> m = 1; optional string n = 2; }',
+            ),
+            (
+                "JSON_SR",
+                "JSON",
+                '{"type": "object", "properties": {"n": {"type": ["string", "null"]}, '
+                '"m": {"type": "object", "additionalProperties": {"type": "integer"}}}}',
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("choice", ["use.latest.version", "use.schema.id"])
+    def test_a_list_is_of_the_types_of_the_schema_that_is_chosen(self, registry, name, type_, text, choice):
+        """What a dict looks like is a struct of its keys, and a null has no type."""
+        registry.register("t-value", Schema(text, type_))
+        rows = [{"m": {"k": 1}, "n": None}, None]
+        serde = Serde(name, registry, topic="t", config={choice: 1 if choice == "use.schema.id" else True})
+        given = Serde(name, registry, topic="t", schema=text, config={"auto.register.schemas": False})
+        registry.calls.clear()
+        values = serde.serialize(rows)
+        assert len(registry.calls) == 1
+        assert values.equals(given.serialize(rows))
+        assert serde.serialize_one(rows[0]) == values[0].as_py()
+        with pytest.raises(TypeError):
+            serde.serialize([{"m": {"k": "x"}}])
+
+    def test_a_list_of_nulls_asks_for_no_schema(self, registry):
+        serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+        assert serde.serialize([None, None]).to_pylist() == [None, None]
+        assert registry.calls == []
+
     @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF"])
     @pytest.mark.parametrize(
         "column", [pa.array([2**64 - 1, None], pa.uint64()), pa.array([b"ab", None], pa.binary(2))]
