@@ -15,6 +15,7 @@ from kcodec._files import check_end
 from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.cli.progress import Progress
+from kcodec.cli.terminal import standard_input
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import has_messages
@@ -140,7 +141,7 @@ def open_rows(
                 yield _records(pa.struct(list(schema)), values, key_field)
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
-    with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as opened:
+    with nullcontext(standard_input()) if file == _STANDARD_INPUT else open(file, "rb") as opened:
         lines = _grouped(file, opened, as_they_come)
         if value is None:
             if key_field is not None:
