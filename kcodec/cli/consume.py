@@ -51,7 +51,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="Exit status: 0 if all is well, 1 if a record could not be decoded or a batch not be read, 2 if the "
         "topics cannot be read.",
     )
-    consume.add_argument("topics", nargs="+", metavar="TOPIC", help="names, or a pattern that starts with ^")
+    consume.add_argument(
+        "topics",
+        nargs="+",
+        metavar="TOPIC",
+        help="names, or a pattern that whole names match, such as ^orders-.*",
+    )
     add_options(consume)
     for name in ("key", "value"):
         consume.add_argument(
