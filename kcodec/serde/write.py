@@ -83,7 +83,13 @@ class ColumnWriter:
         return pa.large_binary() if self._topic.format.is_large(self._options) else pa.binary()
 
     def choose(self, kind: pa.DataType) -> Chosen:
-        """Choose the schema that a column of a type is written with; it is asked for once."""
+        """Choose the schema that a column of a type is written with; it is asked for once.
+
+        Of a column whose schema a setting chooses, its own only names the subject, if anything of it does: of a
+        record, which fields it has does not count.
+        """
+        if self._topic.config.chooses is not None and pa.types.is_struct(kind):
+            kind = pa.struct([])
         with self._lock:
             schema = self._schema or self._derive(kind)
             return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
@@ -232,9 +238,7 @@ class ColumnWriter:
         first = next((value for value in values if value is not None), None)
         if first is None or config.chooses is None or config.registers:
             return None, None
-        # What it looks like names the subject, if anything of it does; of a record, the fields do not.
-        kind = arrays([first], None, check=valid)[0][0].type
-        target = self.choose(pa.struct([]) if pa.types.is_struct(kind) else kind)
+        target = self.choose(arrays([first], None, check=valid)[0][0].type)
         return target, self._type_of(target.schema)
 
     def _type_of(self, texts: SchemaTexts) -> pa.DataType | None:

@@ -93,6 +93,18 @@ class TestWrite:
         with pytest.raises(TypeError):
             serde.serialize([{"m": {"k": "x"}}])
 
+    def test_a_column_need_have_no_schema_of_its_own_where_one_is_chosen(self, registry):
+        """Protobuf has no type for columns that are null, nor for lists that are empty."""
+        text = 'syntax = "proto3"; message R { int32 id = 1; optional string n = 2; repeated string t = 3; }'
+        registry.register("t-value", Schema(text, "PROTOBUF"))
+        empty = pa.array([[]], pa.list_(pa.null()))
+        column = pa.table({"id": [1], "n": pa.nulls(1), "t": empty})
+        serde = Serde("PROTOBUF", registry, topic="t", config={"use.latest.version": True})
+        assert serde.serialize(column).to_pylist() == [frame(1, b"\0\x08\x01")]
+        registry.calls.clear()
+        assert serde.serialize(column.drop_columns("n")).to_pylist() == [frame(1, b"\0\x08\x01")]
+        assert registry.calls == []
+
     def test_a_list_of_nulls_asks_for_no_schema(self, registry):
         serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
         assert serde.serialize([None, None]).to_pylist() == [None, None]
