@@ -145,7 +145,7 @@ def test_files_of_settings(run, filled, tmp_path):
     assert (status, errors) == (2, f"kcodec consume: {file} is not text: invalid start byte at byte 10\n")
 
 
-def test_consume_as_others_print(run, filled, tmp_path):
+def test_consume_as_others_print(run, filled, cluster, tmp_path):
     avro = ("consume", "orders", "--value", "avro", "--property", f"schema.registry.url={filled}")
     _, out, _ = run(*avro, "-o", "text", "--property", "print.key=true", "--property", "key.separator=|")
     assert out.splitlines() == [
@@ -172,6 +172,15 @@ def test_consume_as_others_print(run, filled, tmp_path):
     assert run(*avro, "-o", "parquet", "--output", file)[0] == 0
     assert pq.read_table(file)["value"].to_pylist() == ROWS
     assert run(*avro, "-o", "parquet")[::2] == (2, "kcodec consume: -o parquet needs --output FILE\n")
+    write(
+        pa.table({"value": pa.nulls(2, pa.binary())}),
+        "orders",
+        partition=0,
+        servers=cluster.address,
+        config=FAST,
+    )
+    assert run(*avro, "-o", "parquet", "--output", file)[0] == 0
+    assert sorted(pq.read_table(file)["value"].to_pylist(), key=str) == sorted([*ROWS, None, None], key=str)
 
 
 BLOB = {
