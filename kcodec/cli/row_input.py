@@ -16,6 +16,7 @@ from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.cli.progress import Progress
 from kcodec.cli.terminal import standard_input
+from kcodec.columns.types.plain import nullable
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import has_messages
@@ -285,6 +286,9 @@ def _lines_of_json(
         raise ConfigError(
             f"no {what} of {topic!r} is known: --{what} {'NAME' if what == 'message' else 'FILE'}"
         )
+    if isinstance(value, dict) and has_messages(value["format"]):
+        # What a message does not have is not set; a field that has to be there is looked for where it is written.
+        kind = nullable(kind)
     decode = _json_decoder(kind, isinstance(value, dict) and value["format"] == "KAFKA")
     own = format.line_reader(topic)
     #: For each line that is no row, the number of rows before it.
@@ -338,10 +342,12 @@ def _lines_of_json(
 
 def _told(fault: dict[str, Any], number: int, kind: pa.DataType) -> str:
     """Return what is wrong with a line, and what was wanted, where its path names a field."""
-    wanted: pa.DataType | None = kind
+    wanted: Any = kind
     for name in (fault["path"] or "").split("."):
         index = wanted.get_field_index(name) if wanted is not None and pa.types.is_struct(wanted) else -1
         wanted = None if wanted is None or index < 0 else wanted.field(index).type
+    if fault["code"] == "union_members" and not fault["path"]:
+        wanted = f"one of {', '.join(field.name for field in kind)}"
     reason = fault["reason"] if wanted is None else f"{fault['reason']} ({one_line(wanted, 80)} is wanted)"
     return str(_BadLine(number, fault["offset"], fault["path"], fault["code"], reason))
 
