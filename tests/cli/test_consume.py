@@ -420,6 +420,23 @@ def test_following_what_begins_with_nulls(run, cluster, registry, number, subjec
     assert cluster.committed["g", "orders", 0] == number
 
 
+def test_columns_that_parquet_does_not_have(run, tmp_path):
+    text = 'syntax = "proto3"; message Order { int64 id = 1; Nothing none = 2; } message Nothing {}'
+    registry = f"sqlite:///{tmp_path}/protobuf.db"
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(text, "PROTOBUF"))
+    place = ("orders", "--value", "protobuf", "--registry", registry, "--message", "Order")
+    assert run("produce", *place, stdin=b'{"id":1,"none":{}}\n')[0] == 0
+    file = tmp_path / "out.parquet"
+    status, _, errors = run("consume", *place, "--output", file)
+    assert status == 2
+    assert errors.startswith(
+        "kcodec consume: -o parquet: Cannot write struct type 'none' with no child field"
+    )
+    assert errors.endswith("; --columns says which are written\n")
+    assert run("consume", *place, "--columns", "value.id", "--output", file)[0] == 0
+    assert pq.read_table(file).to_pylist() == [{"id": 1}]
+
+
 def test_lines_of_protobuf_need_not_have_all_fields(run, tmp_path):
     """As Confluent's console producer takes them; what has to be there, and what a list cannot hold, is told."""
     text = """syntax = "proto2"; message Order { required int64 id = 1; optional string note = 2; repeated int32 n = 3;
