@@ -38,7 +38,7 @@ __all__ = ["add"]
 #: written.
 _PLACE = {f"kcodec.place.{name}": name for name in ("topic", "partition", "offset")}
 #: What files are by their names, where nothing else is said.
-_OF_FILES = {".parquet": "parquet", ".csv": "csv"}
+_OF_FILES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -35,6 +35,8 @@ _GROUP = 64 << 20
 _LONGEST = (1 << 31) - 1
 #: Seconds that a line waits for others.
 _PATIENCE = 0.5
+#: What the names of Parquet files end in.
+_PARQUET = (".parquet", ".pq")
 #: Columns of a Parquet file whose rows are records, not values.
 _RECORD = {"key", "value", "headers", "timestamp"}
 #: Those of ``kcodec consume`` without ``--columns``.
@@ -124,10 +126,8 @@ def open_rows(
     """
     if file != _STANDARD_INPUT:
         check_end(file)
-    if file.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(file) as opened:
+    if file.lower().endswith(_PARQUET):
+        with _parquet(file) as opened:
             schema, batches = opened.schema_arrow, opened.iter_batches()
             names = set(schema.names)
             if names == _CONSUMED:
@@ -152,6 +152,15 @@ def open_rows(
             yield _lines_of_bytes(file, lines, options)
         else:
             yield _lines_of_json(lines, topic, options, value, key_field, is_whole=not as_they_come)
+
+
+def _parquet(file: str) -> Any:
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except pa.ArrowInvalid as error:
+        raise ConfigError(f"{file}: {one_line(error)}") from None
 
 
 def _records(
