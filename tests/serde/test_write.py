@@ -1,6 +1,7 @@
 """Serdes write frames: what is registered, and under which subject."""
 
 import json
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -104,6 +105,16 @@ class TestWrite:
         registry.calls.clear()
         assert serde.serialize(column.drop_columns("n")).to_pylist() == [frame(1, b"\0\x08\x01")]
         assert registry.calls == []
+
+    def test_what_a_list_holds_need_have_no_type_of_its_own_where_a_schema_is_chosen(self, registry):
+        text = '{"type": "record", "name": "R", "fields": [{"name": "u", "type": "string"}]}'
+        registry.register("t-value", Schema(text))
+        serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+        value = frame(1, b"\x48" + str(UUID(int=7)).encode())
+        assert serde.serialize([{"u": UUID(int=7)}]).to_pylist() == [value]
+        assert serde.serialize_one({"u": UUID(int=7)}) == value
+        with pytest.raises(EncodeError, match="type_mismatch: row 0, u, schema id 1"):
+            serde.serialize_one({"u": 7})
 
     def test_a_list_of_nulls_asks_for_no_schema(self, registry):
         serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
