@@ -38,7 +38,7 @@ __all__ = ["add"]
 #: written.
 _PLACE = {f"kcodec.place.{name}": name for name in ("topic", "partition", "offset")}
 #: What files are by their names, where nothing else is said.
-_OF_FILES = {".parquet": "parquet", ".csv": "csv"}
+_OF_FILES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,7 +51,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="Exit status: 0 if all is well, 1 if a record could not be decoded or a batch not be read, 2 if the "
         "topics cannot be read.",
     )
-    consume.add_argument("topics", nargs="+", metavar="TOPIC", help="names, or a pattern that starts with ^")
+    consume.add_argument(
+        "topics",
+        nargs="+",
+        metavar="TOPIC",
+        help="names, or a pattern that whole names match, such as ^orders-.*",
+    )
     add_options(consume)
     for name in ("key", "value"):
         consume.add_argument(

@@ -44,7 +44,7 @@ class DeadLetters:
         self._writer: Any = None
         for each in topics:
             # Followed, each of its letters would be the next record that cannot be decoded.
-            if not self._is_file and (re.match(each, place) if each.startswith("^") else each == place):
+            if not self._is_file and (re.fullmatch(each, place) if each.startswith("^") else each == place):
                 raise ConfigError(f"--dead-letters {place}: the topic is one of those that are read")
 
     def __enter__(self) -> DeadLetters:  # noqa: PYI034 (Self is of Python 3.11)

@@ -95,6 +95,7 @@ def _run(given: argparse.Namespace) -> int:
             written = _write(
                 rows,
                 given.topic,
+                as_they_come=as_they_come,
                 key=key,
                 value=None if rows.is_encoded else value,
                 partition=given.partition,
@@ -124,7 +125,7 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _write(rows: Any, topic: str, **given: Any) -> Any:
+def _write(rows: Any, topic: str, *, as_they_come: bool, **given: Any) -> Any:
     from kcodec.kafka.writing.topic_writer import write
 
     try:
@@ -132,7 +133,10 @@ def _write(rows: Any, topic: str, **given: Any) -> Any:
     except EncodeError as error:
         raise rows.place(error) from error
     except KeyboardInterrupt:
-        print("kcodec produce: interrupted, of the last rows not all may be written", file=sys.stderr)
+        rows_of = (
+            "the last rows not all may be" if as_they_come else "a transaction all rows are, or none is,"
+        )
+        print(f"kcodec produce: interrupted, of {rows_of} written", file=sys.stderr)
         raise
 
 

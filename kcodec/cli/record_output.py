@@ -18,7 +18,7 @@ from kcodec._lazy import compute as pc
 from kcodec.cli.terminal import byte_stream, json_stream, plain_text
 from kcodec.cli.text_table import TextTable
 from kcodec.columns.types.plain import is_bytes
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, one_line
 from kcodec.formats.json.codec import JsonCodec
 
 __all__ = ["RecordOutput", "print_table"]
@@ -86,7 +86,7 @@ class RecordOutput:
         Raises
         ------
         ConfigError
-            If console consumers' properties ask for columns that are not there.
+            If console consumers' properties ask for columns that are not there, or Parquet has no such columns.
         """
         for column, name in _PRINTED.items() if self._format == "text" else ():
             if column not in schema.names and self._prints(name):
@@ -98,7 +98,13 @@ class RecordOutput:
             import pyarrow.parquet as pq
 
             assert self._file is not None
-            self._writer = self._stack.enter_context(pq.ParquetWriter(self._file, schema, compression="zstd"))
+            try:
+                writer = pq.ParquetWriter(self._file, schema, compression="zstd")
+            except pa.ArrowException as error:
+                raise ConfigError(
+                    f"-o parquet: {one_line(error)}; --columns says which are written"
+                ) from None
+            self._writer = self._stack.enter_context(writer)
             # One batch is written while the next is read; this ends before the file does.
             self._thread = self._stack.enter_context(ThreadPoolExecutor(1, "kcodec-parquet"))
         elif self._format == "csv":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kcodec.cli import schema_check, schema_register
 from kcodec.cli.kafka_options import add_registry_settings, read_settings, registered
+from kcodec.cli.terminal import standard_input
 from kcodec.errors import ConfigError
 
 __all__ = ["add"]
@@ -167,13 +168,14 @@ def _password(given: argparse.Namespace) -> int:
     from kcodec.server.access.passwords import hashed
 
     try:
+        piped = standard_input()
         # In a pipe text is UTF-8, as servers take it, whatever the encoding of the locale.
         if sys.stdin.isatty():
             password = getpass.getpass()
             if getpass.getpass("Once more: ") != password:
                 raise ConfigError("these are two passwords")
         else:
-            password = sys.stdin.buffer.readline().decode()
+            password = piped.readline().decode()
     except EOFError:
         raise ConfigError("no password") from None
     except UnicodeDecodeError as error:

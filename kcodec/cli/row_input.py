@@ -15,6 +15,8 @@ from kcodec._files import check_end
 from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.cli.progress import Progress
+from kcodec.cli.terminal import standard_input
+from kcodec.columns.types.plain import nullable
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, one_line
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.formats.schema_format import has_messages
@@ -33,6 +35,8 @@ _GROUP = 64 << 20
 _LONGEST = (1 << 31) - 1
 #: Seconds that a line waits for others.
 _PATIENCE = 0.5
+#: What the names of Parquet files end in.
+_PARQUET = (".parquet", ".pq")
 #: Columns of a Parquet file whose rows are records, not values.
 _RECORD = {"key", "value", "headers", "timestamp"}
 #: Those of ``kcodec consume`` without ``--columns``.
@@ -122,10 +126,8 @@ def open_rows(
     """
     if file != _STANDARD_INPUT:
         check_end(file)
-    if file.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(file) as opened:
+    if file.lower().endswith(_PARQUET):
+        with _parquet(file) as opened:
             schema, batches = opened.schema_arrow, opened.iter_batches()
             names = set(schema.names)
             if names == _CONSUMED:
@@ -140,7 +142,7 @@ def open_rows(
                 yield _records(pa.struct(list(schema)), values, key_field)
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
-    with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as opened:
+    with nullcontext(standard_input()) if file == _STANDARD_INPUT else open(file, "rb") as opened:
         lines = _grouped(file, opened, as_they_come)
         if value is None:
             if key_field is not None:
@@ -150,6 +152,15 @@ def open_rows(
             yield _lines_of_bytes(file, lines, options)
         else:
             yield _lines_of_json(lines, topic, options, value, key_field, is_whole=not as_they_come)
+
+
+def _parquet(file: str) -> Any:
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except pa.ArrowInvalid as error:
+        raise ConfigError(f"{file}: {one_line(error)}") from None
 
 
 def _records(
@@ -284,6 +295,9 @@ def _lines_of_json(
         raise ConfigError(
             f"no {what} of {topic!r} is known: --{what} {'NAME' if what == 'message' else 'FILE'}"
         )
+    if isinstance(value, dict) and has_messages(value["format"]):
+        # What a message does not have is not set; a field that has to be there is looked for where it is written.
+        kind = nullable(kind)
     decode = _json_decoder(kind, isinstance(value, dict) and value["format"] == "KAFKA")
     own = format.line_reader(topic)
     #: For each line that is no row, the number of rows before it.
@@ -337,10 +351,12 @@ def _lines_of_json(
 
 def _told(fault: dict[str, Any], number: int, kind: pa.DataType) -> str:
     """Return what is wrong with a line, and what was wanted, where its path names a field."""
-    wanted: pa.DataType | None = kind
+    wanted: Any = kind
     for name in (fault["path"] or "").split("."):
         index = wanted.get_field_index(name) if wanted is not None and pa.types.is_struct(wanted) else -1
         wanted = None if wanted is None or index < 0 else wanted.field(index).type
+    if fault["code"] == "union_members" and not fault["path"]:
+        wanted = f"one of {', '.join(field.name for field in kind)}"
     reason = fault["reason"] if wanted is None else f"{fault['reason']} ({one_line(wanted, 80)} is wanted)"
     return str(_BadLine(number, fault["offset"], fault["path"], fault["code"], reason))
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from kcodec.cli.kafka_options import (
     registered,
     text_of,
 )
+from kcodec.cli.terminal import standard_input
 from kcodec.errors import ConfigError, RegistryError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def schema_in(file: Path, format: str | None, references: "Sequence[Reference]")
     from kcodec.registry import Schema
 
     is_piped = str(file) == _STANDARD_INPUT
-    text = text_of(sys.stdin.buffer, "the standard input") if is_piped else read_text(file)
+    text = text_of(standard_input(), "the standard input") if is_piped else read_text(file)
     kind = _TYPES.get(file.suffix.lower())
     if format is not None:
         found = find_schema_format(format_name(format))

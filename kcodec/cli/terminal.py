@@ -2,10 +2,21 @@
 
 import io
 import re
+import sys
 from codecs import getincrementaldecoder
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
-__all__ = ["Terminal", "byte_stream", "guarded", "json_stream", "plain_text", "take_all_text"]
+from kcodec.errors import ConfigError
+
+__all__ = [
+    "Terminal",
+    "byte_stream",
+    "guarded",
+    "json_stream",
+    "plain_text",
+    "standard_input",
+    "take_all_text",
+]
 
 #: Control characters but tabulators and ends of lines, and those that turn the direction of text around.
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -97,6 +108,13 @@ def json_stream(stream: Any) -> Any:
 def byte_stream(stream: Any) -> Any:
     """Return what takes the bytes of text for a stream that `guarded` or `json_stream` has returned."""
     return _Bytes(stream) if isinstance(stream, Terminal) else stream.buffer
+
+
+def standard_input() -> BinaryIO:
+    """Return the bytes of the standard input; a process may be started without one."""
+    if sys.stdin is None:
+        raise ConfigError("the standard input is closed")
+    return sys.stdin.buffer
 
 
 def plain_text(data: bytes) -> str:

@@ -29,7 +29,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "deletes them with all their records, and config lists their settings, or with --set and --unset changes them.",
     )
     topics.add_argument(
-        "topics", nargs="*", metavar="TOPIC", help="names, or a pattern that starts with ^; by default all"
+        "topics",
+        nargs="*",
+        metavar="TOPIC",
+        help="names, or a pattern that whole names match, such as ^orders-.*; by default all",
     )
     add_options(topics)
     topics.add_argument(
@@ -71,6 +74,8 @@ def _run(given: argparse.Namespace) -> int:
     _refuse(given, ("partitions", "replicas", "set", "unset", "dry_run"), "create or config")
     names = given.topics or ["^.*"]
     found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
+    if given.topics and not len(found):
+        print(f"kcodec topics: no topic's whole name matches {names[0]!r}", file=sys.stderr)
     if given.sample:
         _sample(found, options, given.format, is_named=bool(given.topics))
     else:

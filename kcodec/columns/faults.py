@@ -12,7 +12,7 @@ from kcodec._lazy import compute as pc
 from kcodec.arguments import Buffer
 from kcodec.errors import CODES, Fault, one_line
 
-__all__ = ["Faults", "integers", "joined", "nulled", "refused", "schema_ids", "short_reason"]
+__all__ = ["Faults", "integers", "joined", "null_rows", "nulled", "refused", "schema_ids", "short_reason"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
@@ -218,7 +218,43 @@ def nulled(array: pa.Array, rows: pa.BooleanArray) -> pa.Array:
     [None, 'b']
     """
     # With a null scalar, pyarrow before 24 makes of a slice of texts one whose offsets are wrong.
-    return pc.if_else(rows, pa.nulls(len(array), array.type), array)
+    return pc.if_else(rows, null_rows(len(array), array.type), array)
+
+
+def null_rows(length: int, kind: pa.DataType) -> pa.Array:
+    """Return nulls of a type, beneath which fields that are never null have values, as decoders leave them.
+
+    Arrow's writer of Parquet refuses structs whose columns all of a field that is never null are null.
+
+    >>> kind = pa.struct([pa.field("id", pa.int64(), nullable=False)])
+    >>> nulls = null_rows(2, kind)
+    >>> nulls.to_pylist(), nulls.field("id").to_pylist()
+    ([None, None], [0, 0])
+    """
+    if not pa.types.is_struct(kind) or not kind.num_fields:
+        return pa.nulls(length, kind)
+    return _struct(length, kind, pa.repeat(True, length))
+
+
+def _struct(length: int, kind: pa.StructType, mask: pa.BooleanArray | None) -> pa.Array:
+    return pa.StructArray.from_arrays([_column(length, each) for each in kind], fields=list(kind), mask=mask)
+
+
+def _column(length: int, field: pa.Field) -> pa.Array:
+    kind = field.type
+    if field.nullable:
+        return null_rows(length, kind)
+    if pa.types.is_struct(kind) and kind.num_fields:
+        return _struct(length, kind, None)
+    nulls = pa.nulls(length, kind)
+    has_lists = isinstance(nulls, (pa.ListArray, pa.LargeListArray, pa.MapArray))
+    is_plain = not kind.num_fields and not pa.types.is_null(kind) and not pa.types.is_dictionary(kind)
+    if not has_lists and (not is_plain or isinstance(kind, pa.BaseExtensionType)):
+        # No decoder makes columns of dictionaries and the like.
+        return nulls
+    # What is not null has the zeros that stand there now: numbers, or the offsets of nothing.
+    buffers = [None, *nulls.buffers()[1 : kind.num_buffers]]
+    return pa.Array.from_buffers(kind, length, buffers, children=[nulls.values] if has_lists else None)
 
 
 def integers(numbers: Sequence[int | None]) -> pa.Array:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.nested import members, rebuild
+from kcodec.columns.types.plain import is_list, is_text
 from kcodec.formats.tagged import ITEMS, VALUES
 from kcodec.plan.failure import step
 
@@ -83,6 +85,21 @@ def _changed(array: pa.Array, changes: list[_Step], place: ValuePlace, chosen: A
     return array
 
 
+def _beneath(array: pa.Array, part: pa.Array) -> pa.Array:
+    """Return a member of a struct that is never null with values beneath the struct's nulls: see `null_rows`."""
+    kind = part.type
+    null = pc.and_(array.is_valid(), part.is_null())
+    mask = null if null.true_count else None
+    if pa.types.is_struct(kind):
+        parts = [part.field(at) for at in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
+    if is_list(kind) or pa.types.is_map(kind):
+        buffers = [None, part.buffers()[1]]
+        given = pa.Array.from_buffers(kind, len(part), buffers, offset=part.offset, children=[part.values])
+        return given if mask is None else part
+    return pc.if_else(array.is_valid(), part, pa.scalar("" if is_text(kind) else b"", kind))
+
+
 def _changed_below(array: pa.Array, changes: Iterable[_Step], place: ValuePlace, chosen: Any) -> pa.Array:
     """Return an array with other members, items or values; those that take the same step keep their order."""
     by_step: dict[str | int, list[_Step]] = {}
@@ -94,6 +111,10 @@ def _changed_below(array: pa.Array, changes: Iterable[_Step], place: ValuePlace,
             assert isinstance(name, str)
             at = array.type.get_field_index(name)
             parts[at] = _changed(parts[at], each, place.member(name), chosen)
+        if array.null_count:
+            for at, field in enumerate(array.type):
+                if not field.nullable:
+                    parts[at] = _beneath(array, parts[at]) if field.name in by_step else array.field(at)
         return rebuild(array, parts)
     ((first, rest),) = by_step.items()
     offsets = array.offsets.to_numpy(zero_copy_only=False)

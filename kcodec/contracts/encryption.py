@@ -10,7 +10,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.nested import can_take, replace_rows
-from kcodec.columns.faults import nulled, refused
+from kcodec.columns.faults import null_rows, nulled, refused
 from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.contracts.cipher import Cipher, decrypt_values, encrypt_values
 from kcodec.contracts.columns import ValuePlace, changed
@@ -202,7 +202,7 @@ def without_rows(array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
     """Return an array that is null in the rows of faults."""
     if not faults:
         return array
-    return replace_rows(array, [fault.row for fault in faults], pa.nulls(len(faults), array.type))
+    return replace_rows(array, [fault.row for fault in faults], null_rows(len(faults), array.type))
 
 
 def _fields(

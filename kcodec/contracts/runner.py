@@ -1,9 +1,11 @@
 """Rules run by confluent-kafka's executors, for one value at a time; imported only where there are such rules."""
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import confluent_kafka
 import jsonata  # type: ignore[import-untyped]
 from celpy.celparser import CELParseError
 from celpy.evaluation import CELEvalError
@@ -35,6 +37,16 @@ from kcodec.registry.base import Schema
 
 __all__ = ["Runner"]
 
+#: The oldest release whose executors are called so.
+_OLDEST = "2.16.1"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+
+
+if _numbers(confluent_kafka.__version__) < _numbers(_OLDEST):
+    raise ImportError(f"{confluent_kafka.__version__} is here, {_OLDEST} or newer is needed")
 
 #: What JSONata may take for one value.
 _MOST_MILLISECONDS = 5000

@@ -16,11 +16,13 @@ _Handle = TypeVar("_Handle")
 
 _USER_INFO = "basic.auth.user.info"
 _SOURCE = "basic.auth.credentials.source"
+_BEARER = "bearer.auth."
+_BEARER_SOURCE = f"{_BEARER}credentials.source"
 
 #: Every setting, and its type where it is a number.
 _KNOWN: dict[str, type | None] = {
     _USER_INFO: None,
-    "bearer.auth.credentials.source": None,
+    _BEARER_SOURCE: None,
     "bearer.auth.token": None,
     "bearer.auth.logical.cluster": None,
     "bearer.auth.identity.pool.id": None,
@@ -133,8 +135,13 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
     if not isinstance(settings.get("proxy", ""), str):
         raise ConfigError("proxy is not text of the form http://host:port")
-    if _USER_INFO in settings and settings.get("bearer.auth.credentials.source"):
-        raise ConfigError(f"both {_USER_INFO} and bearer.auth.credentials.source")
+    if _USER_INFO in settings and settings.get(_BEARER_SOURCE):
+        raise ConfigError(f"both {_USER_INFO} and {_BEARER_SOURCE}")
+    for name, value in settings.items():
+        if name.startswith(_BEARER) and value is not None and settings.get(_BEARER_SOURCE) is None:
+            raise ConfigError(
+                f"{name} needs {_BEARER_SOURCE}: STATIC_TOKEN, OAUTHBEARER, OAUTHBEARER_AZURE_IMDS or CUSTOM"
+            )
     return settings
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
 from kcodec.columns.arrays.given import payloads
-from kcodec.columns.faults import Faults, integers, joined, schema_ids
+from kcodec.columns.faults import Faults, integers, joined, null_rows, schema_ids
 from kcodec.columns.framed.frame_hints import name_other_frames
 from kcodec.columns.framed.frames import Indexes
 from kcodec.columns.types.fields import field_names
@@ -461,7 +461,7 @@ class ColumnReader:
                 array, refused = self._without_encryption(array, framed, ruled)
                 parts.append(_with_ids(refused, framed, found))
         else:
-            array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
+            array = null_rows(len(framed), pa.null() if decoder is None else decoder.arrow_type)
         faults = joined(parts)
         unknown = ("unknown_schema_id", "registry_error")
         known = [schema_key(key) for key in used if sources[key].code not in unknown]

@@ -356,9 +356,9 @@ class Serde:
     def serialize_one(self, value: Any, *, unions: str = "members") -> bytes | None:
         r"""Write one value, as a loop over messages does.
 
-        With a `schema` no column is made, but for what is odd or wrong in messages of Protobuf and documents, for
-        several messages, and for what is validated, encrypted or compressed: these are written as a column of one row,
-        which takes many times as long.
+        With a `schema`, or one that a setting chooses, no column is made, but for what is odd or wrong in messages of
+        Protobuf and documents, for several messages, and for what is validated, encrypted or compressed: these are
+        written as a column of one row, which takes many times as long.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +30,9 @@ from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnWriter"]
+
+#: What stands for records of any fields.
+_RECORD = pa.struct([])
 
 
 class ColumnWriter:
@@ -68,12 +71,12 @@ class ColumnWriter:
 
     def write(self, array: Any, run: Run) -> tuple[Any, Headers]:
         """Write a column; also return the headers that name its schema, unless a prefix does or all rows are null."""
-        listed = isinstance(array, (list, tuple))
-        parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
+        target, kind = self._listed(array) if isinstance(array, (list, tuple)) else (None, None)
+        parts, chunked = run.parts(arrays(array, kind, check=valid))
         step: Step = self._nulls
         headers: Headers = ()
         if not all(map(self._topic.format.writes_nulls, parts)):
-            step, headers = self.step(parts[0].type)
+            step, headers = self.step(parts[0].type, target)
         text_ids = self._topic.frame.has_text_ids
         return run.result(step, parts, chunked, self.encoded_type, EncodeError, text_ids=text_ids), headers
 
@@ -83,14 +86,20 @@ class ColumnWriter:
         return pa.large_binary() if self._topic.format.is_large(self._options) else pa.binary()
 
     def choose(self, kind: pa.DataType) -> Chosen:
-        """Choose the schema that a column of a type is written with; it is asked for once."""
+        """Choose the schema that a column of a type is written with; it is asked for once.
+
+        Of a column whose schema a setting chooses, its own only names the subject, if anything of it does: of a
+        record, which fields it has does not count.
+        """
+        if self._is_chosen and pa.types.is_struct(kind):
+            kind = _RECORD
         with self._lock:
             schema = self._schema or self._derive(kind)
             return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
-    def step(self, kind: pa.DataType) -> tuple[Step, Headers]:
+    def step(self, kind: pa.DataType, target: Chosen | None = None) -> tuple[Step, Headers]:
         """Return what writes arrays of a type, registered if need be, and the headers of its values."""
-        target = self.choose(kind)
+        target = target or self.choose(kind)
         with self._lock:
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
@@ -130,15 +139,16 @@ class ColumnWriter:
 
         None if only columns are written: without a schema, or if values are converted to another.
         """
-        if self._schema is None:
+        if self._schema is None and not self._is_chosen:
             return None
-        # The schema that is given is chosen for columns of any type.
-        target = self.choose(pa.null())
+        # The schema that is given, or that a setting chooses, is chosen for columns of any type.
+        target = self.choose(pa.null() if self._schema is not None else _RECORD)
         if target.ruled is not None and self._topic.contract(target.ruled, "WRITE") is not None:
             return None
         with self._lock:
             encoder = self._encoder(target)
-        writer = encoder.object_writer(form, columns, self.given_type)
+        given_type = self.given_type if self._schema is not None else lambda: self._type_of(target.schema)
+        writer = encoder.object_writer(form, columns, given_type)
         # What is compressed is written as a column.
         if writer is None or self._topic.frame.compression == "zlib":
             return None
@@ -220,6 +230,27 @@ class ColumnWriter:
         if self._schema is None:
             return None
         return self._type_of(self._topic.given_texts(self._schema))
+
+    def _listed(self, values: Sequence[Any]) -> tuple[Chosen | None, pa.DataType | None]:
+        """Return the type that the values of a list are of, and what they are written as, where that says their type.
+
+        Neither is told where it is what the values look like.
+        """
+        if self._schema is not None:
+            return None, self.given_type()
+        first = next((value for value in values if value is not None), None)
+        if first is None or not self._is_chosen:
+            return None, None
+        is_record = isinstance(first, Mapping)
+        target = self.choose(_RECORD if is_record else arrays([first], None, check=valid)[0][0].type)
+        return target, self._type_of(target.schema)
+
+    @property
+    def _is_chosen(self) -> bool:
+        """Whether a setting says what is written, without a schema to compare it with."""
+        topic, config = self._topic, self._topic.config
+        is_set = topic.has_registry and config.chooses is not None and not config.registers
+        return is_set and self._schema is None
 
     def _type_of(self, texts: SchemaTexts) -> pa.DataType | None:
         """Return the type of the values of a schema; None if it has no columns."""

@@ -81,6 +81,22 @@ def test_closed_output(arguments, monkeypatch, capsys):
     assert capsys.readouterr().err == f"kcodec {arguments[0]}: the standard output is closed\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["produce", "orders", "--server=127.0.0.1:1"],
+        ["registry", "check", "-", "--against", "schema.avsc"],
+        ["registry", "register", "orders-value", "-", "--registry=memory://closed"],
+        ["registry", "password"],
+    ],
+)
+def test_closed_input(arguments, monkeypatch, capsys):
+    """Status 1 would say of a check that the schema is not compatible."""
+    monkeypatch.setattr(sys, "stdin", None)
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err == f"kcodec {arguments[0]}: the standard input is closed\n"
+
+
 def test_closed_errors(monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", None)

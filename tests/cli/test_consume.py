@@ -145,7 +145,7 @@ def test_files_of_settings(run, filled, tmp_path):
     assert (status, errors) == (2, f"kcodec consume: {file} is not text: invalid start byte at byte 10\n")
 
 
-def test_consume_as_others_print(run, filled, tmp_path):
+def test_consume_as_others_print(run, filled, cluster, tmp_path):
     avro = ("consume", "orders", "--value", "avro", "--property", f"schema.registry.url={filled}")
     _, out, _ = run(*avro, "-o", "text", "--property", "print.key=true", "--property", "key.separator=|")
     assert out.splitlines() == [
@@ -172,6 +172,15 @@ def test_consume_as_others_print(run, filled, tmp_path):
     assert run(*avro, "-o", "parquet", "--output", file)[0] == 0
     assert pq.read_table(file)["value"].to_pylist() == ROWS
     assert run(*avro, "-o", "parquet")[::2] == (2, "kcodec consume: -o parquet needs --output FILE\n")
+    write(
+        pa.table({"value": pa.nulls(2, pa.binary())}),
+        "orders",
+        partition=0,
+        servers=cluster.address,
+        config=FAST,
+    )
+    assert run(*avro, "-o", "parquet", "--output", file)[0] == 0
+    assert sorted(pq.read_table(file)["value"].to_pylist(), key=str) == sorted([*ROWS, None, None], key=str)
 
 
 BLOB = {
@@ -411,6 +420,47 @@ def test_following_what_begins_with_nulls(run, cluster, registry, number, subjec
     assert cluster.committed["g", "orders", 0] == number
 
 
+def test_columns_that_parquet_does_not_have(run, tmp_path):
+    text = 'syntax = "proto3"; message Order { int64 id = 1; Nothing none = 2; } message Nothing {}'
+    registry = f"sqlite:///{tmp_path}/protobuf.db"
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(text, "PROTOBUF"))
+    place = ("orders", "--value", "protobuf", "--registry", registry, "--message", "Order")
+    assert run("produce", *place, stdin=b'{"id":1,"none":{}}\n')[0] == 0
+    file = tmp_path / "out.parquet"
+    status, _, errors = run("consume", *place, "--output", file)
+    assert status == 2
+    assert errors.startswith(
+        "kcodec consume: -o parquet: Cannot write struct type 'none' with no child field"
+    )
+    assert errors.endswith("; --columns says which are written\n")
+    assert run("consume", *place, "--columns", "value.id", "--output", file)[0] == 0
+    assert pq.read_table(file).to_pylist() == [{"id": 1}]
+
+
+def test_lines_of_protobuf_need_not_have_all_fields(run, tmp_path):
+    """As Confluent's console producer takes them; what has to be there, and what a list cannot hold, is told."""
+    text = """syntax = "proto2"; message Order { required int64 id = 1; optional string note = 2; repeated int32 n = 3;
+        map<string, int32> counts = 4; repeated Item items = 5; message Item { optional int32 a = 1; } }"""
+    registry = f"sqlite:///{tmp_path}/protobuf.db"
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(text, "PROTOBUF"))
+    place = ("orders", "--value", "protobuf", "--registry", registry, "--message", "Order")
+    lines = b'{"id":1}\n{"note":"x"}\n{"id":3,"n":[null]}\n{"id":4,"items":[{}],"counts":null}\n'
+    status, _, errors = run("produce", *place, stdin=lines)
+    assert [line.split(": ")[1:3] for line in errors.splitlines()[:2]] == [
+        ["missing_required", "line 2, id"],
+        ["null_value", "line 3, n[0]"],
+    ]
+    _, out, _ = run("consume", *place, "--columns", "value.*")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (status, rows) == (
+        1,
+        [
+            {"id": 1, "note": None, "n": [], "counts": {}, "items": []},
+            {"id": 4, "note": None, "n": [], "counts": {}, "items": [{"a": None}]},
+        ],
+    )
+
+
 @pytest.mark.parametrize("format", ["json", "csv", "parquet"])
 def test_following_nothing_but_nulls_until_an_end(run, cluster, registry, monkeypatch, tmp_path, format):
     """What waits for the first value is written when there will be none."""
@@ -539,6 +589,17 @@ def test_messages_of_protobuf(run, tmp_path):
     status, out, errors = run("consume", *place, "--message", "Refund", "--columns", "value.why")
     assert (status, out) == (1, '{"why":"late"}\n{"why":null}\n')
     assert "values of the message shop.Order are not read as shop.Refund" in errors
+    short = ("produce", *place, "--partition", "1", "--message", "Order,Refund")
+    status, _, errors = run(*short, stdin=b'{"Refund":{"why":"broken"}}\n{"shop.Refund":{"why":"broken"}}\n')
+    assert (status, errors.splitlines()[0]) == (
+        1,
+        "kcodec produce: union_members: line 1: not exactly one member of the union is set (one of shop.Order, "
+        "shop.Refund is wanted)",
+    )
+    _, out, _ = run(
+        "consume", *place, "--message", "Refund", "--from", '{"orders":{"1":0}}', "--to", '{"orders":{"1":1}}'
+    )
+    assert json.loads(out)["value"] == {"id": 0, "why": "broken"}
     for command, format in (("consume", "avro"), ("produce", "bigint"), ("consume", "bytes")):
         wrong = run(command, "orders", "--registry", registry, "--value", format, "--message", "Order")
         assert wrong[::2] == (2, f"kcodec {command}: --message is for --value protobuf\n")

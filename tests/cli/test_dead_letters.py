@@ -110,3 +110,7 @@ def test_nothing_to_put_aside(run, filled, tmp_path):
 def test_places_that_are_refused(run, cluster, topic, place, message):
     status, out, errors = run("consume", topic, "--dead-letters", place)
     assert (status, out, errors) == (2, "", f"kcodec consume: {message}\n")
+
+
+def test_a_topic_that_only_begins_as_a_pattern_does_is_not_read(run, cluster):
+    assert run("consume", "^orders", "--dead-letters", "orders-dead")[::2] == (0, "")

@@ -321,7 +321,10 @@ def test_produce_until_it_is_interrupted(run, cluster, monkeypatch, more, count)
 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Interrupted(b"one\ntwo\nthr")))
     status, _, errors = run("produce", "orders", "--partition", "0", *more)
-    assert (status, "interrupted" in errors) == (130, not count)
+    assert (status, "interrupted, of a transaction all rows are, or none is, written" in errors) == (
+        130,
+        not count,
+    )
     assert [row["value"] for row in values(cluster)] == [b"one", b"two"][:count]
 
 
@@ -331,6 +334,20 @@ def test_a_file_that_is_not_there_asks_nobody(run, tmp_path, more, name):
     nobody = ("-b", "127.0.0.1:1", "--registry", f"sqlite:///{tmp_path}/empty.db")
     status, _, errors = run("produce", "orders", *nobody, *more, "--file", tmp_path / name)
     assert (status, errors.startswith("kcodec produce: "), "No such file" in errors) == (2, True, True)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.PARQUET", "a.pq"])
+def test_parquet_by_the_name_of_the_file(run, cluster, tmp_path, name):
+    """Lines of bytes would be written of others."""
+    pq.write_table(pa.table({"value": ["x"]}), tmp_path / name)
+    assert run("produce", "orders", "--partition", "0", "--file", tmp_path / name)[::2] == (0, "")
+    assert [row["value"] for row in values(cluster)] == [b"x"]
+    again = tmp_path / name.upper()
+    assert run("consume", "orders", "--columns", "value", "--output", again)[0] == 0
+    assert pq.read_table(again).to_pylist() == [{"value": b"x"}]
+    (tmp_path / name).write_bytes(b"none")
+    status, _, errors = run("produce", "orders", "--file", tmp_path / name)
+    assert (status, errors.startswith(f"kcodec produce: {tmp_path / name}: ")) == (2, True)
 
 
 @pytest.mark.parametrize("is_file", [False, True])

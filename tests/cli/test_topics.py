@@ -14,6 +14,12 @@ def test_topics(run, filled):
     ]  # fmt: skip
 
 
+def test_a_pattern_that_no_topic_matches(run, filled):
+    """A whole name has to match, as in Java's clients, and not in librdkafka."""
+    assert json.loads(run("topics", "^ord.*", "-o", "json")[1].splitlines()[0])["topic"] == "orders"
+    assert run("topics", "^ord") == (0, "", "kcodec topics: no topic's whole name matches '^ord'\n")
+
+
 def test_the_option_of_kafkas_own_tools(run, filled, cluster, monkeypatch):
     monkeypatch.delenv("KCODEC_KAFKA_BOOTSTRAP_SERVERS")
     assert run("topics", "--bootstrap-server", cluster.address)[0] == 0

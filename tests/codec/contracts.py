@@ -39,6 +39,14 @@ def text_of(values: pa.Array) -> pa.Array:
     return values.view(pa.large_string() if pa.types.is_large_binary(values.type) else pa.string())
 
 
+def never_null(array: pa.Array) -> bool:
+    """Return whether fields that are never null have no nulls beneath null rows: Parquet's writer refuses them."""
+    if not pa.types.is_struct(array.type):
+        return True
+    parts = [(field, array.field(number)) for number, field in enumerate(array.type)]
+    return all((field.nullable or not part.null_count) and never_null(part) for field, part in parts)
+
+
 def layouts(example: Example) -> dict[str, pa.Array]:
     """Return the payloads, a null among them, in every layout of Arrow that holds them."""
     payloads = [*example.payloads[:1], None, *example.payloads[1:]]
@@ -86,6 +94,7 @@ class Contract:
         nulls.validate(full=True)
         assert (nulls.type, nulls.to_pylist()) == (codec.arrow_type, [None, None])
         assert codec.decode(pa.nulls(2)).equals(nulls)
+        assert never_null(nulls)
         written = codec.encode(nulls)
         assert written.to_pylist() == [None, None]
         array = codec.decode(example.column([None, *example.payloads, None]))
@@ -206,6 +215,7 @@ class Contract:
         decoded, report = codec.decode(values, errors="report")
         decoded.validate(full=True)
         assert decoded.to_pylist() == rows
+        assert all(map(never_null, [*decoded.chunks, codec.decode([example.bad], errors="null")]))
         assert report.schema == REPORT
         assert (report["row"].to_pylist(), report["code"].to_pylist()) == ([1, 5], [example.code] * 2)
         offset, path = caught.value.offset, caught.value.path

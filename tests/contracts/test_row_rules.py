@@ -546,6 +546,17 @@ def test_what_cannot_run(impl, monkeypatch, mode):
         monkeypatch.setitem(sys.modules, "kcodec.contracts.runner", None)
 
 
+def test_an_older_release_is_told(impl, monkeypatch):
+    """Its executors are called otherwise."""
+    registry = MemoryRegistry()
+    registry.register("t-value", Schema(json.dumps(ORDER), rules=RuleSet(domain=(cel("any", "true"),))))
+    monkeypatch.delitem(sys.modules, "kcodec.contracts.runner", raising=False)
+    monkeypatch.setattr("confluent_kafka.__version__", "2.9.0")
+    serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+    reason = serde.serialize(ROWS[:1], errors="report")[1]["reason"][0].as_py()
+    assert reason.endswith("pip install 'kcodec[rules]' (2.9.0 is here, 2.16.1 or newer is needed)")
+
+
 class Doubled(RuleExecutor):
     """An executor of a user's own."""
 

@@ -379,6 +379,18 @@ def test_a_file_of_no_known_format(format, told, tmp_path):
         registries.open(f"sqlite:///{tmp_path}/other.db")
 
 
+def test_a_database_of_something_else(tmp_path):
+    """It is left as it is."""
+    path = tmp_path / "orders.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("CREATE TABLE orders (id)")
+    before = path.read_bytes()
+    with pytest.raises(RegistryError, match="the file is no registry: it has a table orders") as caught:
+        registries.open(f"sqlite:///{path}")
+    assert (caught.value.status, caught.value.error_code) == (500, 50001)
+    assert path.read_bytes() == before
+
+
 def test_a_file_of_an_older_format_that_may_not_be_written(tmp_path):
     """As on a disk that is only read: it is told why that is needed."""
     path = tmp_path / "old.db"

@@ -656,6 +656,14 @@ class TestHttp:
                 {"basic.auth.user.info": "a:b", "bearer.auth.credentials.source": "STATIC_TOKEN"},
                 "both basic.auth.user.info and bearer.auth",
             ),
+            (
+                {"bearer.auth.token": "hunter2"},
+                "bearer.auth.token needs bearer.auth.credentials.source: STATIC",
+            ),
+            (
+                {"basic.auth.user.info": "a:hunter2", "bearer.auth.logical.cluster": "lsrc-1"},
+                "bearer.auth.logical.cluster needs bearer.auth.credentials.source",
+            ),
         ],
     )
     def test_unknown_settings_are_told_with_what_they_are_here(self, config, told):

@@ -70,6 +70,12 @@ class TestRead:
         serde = Serde("AVRO", orders)
         assert serde.deserialize([None, None]).type == pa.null()
         assert serde.deserialize([b"\xff"], errors="null").to_pylist() == [None]
+        latest = Serde("AVRO", orders, topic="orders", reader_schema="latest")
+        for values in ([None, None], [b"\xff"], [frame(99, b"")]):
+            nulls = latest.deserialize(values, errors="null")
+            assert nulls.null_count == len(values)
+            # As in decoded rows, which Parquet's writer wants.
+            assert nulls.field("id").null_count == 0
 
     def test_the_latest_must_exist_where_it_is_asked_for(self, orders, mixed):
         for serde in (

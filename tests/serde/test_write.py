@@ -1,6 +1,7 @@
 """Serdes write frames: what is registered, and under which subject."""
 
 import json
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -55,6 +56,70 @@ class TestWrite:
         written = Serde("AVRO", registry, topic="t", config={"use.latest.version": True}).serialize(row)
         assert written.to_pylist() == [frame(1, b"\x02")]
         assert registry.versions("t-value") == [1]
+
+    @pytest.mark.parametrize(
+        ("name", "type_", "text"),
+        [
+            (
+                "AVRO",
+                "AVRO",
+                '{"type": "record", "name": "R", "fields": [{"name": "m", "type": {"type": "map", "values": "int"}}, '
+                '{"name": "n", "type": ["null", "string"], "default": null}]}',
+            ),
+            (
+                "PROTOBUF",
+                "PROTOBUF",
+                'syntax = "proto3"; message R { map<string, int32> m = 1; optional string n = 2; }',
+            ),
+            (
+                "JSON_SR",
+                "JSON",
+                '{"type": "object", "properties": {"n": {"type": ["string", "null"]}, '
+                '"m": {"type": "object", "additionalProperties": {"type": "integer"}}}}',
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("choice", ["use.latest.version", "use.schema.id"])
+    def test_a_list_is_of_the_types_of_the_schema_that_is_chosen(self, registry, name, type_, text, choice):
+        """What a dict looks like is a struct of its keys, and a null has no type."""
+        registry.register("t-value", Schema(text, type_))
+        rows = [{"m": {"k": 1}, "n": None}, None]
+        serde = Serde(name, registry, topic="t", config={choice: 1 if choice == "use.schema.id" else True})
+        given = Serde(name, registry, topic="t", schema=text, config={"auto.register.schemas": False})
+        registry.calls.clear()
+        values = serde.serialize(rows)
+        assert len(registry.calls) == 1
+        assert values.equals(given.serialize(rows))
+        assert serde.serialize_one(rows[0]) == values[0].as_py()
+        with pytest.raises(TypeError):
+            serde.serialize([{"m": {"k": "x"}}])
+
+    def test_a_column_need_have_no_schema_of_its_own_where_one_is_chosen(self, registry):
+        """Protobuf has no type for columns that are null, nor for lists that are empty."""
+        text = 'syntax = "proto3"; message R { int32 id = 1; optional string n = 2; repeated string t = 3; }'
+        registry.register("t-value", Schema(text, "PROTOBUF"))
+        empty = pa.array([[]], pa.list_(pa.null()))
+        column = pa.table({"id": [1], "n": pa.nulls(1), "t": empty})
+        serde = Serde("PROTOBUF", registry, topic="t", config={"use.latest.version": True})
+        assert serde.serialize(column).to_pylist() == [frame(1, b"\0\x08\x01")]
+        registry.calls.clear()
+        assert serde.serialize(column.drop_columns("n")).to_pylist() == [frame(1, b"\0\x08\x01")]
+        assert registry.calls == []
+
+    def test_what_a_list_holds_need_have_no_type_of_its_own_where_a_schema_is_chosen(self, registry):
+        text = '{"type": "record", "name": "R", "fields": [{"name": "u", "type": "string"}]}'
+        registry.register("t-value", Schema(text))
+        serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+        value = frame(1, b"\x48" + str(UUID(int=7)).encode())
+        assert serde.serialize([{"u": UUID(int=7)}]).to_pylist() == [value]
+        assert serde.serialize_one({"u": UUID(int=7)}) == value
+        with pytest.raises(EncodeError, match="type_mismatch: row 0, u, schema id 1"):
+            serde.serialize_one({"u": 7})
+
+    def test_a_list_of_nulls_asks_for_no_schema(self, registry):
+        serde = Serde("AVRO", registry, topic="t", config={"use.latest.version": True})
+        assert serde.serialize([None, None]).to_pylist() == [None, None]
+        assert registry.calls == []
 
     @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF"])
     @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from kcodec.columns.arrays.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
-from kcodec.columns.types.plain import is_list, list_of, plain_type
+from kcodec.columns.types.plain import is_list, nullable, plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
 __all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
@@ -41,8 +41,8 @@ def cast_rows(
         return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
-        array = cast_unpacked(array, _nullable(plain_type(array.type)))
-        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
+        array = cast_unpacked(array, nullable(plain_type(array.type)))
+        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), nullable(kind), code or code_of)
         return _named(found, kind), lost
 
 
@@ -62,20 +62,6 @@ def cast_bytes(array: pa.Array, kind: pa.DataType) -> pa.Array:
         raise CapacityError(
             "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
         ) from error
-
-
-def _nullable(kind: pa.DataType) -> pa.DataType:
-    """Return the type with all fields nullable, since Arrow refuses to cast what stands behind nulls otherwise."""
-    types = pa.types
-
-    def item(field: pa.Field) -> pa.Field:
-        return field.with_type(_nullable(field.type)).with_nullable(True)
-
-    if types.is_struct(kind):
-        return pa.struct([item(field) for field in kind])
-    if types.is_map(kind):
-        return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
-    return list_of(item(kind.value_field), kind) if is_list(kind) else kind
 
 
 def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:

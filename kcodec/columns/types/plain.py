@@ -14,6 +14,7 @@ __all__ = [
     "is_text",
     "list_of",
     "map_hint",
+    "nullable",
     "plain_type",
     "stored_type",
     "type_at",
@@ -142,6 +143,24 @@ def map_hint(kind: pa.DataType) -> str:
 def list_of(item: pa.Field, like: pa.DataType) -> pa.DataType:
     """Return the type of lists of an item whose offsets are as wide as those of another; none has a fixed size."""
     return pa.large_list(item) if pa.types.is_large_list(like) else pa.list_(item)
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """Return the type with all fields nullable, but for the keys of maps.
+
+    >>> print(nullable(pa.struct([pa.field("a", pa.list_(pa.field("item", pa.int8(), False)), False)])))
+    struct<a: list<item: int8>>
+    """
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(nullable(field.type)).with_nullable(True)
+
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
+    return list_of(item(kind.value_field), kind) if is_list(kind) else kind
 
 
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:

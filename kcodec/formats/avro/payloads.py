@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import payloads
+from kcodec.columns.faults import null_rows
 from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
@@ -64,7 +65,7 @@ class AvroDecoder(SchemaDecoder):
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
             )
         else:
-            array = pa.nulls(len(values), self.arrow_type)
+            array = null_rows(len(values), self.arrow_type)
         if not raw or (stop and faults):
             return array, faults
         return _place(values, raw, selector, starts, array), faults

@@ -17,7 +17,7 @@ from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows, code_of
-from kcodec.columns.faults import Faults, Way, joined
+from kcodec.columns.faults import Faults, Way, joined, null_rows
 from kcodec.columns.types.fields import chosen
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.connect.arrow import widen
@@ -312,9 +312,9 @@ class FastReader:
                         [valid and row not in paths for row, valid in enumerate(kept.to_pylist())]
                     )
                 # Rows of other schemas are null in it.
-                part = pc.if_else(kept, part, pa.nulls(len(part), target.inner) if array is None else array)
+                part = pc.if_else(kept, part, null_rows(len(part), target.inner) if array is None else array)
             array = part
-        return pa.nulls(len(run.values), target.inner) if array is None else array, faults
+        return null_rows(len(run.values), target.inner) if array is None else array, faults
 
     def _way(self, target: TargetColumns) -> Callable[[str, str, str], Way]:
         """Return how faults of the row loop are described: with the names of the schema."""

@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin
 import pyarrow as pa
 
 from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.faults import null_rows
 from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
@@ -370,7 +371,7 @@ def validated(
             invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])
     if not invalid:
         return array, list(faults)
-    array = replace_rows(array, list(invalid), pa.nulls(len(invalid), array.type))
+    array = replace_rows(array, list(invalid), null_rows(len(invalid), array.type))
     others = [fault for fault in faults if fault.row not in invalid]
     return array, sorted([*others, *invalid.values()], key=lambda fault: fault.row)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.faults import joined
+from kcodec.columns.faults import joined, null_rows
 from kcodec.columns.rows.partition import partition
 from kcodec.columns.rows.selection import select_rows
 from kcodec.errors import Fault, SchemaError
@@ -127,7 +127,7 @@ class StructDecoder(SchemaDecoder):
                 chosen = select_rows(selector, [each == number for each in numbers])
                 column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
                 parts.append(bad)
-            columns.append(pa.nulls(len(values), reader.arrow_type) if column is None else column)
+            columns.append(null_rows(len(values), reader.arrow_type) if column is None else column)
         faults = joined(parts)
         if stop and faults:
             return pa.nulls(len(values), self.arrow_type), faults[:1]

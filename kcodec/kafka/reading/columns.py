@@ -10,6 +10,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
+from kcodec.columns.faults import null_rows
 from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.kafka.connection.cluster import TopicPartition
@@ -238,7 +239,7 @@ class Columns:
         known = self._types or {source: kind for source, (_, kind) in self._seen.items()}
         for source, kind in known.items():
             if pa.types.is_null(decoded[source].type):
-                decoded[source] = pa.nulls(len(records), kind)
+                decoded[source] = null_rows(len(records), kind)
         arrays: list[pa.Array] = []
         for each in self._chosen:
             if each.source in decoded:
@@ -363,7 +364,7 @@ def completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     arrays = []
     for field in schema:
         array = there.get(field.name, nulls)
-        arrays.append(pa.nulls(len(batch), field.type) if pa.types.is_null(array.type) else array)
+        arrays.append(null_rows(len(batch), field.type) if pa.types.is_null(array.type) else array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -132,8 +132,9 @@ def read(
     Parameters
     ----------
     topics : str, list of str, re.Pattern, mapping, or list of Range
-        A topic, several, a pattern (compiled, or text that starts with ``^``), an assignment ``{topic: [partition,
-        ...]}``; or the ranges that `find_ranges` has found. One without an end is read up to the latest offset.
+        A topic, several, a pattern (compiled, or text that starts with ``^``) that whole names match, an assignment
+        ``{topic: [partition, ...]}``; or the ranges that `find_ranges` has found. One without an end is read up to
+        the latest offset.
     servers : str or list of str, optional
         ``host:port`` of some brokers; by default ``bootstrap.servers`` of `config`.
     start, end : str, datetime, int or mapping

@@ -392,6 +392,10 @@ class Database:
             raise RegistryError(
                 f"{self.url}: the file has format {version}, not {_FORMAT}: {hint}", 500, 50001
             )
+        if not version and (table := connection.execute("SELECT name FROM sqlite_master").fetchone()):
+            # A name that was mistaken is not to put tables into a database of something else.
+            hint = f"it has a table {table[0]}, and is none of kcodec's"
+            raise RegistryError(f"{self.url}: the file is no registry: {hint}", 500, 50001)
         return int(version)
 
 
