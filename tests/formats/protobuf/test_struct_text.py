@@ -90,6 +90,9 @@ def test_messages(field, seed):
         "-0",
         "1e400",
         "01",
+        *(f"[0.{'0' * size}1]" for size in (997, 998)),
+        *(f'{{"a":-1{"0" * size}}}' for size in (300, 998, 999)),
+        *(f"{'1' * size}e-900" for size in (995, 996)),
         '{"b":1,"a":2,"b":3}',
         '{"b":1,"a":{"d":[1,[],{}],"c":"x"}}',
         "[1,]",
@@ -106,6 +109,14 @@ def test_messages(field, seed):
     for text, made, expected in zip(array.to_pylist(), native, pure, strict=True):
         assert made in (None, expected), text
     assert sum(made is not None for made in native) > len(native) // 8
+
+
+def test_numbers_that_are_too_long(impl):
+    codec = ProtobufCodec(SCHEMA)
+    texts = [f"0.{'0' * size}1" for size in (997, 998)] * 20
+    _, report = codec.encode(pa.array([{"b": text} for text in texts]), errors="report")
+    assert report["row"].to_pylist() == list(range(1, 40, 2))
+    assert set(report["code"].to_pylist()) == {"number_length"}
 
 
 def test_texts_of_any_size(impl):

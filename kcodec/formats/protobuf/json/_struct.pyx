@@ -4,7 +4,8 @@
     List    0A size Value ...                                  2A size Struct | 32 size ListValue
 
 What is rare is left out: fields that are unknown, come twice or in another order, a key that does, text with escapes,
-numbers that are not finite, many keys, and whatever is wrong. In the messages entries stand in the order of their keys.
+numbers that are long or not finite, many keys, and whatever is wrong. In the messages entries stand in the order of
+their keys.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -19,6 +20,8 @@ from kcodec.wire.text.json cimport (
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
 
+from kcodec.plan import Limits
+
 __all__ = ["messages", "texts"]
 
 cdef enum:
@@ -29,6 +32,8 @@ cdef enum:
     MOST_KEYS = 64            # of a Struct
     SIZE = 5                  # bytes of room for the size of what is written first
     BEYOND = 0xEE             # from this byte on the order of UTF-8 is not that of UTF-16, which Java's keys have
+
+cdef int64_t LONGEST_NUMBER = Limits().max_number_length
 
 
 cdef inline const uint8_t *sized(const uint8_t *at, const uint8_t *end, const uint8_t **stop) noexcept nogil:
@@ -225,7 +230,9 @@ cdef uint8_t *read_value(Text *text, int64_t depth, uint8_t *out) noexcept nogil
     if not 48 <= at[0] <= 57 and at[0] != 45:
         return NULL
     text.at = json_number(at, text.end, &fault)
-    if text.at == NULL or not read_double(at, text.at, &number) or (number == 0 and at[0] == 45):
+    if text.at == NULL or text.at - at > LONGEST_NUMBER:
+        return NULL
+    if not read_double(at, text.at, &number) or (number == 0 and at[0] == 45):
         return NULL
     out[0] = 0x11
     store_le64(out + 1, (<uint64_t *>&number)[0])
