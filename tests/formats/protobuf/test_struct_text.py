@@ -126,11 +126,28 @@ def test_texts_of_any_size(impl):
         text = json.dumps(tree, separators=(",", ":"))
         ordered = json.dumps(dict(sorted(tree.items())), separators=(",", ":"))
         assert codec.decode(codec.encode(pa.array([{"a": text}] * 3))).field("a").to_pylist() == [ordered] * 3
-    text = f'["{"x" * (1 << 20)}"]'
-    assert codec.decode(codec.encode(pa.array([{"c": text}, {"c": "[]"}]))).field("c").to_pylist() == [
-        text,
-        "[]",
-    ]
+    texts = [f'["{"x" * (1 << 20)}"]', "[]", f"[{'{},' * 5000}true]"]
+    rows = pa.array([{"c": text} for text in texts])
+    assert codec.decode(codec.encode(rows)).field("c").to_pylist() == texts
+
+
+def test_a_row_that_is_too_long_for_it():
+    native, value = kernel("formats.protobuf.json._struct", "native"), TYPES[NAMES["b"]]
+    longest = b'"%b"' % (b"x" * ((1 << 28) // 12 - 2))
+    texts = pa.array([b"true", longest, longest + b" ", b"false"], pa.large_binary())
+    assert native.messages(texts, value, 100).is_valid().to_pylist() == [True, True, False, True]
+    longest = b"\x1a\xfb\xff\xff\x1f" + b"x" * ((1 << 26) - 5)
+    made = native.texts(pa.array([longest, longest[1:], longest + b"y"]), value, 100)
+    assert made.is_valid().to_pylist() == [True, False, False]
+
+
+def test_the_last_row_of_a_column():
+    # Behind it nothing can be read.
+    native, value = kernel("formats.protobuf.json._struct", "native"), TYPES[NAMES["b"]]
+    for size in (100, 1 << 13, (1 << 21) - 1, 1 << 21):
+        text = b'"%b"' % (b"x" * size)
+        made = native.messages(pa.array([text]), value, 100)
+        assert native.texts(made, value, 100).to_pylist() == [text]
 
 
 def test_how_deep_it_goes(impl):
