@@ -36,6 +36,8 @@ _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: A message of text, as which columns of numbers are written.
 _DECIMAL_TEXT = "google.type.Decimal"
 _DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
+#: The widest whole decimals of so many bits: scales beyond their digits are none that Arrow prints.
+_WIDEST = {128: pa.decimal128(38, 0), 256: pa.decimal256(76, 0)}
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
@@ -269,6 +271,8 @@ class Conversions:
         if message is None:
             return array, []
         reading = "" if field.type == "group" else reading_of(message, self.readings)
+        if kind is None and reading and message.name in _DECIMALS and pa.types.is_decimal(array.type):
+            array = _spelled(array)
         if reading == "inner":
             if message.name == _DECIMAL_TEXT and (
                 pa.types.is_decimal(array.type) or pa.types.is_integer(array.type)
@@ -350,6 +354,18 @@ def _each(
             lost.append(_Lost(place, RowError(error.code, None, error.path, error.reason)))
             values.append("" if text else b"" if binary else 0)
     return pa.array(values, stored).cast(kind), lost
+
+
+def _spelled(array: pa.Array) -> pa.Array:
+    """Return decimals as text where their scale is one that Arrow does not print, else as they are."""
+    scale, whole = array.type.scale, _WIDEST.get(array.type.bit_width)
+    if whole is None or abs(scale) <= whole.precision:
+        return array
+    values = array.view(whole).to_pylist()
+    spelled = [
+        None if each is None else str(Decimal(each.as_tuple()._replace(exponent=-scale))) for each in values
+    ]
+    return pa.array(spelled, pa.string())
 
 
 def _refuse(reason: str) -> NoReturn:

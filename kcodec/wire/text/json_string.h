@@ -368,7 +368,8 @@ KC_JSON_ICELAKE static const uint8_t *kc_json_text_icelake(
         target += KC_POPCOUNT64(keep);
         carried = escapes >> 63;
         if (KC_UNLIKELY(odds)) {
-            if ((next = kc_json_unicode(odd_one, end, &target)) == NULL) return NULL;
+            /* Behind the end there need not be all of an escape to read. */
+            if (odd_one >= end || (next = kc_json_unicode(odd_one, end, &target)) == NULL) return NULL;
             carried = 0;
         } else if (stops) {
             at += kc_ctz64(stops);

@@ -129,6 +129,19 @@ def test_bad_rows_of_every_layout():
             assert [decoded.field(at)[fault.row].as_py() for at in range(1, 14)] == [None] * 13
 
 
+def test_a_cut_text_before_an_escape_of_other_rows():
+    # Exactly as many bytes follow as may be read: a sanitizer notices one more.
+    plan = json_plan(pa.struct([("a", pa.string())]), "decode")
+    module = kernel(KERNEL, "native")
+    for size in range(130):
+        data = b'{"a":"\\n' + b"x" * size
+        offsets = pa.py_buffer(array.array("i", [0, len(data)]))
+        text = pa.py_buffer(data + b"y" * 61 + b"\\u0")
+        column = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, text])
+        _, faults = module.decode(column, [module.Program(plan, Limits())])
+        assert [(fault.offset, fault.code) for fault in faults] == [(len(data), "truncated")]
+
+
 def test_paths_of_many_bad_rows():
     kind = pa.struct([("lists", pa.list_(pa.list_(pa.int8())))])
     rows = [f'{{"lists":[[],[{"1," * (row % 70)}"x"]]}}'.encode() for row in range(300)]

@@ -174,6 +174,26 @@ def test_what_is_written(seed, impl, monkeypatch):
     assert together == alone
 
 
+@pytest.mark.parametrize("scale", [38, 39, 76, 77, 1000, -39, -77])
+@pytest.mark.parametrize("wide", [False, True])
+def test_scales_that_arrow_does_not_print(impl, scale, wide):
+    kind = pa.decimal256(76, scale) if wide else pa.decimal128(38, scale)
+    slots = b"".join(value.to_bytes(kind.byte_width, "little", signed=True) for value in [12, 0, -1] * 8)
+    column = pa.Array.from_buffers(kind, 24, [pa.py_buffer(b"\xff\xff\xfe"), pa.py_buffer(slots)])
+    expected = [None if at == 16 else Decimal([12, 0, -1][at % 3]).scaleb(-scale) for at in range(24)]
+    codec = ProtobufCodec(SCHEMA)
+    for name in ("one3", "one4"):
+        for first, count in ((0, 24), (14, 4)):
+            array = pa.StructArray.from_arrays([column.slice(first, count)], [name])
+            written, report = codec.encode(array, errors="report")
+            assert report.num_rows == 0
+            found = [
+                None if each is None else Decimal(each)
+                for each in codec.decode(written).field(name).to_pylist()
+            ]
+            assert found == expected[first : first + count]
+
+
 def test_a_column_of_each(impl):
     kind = pa.schema([("d", pa.decimal128(12, 2)), ("t", pa.time64("us")), ("a", pa.date32())])
     codec = ProtobufCodec(schema_of(kind, "PROTOBUF", name="Row"), "Row")

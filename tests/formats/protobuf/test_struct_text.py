@@ -90,6 +90,9 @@ def test_messages(field, seed):
         "-0",
         "1e400",
         "01",
+        *(f"[0.{'0' * size}1]" for size in (997, 998)),
+        *(f'{{"a":-1{"0" * size}}}' for size in (300, 998, 999)),
+        *(f"{'1' * size}e-900" for size in (995, 996)),
         '{"b":1,"a":2,"b":3}',
         '{"b":1,"a":{"d":[1,[],{}],"c":"x"}}',
         "[1,]",
@@ -108,6 +111,14 @@ def test_messages(field, seed):
     assert sum(made is not None for made in native) > len(native) // 8
 
 
+def test_numbers_that_are_too_long(impl):
+    codec = ProtobufCodec(SCHEMA)
+    texts = [f"0.{'0' * size}1" for size in (997, 998)] * 20
+    _, report = codec.encode(pa.array([{"b": text} for text in texts]), errors="report")
+    assert report["row"].to_pylist() == list(range(1, 40, 2))
+    assert set(report["code"].to_pylist()) == {"number_length"}
+
+
 def test_texts_of_any_size(impl):
     codec = ProtobufCodec(SCHEMA)
     for count in (1, 63, 64, 65, 1000):
@@ -115,11 +126,28 @@ def test_texts_of_any_size(impl):
         text = json.dumps(tree, separators=(",", ":"))
         ordered = json.dumps(dict(sorted(tree.items())), separators=(",", ":"))
         assert codec.decode(codec.encode(pa.array([{"a": text}] * 3))).field("a").to_pylist() == [ordered] * 3
-    text = f'["{"x" * (1 << 20)}"]'
-    assert codec.decode(codec.encode(pa.array([{"c": text}, {"c": "[]"}]))).field("c").to_pylist() == [
-        text,
-        "[]",
-    ]
+    texts = [f'["{"x" * (1 << 20)}"]', "[]", f"[{'{},' * 5000}true]"]
+    rows = pa.array([{"c": text} for text in texts])
+    assert codec.decode(codec.encode(rows)).field("c").to_pylist() == texts
+
+
+def test_a_row_that_is_too_long_for_it():
+    native, value = kernel("formats.protobuf.json._struct", "native"), TYPES[NAMES["b"]]
+    longest = b'"%b"' % (b"x" * ((1 << 28) // 12 - 2))
+    texts = pa.array([b"true", longest, longest + b" ", b"false"], pa.large_binary())
+    assert native.messages(texts, value, 100).is_valid().to_pylist() == [True, True, False, True]
+    longest = b"\x1a\xfb\xff\xff\x1f" + b"x" * ((1 << 26) - 5)
+    made = native.texts(pa.array([longest, longest[1:], longest + b"y"]), value, 100)
+    assert made.is_valid().to_pylist() == [True, False, False]
+
+
+def test_the_last_row_of_a_column():
+    # Behind it nothing can be read.
+    native, value = kernel("formats.protobuf.json._struct", "native"), TYPES[NAMES["b"]]
+    for size in (100, 1 << 13, (1 << 21) - 1, 1 << 21):
+        text = b'"%b"' % (b"x" * size)
+        made = native.messages(pa.array([text]), value, 100)
+        assert native.texts(made, value, 100).to_pylist() == [text]
 
 
 def test_how_deep_it_goes(impl):

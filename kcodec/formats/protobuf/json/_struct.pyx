@@ -4,11 +4,13 @@
     List    0A size Value ...                                  2A size Struct | 32 size ListValue
 
 What is rare is left out: fields that are unknown, come twice or in another order, a key that does, text with escapes,
-numbers that are not finite, many keys, and whatever is wrong. In the messages entries stand in the order of their keys.
+numbers that are long or not finite, many keys, and whatever is wrong. In the messages entries stand in the order of
+their keys.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, memmove
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp, memcpy, memmove, memset
 
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Rows, Slice
@@ -19,23 +21,27 @@ from kcodec.wire.text.json cimport (
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
 
+from kcodec.plan import Limits
+
 __all__ = ["messages", "texts"]
 
 cdef enum:
     BLOCK_ROWS = 256
     BLOCK_BYTES = 1 << 16
-    LONGEST = 1 << 20         # row, for which there is room
+    MOST_ROOM = 1 << 28       # bytes that are kept ready for a row
     SLOP = 1024               # numbers are moved in fixed steps, and sizes come behind what they are of
     MOST_KEYS = 64            # of a Struct
     SIZE = 5                  # bytes of room for the size of what is written first
     BEYOND = 0xEE             # from this byte on the order of UTF-8 is not that of UTF-16, which Java's keys have
 
+cdef int64_t LONGEST_NUMBER = Limits().max_number_length
+
 
 cdef inline const uint8_t *sized(const uint8_t *at, const uint8_t *end, const uint8_t **stop) noexcept nogil:
-    """Read a length of at most three bytes; return the position behind it, and through `stop` where its bytes end."""
+    """Read a length of at most four bytes; return the position behind it, and through `stop` where its bytes end."""
     cdef int64_t size = 0
     cdef int shift = 0
-    while at < end and shift < 21:
+    while at < end and shift < 28:
         size |= <int64_t>(at[0] & 0x7F) << shift
         shift += 7
         at += 1
@@ -225,7 +231,9 @@ cdef uint8_t *read_value(Text *text, int64_t depth, uint8_t *out) noexcept nogil
     if not 48 <= at[0] <= 57 and at[0] != 45:
         return NULL
     text.at = json_number(at, text.end, &fault)
-    if text.at == NULL or not read_double(at, text.at, &number) or (number == 0 and at[0] == 45):
+    if text.at == NULL or text.at - at > LONGEST_NUMBER:
+        return NULL
+    if not read_double(at, text.at, &number) or (number == 0 and at[0] == 45):
         return NULL
     out[0] = 0x11
     store_le64(out + 1, (<uint64_t *>&number)[0])
@@ -357,7 +365,7 @@ cdef uint8_t *put_message(const Slice *slice, int kind, int64_t depth, uint8_t *
     cdef Text text
     text.at = json_space(slice.start, slice.end)
     text.end = slice.end
-    if slice.limit - slice.end < JSON_MARGIN or not utf8_valid(slice.start, slice.end - slice.start):
+    if not utf8_valid(slice.start, slice.end - slice.start):
         return NULL
     if kind == STRUCT:
         out = read_struct(&text, depth, out)
@@ -377,6 +385,23 @@ cdef uint8_t *put_document(const Slice *slice, int kind, int64_t depth, uint8_t 
     return put_value(slice.start, slice.end, depth, out)
 
 
+cdef bint has_margin(Slice *slice, uint8_t **copy) noexcept nogil:
+    """Move a text behind which nothing can be read to where that is possible; False without memory."""
+    cdef int64_t size = slice.end - slice.start
+    cdef uint8_t *moved
+    if slice.limit - slice.end >= JSON_MARGIN:
+        return True
+    moved = <uint8_t *>realloc(copy[0], size + JSON_MARGIN)
+    if moved == NULL:
+        return False
+    memcpy(moved, slice.start, size)
+    memset(moved + size, 0, JSON_MARGIN)
+    copy[0] = moved
+    slice.start = moved
+    slice.end = moved + size
+    return True
+
+
 cdef object converted(object values, object message, int64_t depth, bint reads):
     cdef Rows rows = Rows(values)
     cdef BinaryBuilder output = BinaryBuilder(rows.length, True)
@@ -389,22 +414,26 @@ cdef object converted(object values, object message, int64_t depth, bint reads):
     cdef int64_t payload = 0
     cdef int64_t at
     cdef uint8_t *out
-    while row < rows.length:
-        block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
-        if not output.has_room(factor * min(payload, BLOCK_BYTES + LONGEST) + 8 * block + SLOP):
-            output.grow(0, factor * rows.bytes_from(row))
-        with nogil:
-            for at in range(block):
-                out = NULL
-                if slices[at].start == NULL or slices[at].end - slices[at].start > LONGEST:
-                    pass
-                elif reads:
-                    out = put_message(&slices[at], kind, depth, output.data + output.used)
-                else:
-                    out = put_document(&slices[at], kind, depth, output.data + output.used)
-                output.end_row(out)
-        row += block
-    return output.finish()
+    cdef uint8_t *copy = NULL
+    try:
+        while row < rows.length:
+            block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
+            if not output.has_room(min(factor * payload, factor * BLOCK_BYTES + MOST_ROOM) + 8 * block + SLOP):
+                output.grow(0, factor * rows.bytes_from(row))
+            with nogil:
+                for at in range(block):
+                    out = NULL
+                    if slices[at].start == NULL or factor * (slices[at].end - slices[at].start) > MOST_ROOM:
+                        pass
+                    elif not reads:
+                        out = put_document(&slices[at], kind, depth, output.data + output.used)
+                    elif has_margin(&slices[at], &copy):
+                        out = put_message(&slices[at], kind, depth, output.data + output.used)
+                    output.end_row(out)
+            row += block
+        return output.finish()
+    finally:
+        free(copy)
 
 
 def texts(values, message, depth):
