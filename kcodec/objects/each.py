@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kcodec.errors import DecodeError, EncodeError, Fault
+from kcodec.objects.kernel import Reader
 
-__all__ = ["EachReader", "EachWriter", "fault_of"]
+__all__ = ["AloneReader", "EachReader", "EachWriter", "fault_of"]
 
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
@@ -45,6 +46,25 @@ class EachReader:
                     break
             made.append(value)
         return made, faults
+
+
+class AloneReader:
+    """Reads payloads alone that are plain, and leaves others, and several, to `columns`."""
+
+    told = True
+
+    def __init__(self, columns: Reader) -> None:
+        self._columns = columns
+
+    def decode_one(self, data: Any, start: int = 0) -> Any:
+        """Read one payload."""
+        return self._columns.decode_one(data, start)
+
+    def decode_list(
+        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
+    ) -> tuple[list[Any], list[Fault]]:
+        """Read many."""
+        return self._columns.decode_list(values, starts, stop)
 
 
 class EachWriter:

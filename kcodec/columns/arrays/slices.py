@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.types.plain import WHOLE_DECIMALS
 from kcodec.wire.decimal import decimals_from_arrow
 from kcodec.wire.slices import Slices
 
@@ -31,8 +32,7 @@ def unscaled(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the unscaled bytes of decimals and how many digits each has; those of nulls may be any."""
     kind, rows = array.type, len(array)
     slots = array.buffers()[1].slice(kind.byte_width * array.offset, kind.byte_width * rows)
-    wide = pa.decimal128(38, 0) if kind.bit_width == 128 else pa.decimal256(76, 0)
-    whole = pa.Array.from_buffers(wide, rows, [None, slots])
+    whole = pa.Array.from_buffers(WHOLE_DECIMALS[kind.bit_width], rows, [None, slots])
     found = unsliced(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary())
     return found, pc.utf8_length(pc.abs(whole).cast(pa.string()))
 

@@ -9,6 +9,8 @@ __all__ = [
     "MILLIS_PER_DAY",
     "PER_MILLI",
     "PER_SECOND",
+    "SECOND_DIGITS",
+    "WHOLE_DECIMALS",
     "is_bytes",
     "is_list",
     "is_text",
@@ -23,6 +25,12 @@ __all__ = [
 
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+#: Digits of a second that a unit has.
+SECOND_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+#: By their bits, decimals that are whole numbers of as many digits as there can be.
+WHOLE_DECIMALS = {128: pa.decimal128(38, 0), 256: pa.decimal256(76, 0)}
 
 #: Units in a millisecond; a negative number is that of milliseconds in a unit, as numbers of JSON are multiplied.
 PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}

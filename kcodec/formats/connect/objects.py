@@ -6,6 +6,7 @@ from typing import Any
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec.errors import Fault
+from kcodec.objects.each import AloneReader
 from kcodec.objects.kernel import Reader
 
 __all__ = ["EnvelopeReader", "LeftToColumns", "NotPlain"]
@@ -34,17 +35,15 @@ class LeftToColumns:
         raise NotPlain
 
 
-class EnvelopeReader:
+class EnvelopeReader(AloneReader):
     """Reads envelopes one by one; see `kcodec.objects.kernel.Reader`.
 
     `of_schema` makes, for the text of a schema, what reads the payloads beside it, and raises `NotPlain` for what it
     does not read; it is None where `columns` read them all. Several envelopes are columns of the first one's schema.
     """
 
-    told = True
-
     def __init__(self, columns: Reader, of_schema: Callable[[bytes], Reader | None]) -> None:
-        self._columns = columns
+        super().__init__(columns)
         self._of_schema = of_schema
         self._scan = kernel("formats.connect._envelope").scan
         self._readers: Kept[bytes, Reader | None] = Kept(_MAX_READERS)
@@ -62,10 +61,4 @@ class EnvelopeReader:
                         return reader.decode_one(data[found.payload : found.payload_end])
                     except NotPlain:
                         pass
-        return self._columns.decode_one(data, start)
-
-    def decode_list(
-        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
-    ) -> tuple[list[Any], list[Fault]]:
-        """Read many."""
-        return self._columns.decode_list(values, starts, stop)
+        return super().decode_one(data, start)

@@ -19,6 +19,7 @@ import sys
 
 import pyarrow as pa
 
+from kcodec.columns.types.plain import SECOND_DIGITS
 from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op as Step
 from kcodec.plan.node import MAX_DEPTH, Limits
 
@@ -71,7 +72,6 @@ _KINDS = {
     Step.JSON_REST: _TEXTS,
 }
 
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 #: Bytes that a value takes at most when it is written, but for text and binary data, which come on top.
 _COSTS = {BOOLEAN: 8, INTEGER: 24, SINGLE: 48, DOUBLE: 48, STRING: 40, BYTES: 8, ISO_TIME: 36}
@@ -337,7 +337,7 @@ cdef class JsonProgram(Program):
             low, high = node.bounds or (-(one << 63), (one << (64 if factor == 1 else 63)) - 1)
         else:
             if pa.types.is_time(kind):
-                low, high = 0, 86400 * 10 ** _DIGITS[kind.unit] - 1
+                low, high = 0, 86400 * 10 ** SECOND_DIGITS[kind.unit] - 1
             elif pa.types.is_unsigned_integer(kind):
                 low, high = 0, (one << kind.bit_width) - 1
             else:
@@ -377,7 +377,7 @@ cdef class JsonProgram(Program):
                 op.width = kind.bit_width // 8
             else:
                 op.width = kind.bit_width // 8
-                op.digits = _DIGITS[kind.unit]
+                op.digits = SECOND_DIGITS[kind.unit]
                 op.form = ISO_CLOCK
                 if pa.types.is_timestamp(kind):
                     op.form = ISO_ZONED if kind.tz or node.forms & Form.UTC else ISO_LOCAL

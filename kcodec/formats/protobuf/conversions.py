@@ -17,7 +17,14 @@ from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.arrays.values import NUMBER
 from kcodec.columns.faults import nulled
-from kcodec.columns.types.plain import PER_SECOND, is_bytes, is_list, is_text, list_of
+from kcodec.columns.types.plain import (
+    PER_SECOND,
+    WHOLE_DECIMALS,
+    is_bytes,
+    is_list,
+    is_text,
+    list_of,
+)
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -26,6 +33,8 @@ from kcodec.formats.protobuf.known_columns import KnownColumn
 from kcodec.formats.protobuf.messages.message import Message, read_message, write_message
 from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.formats.protobuf.types import reading_of
+from kcodec.objects.make_py import make_date, make_time
+from kcodec.objects.taken import days, micros_of_day
 from kcodec.plan.failure import RowError
 
 __all__ = ["Conversions"]
@@ -36,8 +45,6 @@ _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: A message of text, as which columns of numbers are written.
 _DECIMAL_TEXT = "google.type.Decimal"
 _DECIMALS = (_DECIMAL_TEXT, "confluent.type.Decimal")
-#: The widest whole decimals of so many bits: scales beyond their digits are none that Arrow prints.
-_WIDEST = {128: pa.decimal128(38, 0), 256: pa.decimal256(76, 0)}
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
@@ -190,17 +197,16 @@ class Conversions:
         reading = reading_of(message, self.readings)
         if not kind.equals(_USUAL[reading]):
             return None
-        held = _HELD[reading]
         if message.name in _TREES:
             messages = kernel("formats.protobuf.json._struct").messages
 
             def tree(value: Any) -> bytes:
-                data = held(value)
+                data = _held(reading, value)
                 found = messages(pa.array([data], pa.large_binary()), message, MAX_DEPTH)[0].as_py()
                 return self._write(reading, message, data, kind) if found is None else found
 
             return tree
-        return lambda value: self._write(reading, message, held(value), kind)
+        return lambda value: self._write(reading, message, _held(reading, value), kind)
 
     def _message(
         self, array: pa.Array, message: MessageType, kind: pa.DataType | None, depth: int
@@ -358,7 +364,8 @@ def _each(
 
 def _spelled(array: pa.Array) -> pa.Array:
     """Return decimals as text where their scale is one that Arrow does not print, else as they are."""
-    scale, whole = array.type.scale, _WIDEST.get(array.type.bit_width)
+    scale, whole = array.type.scale, WHOLE_DECIMALS.get(array.type.bit_width)
+    # Beyond as many digits there is none that it prints.
     if whole is None or abs(scale) <= whole.precision:
         return array
     values = array.view(whole).to_pylist()
@@ -465,45 +472,35 @@ _WRITERS: dict[str, Callable[[Any, pa.DataType], tuple[Any, ...]]] = {
 }
 
 
-def _of_time(value: int) -> datetime.time:
-    return (datetime.datetime.min + datetime.timedelta(microseconds=value)).time()
-
-
-def _held_text(value: Any) -> bytes:
-    if type(value) is not str:
+def _micros(value: datetime.time) -> int:
+    if value.tzinfo is not None:
         raise RowError("type_mismatch")
-    return value.encode()
+    return micros_of_day(value)
 
 
-def _held_day(value: Any) -> int:
-    if type(value) is not datetime.date:
+def _held(reading: str, value: Any) -> Any:
+    """Return what a column has of an object, which has to be quite of the usual type."""
+    kind, hold = _HELD[reading]
+    is_number = type(value) is int or (type(value) is Decimal and value.is_finite())
+    if reading == "decimal" and is_number:
+        value = str(Decimal(value))
+    if type(value) is not kind:
         raise RowError("type_mismatch")
-    return value.toordinal() - _EPOCH
-
-
-def _held_time(value: Any) -> int:
-    if type(value) is not datetime.time or value.tzinfo is not None:
-        raise RowError("type_mismatch")
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 10**6 + value.microsecond
-
-
-def _held_number(value: Any) -> bytes:
-    number = type(value) is int or (type(value) is Decimal and value.is_finite())
-    return _held_text(str(Decimal(value)) if number else value)
+    return hold(value)
 
 
 #: What Python objects are made of what columns hold, by reading, and the other way.
 _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "json": str,
-    "date": lambda days: datetime.date.fromordinal(days + _EPOCH),
-    "time_of_day": _of_time,
+    "date": make_date,
+    "time_of_day": make_time,
     "decimal": str,
 }
-_HELD: dict[str, Callable[[Any], Any]] = {
-    "json": _held_text,
-    "date": _held_day,
-    "time_of_day": _held_time,
-    "decimal": _held_number,
+_HELD: dict[str, tuple[type, Callable[[Any], Any]]] = {
+    "json": (str, str.encode),
+    "date": (datetime.date, days),
+    "time_of_day": (datetime.time, _micros),
+    "decimal": (str, str.encode),
 }
 #: The columns whose objects are written one by one.
 _USUAL = {"json": pa.string(), "date": pa.date32(), "time_of_day": pa.time64("us"), "decimal": pa.string()}

@@ -11,7 +11,7 @@ BYTES    the bytes
 
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from kcodec.formats.json.reread import reread
 from kcodec.java.utf8 import decode_utf8
 from kcodec.ksql.formats.json.plan import code_of, written_type
 from kcodec.ksql.types import RowOptions, SqlColumn, arrow_type
-from kcodec.objects.each import EachWriter
+from kcodec.objects.each import AloneReader, EachWriter
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan.failure import RowError
 
@@ -165,15 +165,13 @@ class KafkaRows:
         return cast_bytes(fixed, self._encoded_type), faults
 
 
-class KafkaReader:
+class KafkaReader(AloneReader):
     """Reads rows of KAFKA one by one; see `kcodec.objects.kernel.Reader`. `columns` read what is not plain."""
 
-    told = True
-
     def __init__(self, column: SqlColumn, columns: Reader) -> None:
+        super().__init__(columns)
         self._name = column.name
         self._plain = _PLAIN[column.type.base]
-        self._columns = columns
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
         """Read one row."""
@@ -182,13 +180,7 @@ class KafkaReader:
                 return {self._name: self._plain.read(data)}
             except (struct.error, UnicodeDecodeError):
                 pass
-        return self._columns.decode_one(data, start)
-
-    def decode_list(
-        self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
-    ) -> tuple[list[Any], list[Fault]]:
-        """Read many, by columns."""
-        return self._columns.decode_list(values, starts, stop)
+        return super().decode_one(data, start)
 
 
 class KafkaWriter(EachWriter):

@@ -25,6 +25,7 @@ import sys
 
 import pyarrow as pa
 
+from kcodec.columns.types.plain import SECOND_DIGITS
 from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.formats.avro.rows._program import is_iso
 
@@ -406,6 +407,6 @@ cdef Node _iso(object node, object kind, bint floor):
     made.form = form | ISO_UTC | (ISO_FLOOR if node.floor else 0)
     if form == ISO_DATE:
         return made
-    made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
+    made.digits = SECOND_DIGITS[kind.unit]
     made.zone = UTC if form == ISO_ZONED and kind.tz is not None else None
     return _clock(made, kind, floor)

@@ -31,7 +31,7 @@ import math
 
 import pyarrow as pa
 
-from kcodec.columns.types.plain import PER_SECOND
+from kcodec.columns.types.plain import PER_SECOND, SECOND_DIGITS
 from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.formats.avro.rows._program import is_iso
 from kcodec.formats.avro.schema.defaults import varint
@@ -381,7 +381,7 @@ cdef Node _iso(object kind):
     if not pa.types.is_date(kind):
         is_time = pa.types.is_time(kind)
         made.form = (ISO_CLOCK if is_time else ISO_ZONED) | ISO_UTC
-        made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
+        made.digits = SECOND_DIGITS[kind.unit]
         made.take = (
             taken.micros_of_day if is_time else taken.local_micros if kind.tz is None else taken.micros
         )

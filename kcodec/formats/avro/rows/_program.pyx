@@ -14,6 +14,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from kcodec.columns.types.plain import SECOND_DIGITS
 from kcodec.formats.avro.plans.node import Op as Step
 from kcodec.plan.node import Limits
 
@@ -23,7 +24,6 @@ _SKIPPED = {
     Step.BYTES: SKIP_STRING, Step.STRING: SKIP_STRING,
 }
 
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 _STORING = (Step.PRESENT, Step.ABSENT, Step.MEMBER, Step.DEFAULT, Step.FAIL)
 
@@ -324,11 +324,11 @@ cdef class AvroProgram(Program):
             self.expansion += max((len(text) for text in texts if text), default=0)
         elif code == DO_INT_TO_TIME or code == DO_LONG_TO_TIME:
             # The first value that is not a time of day.
-            self.ops[at].factor = 86_400 * 10 ** _DIGITS[kind.unit]
+            self.ops[at].factor = 86_400 * 10 ** SECOND_DIGITS[kind.unit]
         elif code == DO_INT_CONVERTED or code == DO_LONG_CONVERTED:
             self.ops[at].precision = node.divisor
             self.ops[at].scale = node.floor
-            self.ops[at].size = 10 ** _DIGITS[kind.unit] if pa.types.is_time(kind) else 0
+            self.ops[at].size = 10 ** SECOND_DIGITS[kind.unit] if pa.types.is_time(kind) else 0
         elif code == DO_ISO:
             self.set_iso(at, kind)
             self.ops[at].precision |= ISO_FLOOR if node.floor else 0
@@ -341,7 +341,7 @@ cdef class AvroProgram(Program):
     cdef int set_iso(self, int32_t at, object kind) except -1:
         form = ISO_DATE if pa.types.is_date(kind) else ISO_CLOCK if pa.types.is_time(kind) else ISO_ZONED
         self.ops[at].precision = form | ISO_UTC
-        self.ops[at].scale = 0 if form == ISO_DATE else _DIGITS[kind.unit]
+        self.ops[at].scale = 0 if form == ISO_DATE else SECOND_DIGITS[kind.unit]
         return 0
 
     cdef int compile_dropped(self, object node, tuple path) except -1:

@@ -15,37 +15,43 @@ from kcodec.wire.binary.cursor cimport likely, unlikely
 from kcodec.wire.text._floats cimport json_doubles, powers_of_five
 
 
+cdef inline bint goes_on(Column *items, int64_t *slot, const uint8_t **p, const uint8_t *end) noexcept nogil:
+    """Count the item before a position, and go behind the comma there; False if there is none.
+
+    The position becomes NULL if it was that of an item which is not in its common form.
+    """
+    if unlikely(p[0] == NULL) or unlikely(p[0] >= end):
+        p[0] = NULL
+        return False
+    if items.valid != NULL:
+        items.valid[slot[0]] = 1
+    slot[0] += 1
+    if p[0][0] != 44:
+        return False
+    p[0] += 1
+    return True
+
+
 cdef inline const uint8_t *read_items(
     const Op *item, Column *items, int64_t *slot, const uint8_t *p, const uint8_t *end, leaf_t *tag
 ) noexcept nogil:
     """Read leaves and the commas between them; return the position behind, NULL if one is not in its common form."""
-    while True:
+    p = quick_leaf(item, items, slot[0], p, end, tag)
+    while goes_on(items, slot, &p, end):
         p = quick_leaf(item, items, slot[0], p, end, tag)
-        if unlikely(p == NULL) or unlikely(p >= end):
-            return NULL
-        if items.valid != NULL:
-            items.valid[slot[0]] = 1
-        slot[0] += 1
-        if p[0] != 44:
-            return p
-        p += 1
+    return p
 
 
 cdef inline const uint8_t *read_texts(
     Column *items, int64_t *slot, int8_t *least, const uint8_t *p, const uint8_t *end, offset_t *tag
 ) noexcept nogil:
     """The same for texts; `least` becomes the least of their first bytes."""
-    while True:
+    least[0] = min(least[0], <int8_t>p[1])
+    p = quick_text(items, slot[0], p, end, tag)
+    while goes_on(items, slot, &p, end):
         least[0] = min(least[0], <int8_t>p[1])
         p = quick_text(items, slot[0], p, end, tag)
-        if unlikely(p == NULL) or unlikely(p >= end):
-            return NULL
-        if items.valid != NULL:
-            items.valid[slot[0]] = 1
-        slot[0] += 1
-        if p[0] != 44:
-            return p
-        p += 1
+    return p
 
 
 cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:

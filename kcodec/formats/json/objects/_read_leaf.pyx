@@ -22,6 +22,7 @@ import datetime
 
 import pyarrow as pa
 
+from kcodec.columns.types.plain import SECOND_DIGITS
 from kcodec.formats.json.node import Form, Op as Step
 from kcodec.formats.json.objects._read_node import Unknown
 
@@ -33,7 +34,6 @@ cdef enum:
 cdef object UTC = datetime.timezone.utc
 cdef object _ONE = 1
 cdef dict _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
-cdef dict _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 @cython.final
@@ -318,7 +318,7 @@ cdef Node integer(object node, object kind):
         ticks.is_nanos = kind.unit == "ns"
         ticks.is_clock = pa.types.is_time(kind)
         if ticks.is_clock:
-            low, high = 0, 86400 * 10 ** _DIGITS[kind.unit] - 1
+            low, high = 0, 86400 * 10 ** SECOND_DIGITS[kind.unit] - 1
         elif kind.tz is not None:
             ticks.zone = UTC
         low, high = -(-low // factor), high // factor
@@ -363,7 +363,7 @@ cdef Node moment(object node, object kind):
         return made
     if pa.types.is_date(kind) or kind.unit == "ns":
         raise Unknown
-    made.digits = _DIGITS[kind.unit]
+    made.digits = SECOND_DIGITS[kind.unit]
     made.micros = _MICROS[kind.unit]
     if pa.types.is_time(kind):
         made.form |= ISO_CLOCK

@@ -41,7 +41,7 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
-from kcodec.columns.types.plain import PER_SECOND
+from kcodec.columns.types.plain import PER_SECOND, SECOND_DIGITS
 from kcodec.formats.json.node import JSON_KINDS, Form, Op as Step
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import integer_bounds
@@ -553,7 +553,7 @@ cdef class _Maker:
             made.kind = ISO_DATE
         else:
             made.kind = ISO_CLOCK
-            made.digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[stored.unit]
+            made.digits = SECOND_DIGITS[stored.unit]
             made.micros = max(1_000_000 // PER_SECOND[stored.unit], 1)
             made.each = micros_each(PER_SECOND[stored.unit], node.factor)
             if pa.types.is_timestamp(stored):

@@ -197,6 +197,15 @@ cdef inline bint steps_over(Text *text, uint8_t byte) noexcept nogil:
     return True
 
 
+cdef inline bint closes(Text *text, uint8_t bracket) noexcept nogil:
+    """Step over space and a bracket; False if something else stands there."""
+    text.at = json_space(text.at, text.end)
+    if text.at >= text.end or text.at[0] != bracket:
+        return False
+    text.at += 1
+    return True
+
+
 cdef uint8_t *read_value(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
     cdef const uint8_t *at = text.at
     cdef const uint8_t *stop
@@ -244,8 +253,7 @@ cdef uint8_t *read_list(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
     cdef uint8_t *start
     if depth < 1 or not steps_over(text, 91):
         return NULL
-    if text.at < text.end and text.at[0] == 93:
-        text.at += 1
+    if closes(text, 93):
         return out
     while True:
         out[0] = 0x0A
@@ -254,9 +262,7 @@ cdef uint8_t *read_list(Text *text, int64_t depth, uint8_t *out) noexcept nogil:
         if out == NULL:
             return NULL
         out = end_sized(start, out)
-        text.at = json_space(text.at, text.end)
-        if text.at < text.end and text.at[0] == 93:
-            text.at += 1
+        if closes(text, 93):
             return out
         if not steps_over(text, 44):
             return NULL
@@ -271,8 +277,7 @@ cdef uint8_t *read_struct(Text *text, int64_t depth, uint8_t *out) noexcept nogi
     cdef uint8_t *value
     if depth < 2 or not steps_over(text, 123):
         return NULL
-    if text.at < text.end and text.at[0] == 125:
-        text.at += 1
+    if closes(text, 125):
         return out
     while count < MOST_KEYS:
         entry = &entries[count]
@@ -301,9 +306,7 @@ cdef uint8_t *read_struct(Text *text, int64_t depth, uint8_t *out) noexcept nogi
             return NULL
         out = end_sized(out + 1, end_sized(value, content))
         entry.size = out - entry.start
-        text.at = json_space(text.at, text.end)
-        if text.at < text.end and text.at[0] == 125:
-            text.at += 1
+        if closes(text, 125):
             return in_order(entries, count, start, out)
         if not steps_over(text, 44):
             return NULL

@@ -27,6 +27,7 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
+from kcodec.formats.protobuf.objects.kernel import message_in
 from kcodec.formats.protobuf.plans.plan import SECONDS
 from kcodec.objects.into import Target
 from kcodec.plan.failure import RowError
@@ -537,7 +538,7 @@ cdef class _Maker:
         if field.column < 0:
             return None
         if kind == "message":
-            return self.below(field, into, within(message, field))
+            return self.below(field, into, message_in(message, field))
         stored = self.columns[field.column + (field.label == "repeated")].type
         if kind in ("timestamp", "duration"):
             return self.time(field, kind, stored)
@@ -548,7 +549,7 @@ cdef class _Maker:
         if kind == "enum":
             return self.enum(field, stored)
         if kind == "raw":
-            return self.counted(self.value(field, within(message, field)))
+            return self.counted(self.value(field, message_in(message, field)))
         return self.number(kind, stored)
 
     cdef Node counted(self, Node made):
@@ -657,11 +658,6 @@ cdef class ObjectReader(QuickReader):
         c.limit = self.limit
         c.converted = 0
         return self.root.finished(self.root.fill(&c))
-
-
-cdef object within(object message, object field):
-    """Return the type of the messages in a field; None where those of the plan are not told."""
-    return None if message is None else message.by_number[field.number].message
 
 
 def object_reader(plan, limits, columns, form, conversion=None):

@@ -35,6 +35,7 @@ import pyarrow as pa
 
 from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.messages.wire import BYTES, wire_type_of
+from kcodec.formats.protobuf.objects.kernel import message_in
 from kcodec.formats.protobuf.plans.node import Op as Step
 from kcodec.formats.protobuf.plans.plan import SECONDS
 from kcodec.plan.failure import RowError
@@ -493,7 +494,7 @@ cdef class _Maker:
         if field.op is Step.FAIL:
             return Odd()
         if field.label == "map":
-            return self.entries(field, within(message, field))
+            return self.entries(field, message_in(message, field))
         if field.label != "repeated":
             return self.value(field, message)
         if field.packed:
@@ -527,7 +528,7 @@ cdef class _Maker:
         if kind in ("group", "case"):
             raise _Unknown
         if kind in ("message", "raw"):
-            message = within(message, field)
+            message = message_in(message, field)
         if kind == "raw":
             return self.converted(field, message)
         if kind == "message":
@@ -608,11 +609,6 @@ cdef class _Maker:
         made.mask = (1 << (bits if natural else 64)) - 1
         made.width = bits // 8 if "fixed" in kind else 0
         return made
-
-
-cdef object within(object message, object field):
-    """Return the type of the messages in a field; None where those of the plan are not told."""
-    return None if message is None else message.by_number[field.number].message
 
 
 cdef Node _tagged(Node made, uint32_t number, uint32_t wire_type):

@@ -7,11 +7,12 @@ import pyarrow as pa
 
 from kcodec import _impl
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.plans.node import FieldNode
 from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["Conversion", "object_reader", "object_writer"]
+__all__ = ["Conversion", "message_in", "object_reader", "object_writer"]
 
 
 class Conversion(NamedTuple):
@@ -31,6 +32,11 @@ class Conversion(NamedTuple):
     message: MessageType
     kind: pa.DataType
     convert: Callable[[MessageType, pa.DataType, int], Callable[[Any], Any] | None]
+
+
+def message_in(message: MessageType | None, field: FieldNode) -> MessageType | None:
+    """Return the type of the messages in a field of a plan; None where the type of the plan is not told."""
+    return None if message is None else message.by_number[field.number].message
 
 
 def object_reader(
