@@ -89,7 +89,7 @@ def test_in_a_pipe_the_text_stays_that_of_the_tool(log):
     assert ATTACK.encode() in run.stdout
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_text_that_the_locale_has_no_characters_for(tmp_path, form, encoding):

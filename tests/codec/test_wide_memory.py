@@ -80,6 +80,7 @@ for name, codec, payload in cases():
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="no /proc")
 def test_many_columns_take_no_room_of_each_other(impl):
     done = subprocess.run(

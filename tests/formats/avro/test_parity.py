@@ -314,7 +314,7 @@ def order_plans():
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("plan", [0, 3])
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 12])
 def test_a_bad_row_among_others(plan, damage):

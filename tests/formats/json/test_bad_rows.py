@@ -55,7 +55,7 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("order", ["steady", "few", "any"])
 @pytest.mark.parametrize("wrong", [{0}, {0, 1, 40}, {0, 7, 8, 9, 20, 31, 64}, set(range(65)) - {3, 50}])
 def test_bad_rows_at_every_place_of_blocks(order, wrong):

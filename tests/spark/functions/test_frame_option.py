@@ -104,6 +104,7 @@ def test_messages(spark, address):
     assert [row.m.id for row in read.collect()] == [1, 2]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "frame",
     ["APICURIO_GLOBAL_ID", OWN, Frame(b"v1-", 16, "hex", header="own"), Frame(b"K", 16, "bytes", "zlib")],

@@ -118,6 +118,7 @@ def test_types_are_sent_as_spark_does(name):
                 assert sent == to_arrow_type(spark_type)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 def test_variants_are_not_written(spark, mode):
     frame = spark.sql("SELECT named_struct('v', array(parse_json('1'))) AS s")
