@@ -13,6 +13,8 @@ __all__ = ["column", "rows"]
 
 #: With fewer rows, telling what makes each column takes longer than the values do.
 _FEW = 4
+#: What the name of a type has where times are in UTC, to which pyarrow gives a zone of another class.
+_UTC = "tz=UTC"
 
 
 def rows(array: Any) -> list[Any]:
@@ -55,7 +57,8 @@ def rows(array: Any) -> list[Any]:
     made: list[Any] = []
     for chunk in chunks:
         sound(chunk)
-        found = chunk.to_pylist() if len(chunk) < _FEW else uncollected(kernel("objects._rows").rows, chunk)
+        is_quick = len(chunk) < _FEW and _UTC not in str(chunk.type)
+        found = chunk.to_pylist() if is_quick else uncollected(kernel("objects._rows").rows, chunk)
         made = found if len(chunks) == 1 else made + found
     return made
 
