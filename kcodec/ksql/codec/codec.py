@@ -338,7 +338,7 @@ class KsqlCodec(Codec):
         if isinstance(rows, KafkaRows) and self._windows is None and form == ObjectForm():
             return KafkaReader(self.columns[0], columns)
         # What stands beside the columns of JSON, such as windows, is put there by columns.
-        if not self.wrapped or type(rows) is not JsonRows or rows.arrow_type != self.arrow_type:
+        if not self.wrapped or not isinstance(rows, JsonRows) or rows.arrow_type != self.arrow_type:
             return columns
         return rows.object_reader(columns, form)
 
@@ -346,7 +346,7 @@ class KsqlCodec(Codec):
         columns, rows = super()._object_writer(form), self._rows
         if isinstance(rows, KafkaRows) and self._windows is None:
             return KafkaWriter(self.columns[0], columns)
-        if self._windows is not None or not self.wrapped or type(rows) is not JsonRows:
+        if self._windows is not None or not self.wrapped or not isinstance(rows, JsonRows):
             return columns
         return rows.object_writer(columns)
 

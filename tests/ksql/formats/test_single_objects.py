@@ -1,4 +1,4 @@
-"""Single rows of ksqlDB's JSON and KAFKA are what columns of one row are."""
+"""Single rows of ksqlDB's JSON, KAFKA and DELIMITED are what columns of one row are."""
 
 import datetime
 import random
@@ -41,6 +41,73 @@ def test_they_are_written_as_columns_are(seed, impl):
         if r.random() < 0.1:
             value[r.choice(["f0", "unknown"])] = 1
         assert told(codec.encode_one, value) == told(writer.encode_one, value), value
+
+
+#: Cells of DELIMITED, some of which are plain for one type and odd for another.
+CELLS = [
+    *("", "true", "TRUE", "0", "-1", "+1", "007", "-0", "2147483647", "2147483648", "123456789012345678", "-800000"),
+    *("9223372036854775807", "9223372036854775808", "1.5", "1.50", "-0.00", "0.50", "12345678.12", "123456789.12"),
+    *("1e3", "NaN", "abc", '"a""b"', '""', '"a', '"a" ', '"a"x', "é", '"é,\n"', "a\\b", "\0", "YWI=", "YWI", "YQ=="),
+    *("86399999", "86400000", "1600000000000", "-62135596800001", " 7", " ", "\ufeff", "#x", "\ud800"),
+]  # fmt: skip
+MORE_VALUES = [
+    *(-(2**31), 2**31 - 1, -(2**63), -0.5, 0.0, -0.0, 1e7, 9999999.5, 1e-3, 9e-4, "-x", " x", "x ", "x\0", "#", "a,b"),
+    *(b"", Decimal("0.00"), Decimal("12"), Decimal("99999999999.25"), Decimal("NaN"), Decimal("0.25"), "\ud800"),
+    *(datetime.date(1, 1, 1), datetime.time(1, tzinfo=datetime.timezone.utc)),
+    datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=5))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_delimited(seed, impl):
+    r = random.Random(seed)
+    types = [
+        r.choice([*TYPES[:10], "DECIMAL(2, 2)", "DECIMAL(38, 0)", "DECIMAL(40, 3)"])
+        for _ in range(r.randint(1, 4))
+    ]
+    delimiter = r.choice([",", ",", ",", "TAB", ";", "é", "1"])
+    columns = ", ".join(f"F{at} {kind}" for at, kind in enumerate(types))
+    codec = KsqlCodec("DELIMITED", columns, properties={"delimiter": delimiter}, **r.choice(OPTIONS))
+    writer, reader = ColumnWriter(codec.encode), ColumnReader(codec.decode)
+    between = "\t" if delimiter == "TAB" else delimiter
+    for _ in range(40):
+        cells = [r.choice(CELLS) for _ in range(len(types) if r.random() < 0.95 else r.randint(1, 5))]
+        row = (between.join(cells) + r.choice(["", "", "", "", "\n", "\nx"])).encode(errors="surrogatepass")
+        assert of_utc(told(codec.decode_one, row)) == of_utc(told(reader.decode_one, row)), row
+        value = {f"F{at}": r.choice(VALUES + MORE_VALUES) for at in range(len(types)) if r.random() < 0.97}
+        assert told(codec.encode_one, value) == told(writer.encode_one, value), value
+
+
+def of_utc(answer):
+    """An answer's text; pyarrow's own zone of UTC is another class than Python's."""
+    return repr(answer).replace("zoneinfo.ZoneInfo(key='UTC')", "datetime.timezone.utc")
+
+
+def test_a_plain_row_of_delimited_takes_no_column(monkeypatch):
+    codec = KsqlCodec(
+        "DELIMITED", "A STRING, B DECIMAL(4, 2), C DOUBLE, D DATE, E TIME, F TIMESTAMP, G BYTES, H BOOLEAN"
+    )
+    monkeypatch.setattr(ColumnWriter, "encode_one", None)
+    monkeypatch.setattr(ColumnReader, "decode_one", None)
+    row = {
+        "A": 'a"',
+        "B": Decimal("1.50"),
+        "C": 0.5,
+        "D": datetime.date(1970, 1, 2),
+        "E": datetime.time(0, 0, 1),
+        "F": datetime.datetime(1970, 1, 1, 0, 0, 2, tzinfo=datetime.timezone.utc),
+        "G": b"ab",
+        "H": None,
+    }
+    assert codec.encode_one(row) == b'"a""",1.50,0.5,1,1000,2000,YWI=,'
+    assert codec.decode_one(b'"a""",1.50,0.5,1,1000,2000,YWI=,') == row
+
+
+def test_times_are_in_pythons_own_utc():
+    codec = KsqlCodec("DELIMITED", "A INT, B TIMESTAMP")
+    # The first row is plain, the second is read by columns.
+    for row in b"1,0", b"+1,0":
+        assert codec.decode_one(row)["B"].tzinfo is datetime.timezone.utc
 
 
 @pytest.mark.parametrize("options", [{}, {"compat": "ksqldb"}, {"large": True}], ids=str)

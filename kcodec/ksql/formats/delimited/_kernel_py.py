@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.java.jackson import quote
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["from_json", "printed", "to_json"]
 
 _NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
 
@@ -114,12 +114,17 @@ def from_json(values: pa.Array, delimiter: str, large: bool = False) -> pa.Array
         made = None
         if value is not None:
             cells = json.loads(value, parse_int=str, parse_float=str)
-            made = delimiter.join(_printed(cell, not i, delimiter) for i, cell in enumerate(cells)).encode()
+            made = delimiter.join(printed(cell, not i, delimiter) for i, cell in enumerate(cells)).encode()
         records.append(made)
     return pa.array(records, pa.large_binary() if large else pa.binary())
 
 
-def _printed(cell: str | bool | None, first: bool, delimiter: str) -> str:
+def printed(cell: str | bool | None, first: bool, delimiter: str) -> str:
+    """Return how a cell stands in a record, in which it may be the first.
+
+    >>> printed("a,b", False, ","), printed("-1", True, ","), printed("-1", False, ",")
+    ('"a,b"', '"-1"', '-1')
+    """
     if cell is None:
         return ""
     text = str(cell).lower() if isinstance(cell, bool) else cell

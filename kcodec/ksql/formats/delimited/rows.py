@@ -16,9 +16,12 @@ from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.formats.json.reread import reread
 from kcodec.ksql.formats.delimited._kernel_py import Odd
+from kcodec.ksql.formats.delimited.objects import DelimitedReader, DelimitedWriter, plain_cells
 from kcodec.ksql.formats.delimited.reader import count_mismatch, read_record
 from kcodec.ksql.formats.json.rows import JsonRows
 from kcodec.ksql.types import RowOptions
+from kcodec.objects.form import ObjectForm
+from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan.node import Plan
 
 __all__ = ["DelimitedRows", "delimiter_of"]
@@ -75,6 +78,20 @@ class DelimitedRows(JsonRows):
         refused, unknown = self._told_apart(odd)
         array, again = reread(array, decoded, joined([faults, unknown]), self._reread, stop=stop)
         return array, joined([refused, again])
+
+    def object_reader(self, columns: Reader, form: ObjectForm) -> Reader:
+        """Return what reads rows as Python objects; `columns` reads those that are not plain."""
+        cells = plain_cells(self._options.kind.fields, self._delimiter)
+        return (
+            columns
+            if cells is None or form != ObjectForm()
+            else DelimitedReader(cells, self._delimiter, columns)
+        )
+
+    def object_writer(self, columns: Writer) -> Writer:
+        """Return what writes Python objects as rows; `columns` writes those that are not plain."""
+        cells = plain_cells(self._options.kind.fields, self._delimiter)
+        return columns if cells is None else DelimitedWriter(cells, self._delimiter, columns)
 
     def _told_apart(self, odd: list[Odd]) -> tuple[Sequence[Fault], list[Fault]]:
         """Return the odd rows that are wrong in any case, and those that have to be read again."""
