@@ -10,6 +10,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.datetime cimport import_datetime, timedelta_new
 from cpython.dict cimport PyDict_Copy, PyDict_GetItem, PyDict_SetItem
 from cpython.list cimport PyList_Append, PyList_GET_ITEM
+from libc.math cimport copysign
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -307,6 +308,8 @@ cdef class Message(Node):
     cdef list lists           # positions of lists and maps
     cdef list maps            # names
     cdef list needed          # positions
+    cdef list cases           # of oneofs: names, and their members by position
+    cdef bint keeps           # unknown fields have a column
     cdef bint as_dicts        # what maps become, else lists of pairs
     cdef object call          # what is called with the fields; None: they stay a dict
     cdef bint keywords
@@ -351,11 +354,11 @@ cdef class Message(Node):
                 odd()
             found = self.find(<uint32_t>tag >> 3, at)
             if found < 0:
-                skip(c, wire_type)
+                self.pass_over(c, wire_type)
                 continue
             field = &self.fields[found]
             if unlikely(wire_type != field.wire_type) and not (wire_type == LENGTH and field.packable):
-                skip(c, wire_type)
+                self.pass_over(c, wire_type)
                 continue
             word = &seen[found >> 6]
             bit = <uint64_t>1 << (found & 63)
@@ -365,7 +368,7 @@ cdef class Message(Node):
                 oneofs |= <uint64_t>1 << field.oneof
             node = <object>PyList_GET_ITEM(self.nodes, found)
             if node is None:
-                skip(c, wire_type)
+                self.pass_over(c, wire_type)
             elif field.repeated:
                 self.add(c, made, found, wire_type != field.wire_type or wire_type == LENGTH and field.packable,
                          (word[0] & bit) != 0)
@@ -382,6 +385,10 @@ cdef class Message(Node):
         for position in self.needed:
             if not seen[position >> 6] >> (position & 63) & 1:
                 odd()
+        for name, members in self.cases:
+            for position, member in <list>members:
+                if seen[position >> 6] >> (position & 63) & 1:
+                    PyDict_SetItem(made, name, member)
         for name in self.maps:
             entries = <list>made[name]
             if len(entries) > 1 and len({key for key, _ in entries}) < len(entries):
@@ -389,6 +396,13 @@ cdef class Message(Node):
             if self.as_dicts:
                 made[name] = dict(entries)
         return made
+
+    cdef int pass_over(self, Cursor *c, int32_t wire_type) except -1:
+        """Read past an unknown field; one that is kept is no plain one."""
+        if self.keeps:
+            odd()
+        skip(c, wire_type)
+        return 0
 
     cdef int add(self, Cursor *c, dict made, Py_ssize_t at, bint packed, bint again) except -1:
         """Read an item of a list or an entry of a map, or a packed run."""
@@ -428,6 +442,21 @@ cdef class Message(Node):
 
     cdef object read(self, Cursor *c):
         return self.finished(self.within(c))
+
+
+@cython.final
+cdef class OrNull(Node):
+    """A value that is None where it is the default."""
+
+    cdef Node node
+    cdef object default
+
+    cdef object read(self, Cursor *c):
+        value = self.node.read(c)
+        # The default of numbers has no sign.
+        if value != self.default or isinstance(value, float) and copysign(1, value) < 0:
+            return value
+        return None
 
 
 @cython.final
@@ -472,15 +501,14 @@ cdef class _Maker:
         """Make what reads a message of a type; `into` is what it is made into, or those below it that stand for it."""
         cdef Field *target
         fields = node.children
-        if node.unknown >= 0 or any([case >= 0 for case in node.cases]):
-            raise _Unknown
         if len(fields) > MAX_FIELDS or max([field.oneof for field in fields], default=0) > 63:
             raise _Unknown
         made.fields = <Field *>calloc(max(len(fields), 1), sizeof(Field))
         if made.fields == NULL:
             raise MemoryError
         made.count = len(fields)
-        made.nodes, made.names, made.lists, made.maps, made.needed = [], [], [], [], []
+        made.nodes, made.names, made.lists, made.maps, made.needed, made.cases = [], [], [], [], [], []
+        made.keeps = node.unknown >= 0
         defaults = {}
         made.cost = WIDTH
         for at, field in enumerate(fields):
@@ -509,9 +537,17 @@ cdef class _Maker:
                     made.maps.append(name)
                 continue
             target.whole = bool(field.children) or isinstance(value, (Converted, Time))
-            defaults[name] = None if field.presence else self.absent(field, value)
+            defaults[name] = None if field.presence or field.nulls else self.absent(field, value)
             if field.label == "required" or not field.presence and target.whole:
                 made.needed.append(at)
+        for oneof, case in enumerate(node.cases):
+            if case >= 0:
+                name = sys.intern(self.columns[case].name)
+                members = [(at, field.name) for at, field in enumerate(fields) if field.oneof == oneof]
+                made.cases.append((name, members))
+                defaults[name] = None
+        if made.keeps:
+            defaults[self.columns[node.unknown].name] = None
         if node.column >= 0:
             names = [self.columns[child].name for child in self.columns[node.column].children]
         else:
@@ -526,7 +562,7 @@ cdef class _Maker:
     cdef object field(self, object field, Field *target, object into, object message):
         """Make what reads a field of a message; None if it is dropped."""
         kind = field.kind
-        if kind == "group" or field.nulls:
+        if kind == "group":
             raise _Unknown
         target.wire_type = (
             LENGTH if kind in ("string", "bytes", "raw", "timestamp", "duration", "message")
@@ -542,15 +578,28 @@ cdef class _Maker:
         stored = self.columns[field.column + (field.label == "repeated")].type
         if kind in ("timestamp", "duration"):
             return self.time(field, kind, stored)
+        if kind == "raw":
+            return self.counted(self.value(field, message_in(message, field)))
+        return self.or_null(field, self.scalar(field, kind, stored))
+
+    cdef Node scalar(self, object field, object kind, object stored):
         if kind == "string":
             return self.counted(Text())
         if kind == "bytes":
             return self.counted(Bytes())
         if kind == "enum":
             return self.enum(field, stored)
-        if kind == "raw":
-            return self.counted(self.value(field, message_in(message, field)))
         return self.number(kind, stored)
+
+    cdef Node or_null(self, object field, Node value):
+        cdef OrNull made
+        if not field.nulls:
+            return value
+        made = OrNull()
+        made.node = value
+        made.default = self.absent(field, value)
+        made.cost = value.cost
+        return made
 
     cdef Node counted(self, Node made):
         made.cost = WIDTH

@@ -394,12 +394,23 @@ cdef class Entries(Node):
         return (key + self.half) % (2 * self.half) - self.half
 
 
+cdef bint says(dict value, object case, tuple members) except -1:
+    """Return whether the member of a oneof that is set is the one that its key names, or none is."""
+    if case is not None and (type(case) is not str or case not in members):
+        return False
+    for member in members:
+        if (value.get(member) is not None) != (member == case):
+            return False
+    return True
+
+
 @cython.final
 cdef class Message(Node):
     """Writes a dict as a message."""
 
     cdef list names
     cdef list nodes
+    cdef list cases           # names of oneofs that are keys, with their members
 
     cdef int fill(self, Buffer *b, object value) except -1:
         """Write the fields."""
@@ -425,6 +436,13 @@ cdef class Message(Node):
                 odd()
             oneofs |= node.oneof
             node.put(b, item)
+        for name, members in self.cases:
+            if find(value, name, &found):
+                item = <object>found
+                Py_DECREF(item)
+                seen += 1
+                if not says(value, item, members):
+                    odd()
         if unlikely(seen != len(<dict>value)):
             odd()
         return 0
@@ -476,11 +494,17 @@ cdef class _Maker:
         cdef Node below
         if node.op is Step.FAIL or len(node.oneofs) > MAX_ONEOFS:
             raise _Unknown
-        made.names, made.nodes = [], []
+        made.names, made.nodes, made.cases = [], [], []
+        if node.unknown >= 0:
+            made.names.append(sys.intern(self.columns[node.unknown].name))
+            made.nodes.append(Odd())
         for field in node.children:
             if field.op is Step.FAIL and field.column < 0:
                 # An error of each row.
                 raise _Unknown
+            if field.op is not Step.FAIL and field.kind == "case":
+                made.cases.append((sys.intern(field.name), field.symbols))
+                continue
             below = self.field(field, kind)
             if field.op is not Step.FAIL and field.oneof >= 0:
                 below.oneof = <uint64_t>1 << <int>field.oneof
@@ -525,7 +549,7 @@ cdef class _Maker:
     cdef Node kind(self, object field, object message):
         cdef Inner inner
         kind = field.kind
-        if kind in ("group", "case"):
+        if kind == "group":
             raise _Unknown
         if kind in ("message", "raw"):
             message = message_in(message, field)
