@@ -6,24 +6,22 @@ that come twice, text that is not UTF-8, numbers that an enum does not have wher
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.datetime cimport import_datetime, timedelta_new
 from cpython.dict cimport PyDict_Copy, PyDict_GetItem, PyDict_SetItem
 from cpython.list cimport PyList_Append, PyList_GET_ITEM
-from libc.math cimport copysign
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 
+from kcodec.formats.protobuf.objects._value cimport (
+    BITS32, BITS64, BOOL, DOUBLE, FEW, INT32, INT64, SIGNED32, SIGNED64, SINGLE, SINT32, SINT64, UINT32, UINT64, WIDE,
+    WIDE_BITS, Bytes, Converted, Cursor, Enum, EnumNumber, Node, Number, OrNull, Text, Time, length, skip, spend,
+    varint,
+)
 from kcodec.formats.protobuf.rows._program cimport FIXED32, FIXED64, LENGTH, VARINT
-from kcodec.objects._make cimport make_datetime, make_text
 from kcodec.objects._quick cimport QuickReader, called, odd
-from kcodec.wire.binary.cursor cimport likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64
-from kcodec.wire.binary.status cimport OK
+from kcodec.wire.binary.cursor cimport likely, unlikely
 
-import datetime
-import decimal
 import sys
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -31,260 +29,15 @@ from kcodec.columns.types.layout import layout
 from kcodec.formats.protobuf.objects.kernel import message_in
 from kcodec.formats.protobuf.plans.plan import SECONDS
 from kcodec.objects.into import Target
-from kcodec.plan.failure import RowError
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["object_reader"]
-
-import_datetime()
 
 cdef enum:
     SEEN_WORDS = 4
     MAX_FIELDS = 256          # of a message that is read here: a bit for each
     #: What a value counts as expansion: more than the width of any column, so that the limits of columns are kept.
     WIDTH = 32
-    FEW = 8                   # parts or values that are converted one by one, at most
-
-cdef enum Kind:
-    BOOL
-    INT32
-    INT64
-    UINT32
-    UINT64
-    SINT32
-    SINT64
-    WIDE                      # an unsigned number as a decimal
-    BITS32
-    SIGNED32
-    SINGLE
-    BITS64
-    SIGNED64
-    DOUBLE
-    WIDE_BITS
-
-cdef object UTC = datetime.timezone.utc
-cdef object Decimal = decimal.Decimal
-
-
-cdef struct Cursor:
-    const uint8_t *p
-    const uint8_t *end
-    int64_t spent             # what the value counts as expansion, as far as it is read
-    int64_t limit
-    int32_t converted         # parts that Python converts, one by one
-
-
-cdef inline uint64_t varint(Cursor *c) except? 1:
-    cdef uint64_t raw = 0
-    if likely(c.p < c.end) and likely(c.p[0] < 0x80):
-        raw = c.p[0]
-        c.p += 1
-    elif unlikely(read_low64(&c.p, c.end, c.end, &raw) != OK):
-        odd()
-    return raw
-
-
-cdef inline int64_t length(Cursor *c) except -1:
-    """Read a length for which there are as many bytes."""
-    cdef uint64_t raw = varint(c)
-    if unlikely(raw > <uint64_t>(c.end - c.p)):
-        odd()
-    return <int64_t>raw
-
-
-cdef inline int spend(Cursor *c, int64_t cost) except -1:
-    c.spent += cost
-    if unlikely(c.spent > c.limit):
-        odd()
-    return 0
-
-
-cdef int skip(Cursor *c, int32_t wire_type) except -1:
-    """Go behind a value that is no group."""
-    cdef int64_t size
-    if wire_type == VARINT:
-        varint(c)
-        return 0
-    if wire_type == LENGTH:
-        size = length(c)
-    elif wire_type == FIXED64:
-        size = 8
-    elif wire_type == FIXED32:
-        size = 4
-    else:
-        return odd()
-    if unlikely(size > c.end - c.p):
-        odd()
-    c.p += size
-    return 0
-
-
-cdef class Node:
-    """Reads one value, behind its tag."""
-
-    cdef int64_t cost
-
-    cdef object read(self, Cursor *c):
-        raise NotImplementedError
-
-
-@cython.final
-cdef class Number(Node):
-    cdef Kind kind
-
-    cdef object read(self, Cursor *c):
-        cdef Kind kind = self.kind
-        cdef uint64_t raw = 0
-        cdef uint32_t half = 0
-        cdef float single = 0
-        cdef double double_ = 0
-        if kind < BITS32:
-            raw = varint(c)
-            if kind == INT32:
-                return <int32_t>raw
-            if kind == INT64:
-                return <int64_t>raw
-            if kind == BOOL:
-                return raw != 0
-            if kind == UINT32:
-                return <uint32_t>raw
-            if kind == UINT64:
-                return raw
-            if kind == SINT32:
-                return unzigzag32(<uint32_t>raw)
-            if kind == SINT64:
-                return unzigzag64(raw)
-            return Decimal(raw)
-        if kind < BITS64:
-            if unlikely(c.end - c.p < 4):
-                odd()
-            half = load_le32(c.p)
-            c.p += 4
-            if kind == BITS32:
-                return half
-            if kind == SIGNED32:
-                return <int32_t>half
-            memcpy(&single, &half, 4)
-            return <double>single
-        if unlikely(c.end - c.p < 8):
-            odd()
-        raw = load_le64(c.p)
-        c.p += 8
-        if kind == BITS64:
-            return raw
-        if kind == SIGNED64:
-            return <int64_t>raw
-        if kind == DOUBLE:
-            memcpy(&double_, &raw, 8)
-            return double_
-        return Decimal(raw)
-
-
-@cython.final
-cdef class Enum(Node):
-    cdef dict names           # None: the numbers themselves
-    cdef bint known           # other numbers are not plain
-
-    cdef object read(self, Cursor *c):
-        number = <int32_t>varint(c)
-        name = self.names.get(number)
-        # It may be another name's number the next time.
-        spend(c, self.cost)
-        if name is not None:
-            return name
-        if self.known:
-            odd()
-        return str(number)
-
-
-@cython.final
-cdef class EnumNumber(Node):
-    cdef frozenset numbers    # None: all are plain
-
-    cdef object read(self, Cursor *c):
-        number = <int32_t>varint(c)
-        if self.numbers is not None and number not in self.numbers:
-            odd()
-        return number
-
-
-@cython.final
-cdef class Text(Node):
-    cdef object read(self, Cursor *c):
-        cdef int64_t size = length(c)
-        c.p += size
-        return make_text(c.p - size, size)
-
-
-@cython.final
-cdef class Bytes(Node):
-    cdef object read(self, Cursor *c):
-        cdef int64_t size = length(c)
-        c.p += size
-        return PyBytes_FromStringAndSize(<const char *>c.p - size, size)
-
-
-@cython.final
-cdef class Converted(Node):
-    """A message whose bytes become one value."""
-
-    cdef object convert
-
-    cdef object read(self, Cursor *c):
-        cdef int64_t size = length(c)
-        c.p += size
-        c.converted += 1
-        if c.converted > FEW:
-            # Columns convert many together.
-            odd()
-        try:
-            return self.convert(PyBytes_FromStringAndSize(<const char *>c.p - size, size))
-        except RowError:
-            return odd()
-
-
-@cython.final
-cdef class Time(Node):
-    """A Timestamp or a Duration, in microseconds."""
-
-    cdef int64_t low          # seconds
-    cdef int64_t high
-    cdef bint is_duration
-    cdef bint strict
-
-    cdef object read(self, Cursor *c):
-        cdef const uint8_t *stop
-        cdef const uint8_t *end = c.end
-        cdef int64_t seconds = 0
-        cdef int64_t nanos = 0
-        cdef int64_t size
-        cdef uint8_t tag
-        size = length(c)
-        c.end = stop = c.p + size
-        while c.p < stop:
-            tag = c.p[0]
-            c.p += 1
-            if tag == 0x08:
-                seconds = <int64_t>varint(c)
-            elif tag == 0x10:
-                nanos = <int32_t>varint(c)
-            else:
-                odd()
-        c.end = end
-        if seconds < self.low or seconds > self.high or nanos <= -1_000_000_000 or nanos >= 1_000_000_000:
-            odd()
-        if nanos < 0 and (seconds > 0 or not self.is_duration) or nanos > 0 and seconds < 0 and self.is_duration:
-            odd()
-        if nanos % 1000 and (self.strict or nanos < 0):
-            odd()
-        if self.is_duration:
-            return timedelta_new(
-                <int>(seconds // 86_400), <int>(seconds % 86_400), <int>(nanos // 1000)
-            )
-        made = make_datetime(seconds * 1_000_000 + nanos // 1000, UTC)
-        if unlikely(made is None):
-            odd()
-        return made
 
 
 cdef struct Field:
@@ -442,21 +195,6 @@ cdef class Message(Node):
 
     cdef object read(self, Cursor *c):
         return self.finished(self.within(c))
-
-
-@cython.final
-cdef class OrNull(Node):
-    """A value that is None where it is the default."""
-
-    cdef Node node
-    cdef object default
-
-    cdef object read(self, Cursor *c):
-        value = self.node.read(c)
-        # The default of numbers has no sign.
-        if value != self.default or isinstance(value, float) and copysign(1, value) < 0:
-            return value
-        return None
 
 
 @cython.final
