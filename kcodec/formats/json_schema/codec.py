@@ -22,6 +22,7 @@ from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import holds_text, rewrite_texts
 from kcodec.formats.json_schema.types import JsonSchemaOptions, arrow_type, chosen_type
 from kcodec.formats.json_schema.valid_nulls import encode_valid
+from kcodec.formats.json_schema.valid_objects import ValidReader, ValidWriter
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.language import NamedText
 from kcodec.objects.by_columns import ColumnWriter
@@ -296,14 +297,14 @@ class JsonSchemaCodec(Codec):
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         columns = self._column_reader(form, union_columns(self.decode_plan.root))
-        return columns if self._validator is not None else self._reader.object_reader(columns, form)
+        reader = self._reader.object_reader(columns, form)
+        return reader if self._validator is None else ValidReader(reader, self._validator, columns)
 
     def _object_writer(self, form: ObjectForm) -> Writer:
         self._check_form(form)
         columns = ColumnWriter(self.encode)
-        return (
-            columns if self._validator is not None else self._writer.object_writer(columns, self.arrow_type)
-        )
+        writer = self._writer.object_writer(columns, self.arrow_type)
+        return writer if self._validator is None else ValidWriter(writer, self._validator, columns)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         large = self._arguments["large"]

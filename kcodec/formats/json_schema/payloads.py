@@ -19,6 +19,7 @@ from kcodec.formats.json_schema.shape import shape_of
 from kcodec.formats.json_schema.texts import changed_texts
 from kcodec.formats.json_schema.types import JsonSchemaOptions
 from kcodec.formats.json_schema.valid_nulls import encode_valid
+from kcodec.formats.json_schema.valid_objects import ValidReader, ValidWriter
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.json_schema.written import has_logical_types, written_as
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
@@ -116,7 +117,8 @@ class DocumentDecoder(SchemaDecoder):
         """Return what reads documents as Python objects."""
         plan = (program.programs or self._reader.program).plan
         columns = shaped(self.array_reader(program), self.arrow_type, form, union_columns(plan.root))
-        return columns if self._validates else self._reader.object_reader(columns, form, program.programs)
+        reader = self._reader.object_reader(columns, form, program.programs)
+        return reader if program.validator is None else ValidReader(reader, program.validator, columns)
 
 
 class DocumentEncoder(SchemaEncoder):
@@ -163,11 +165,14 @@ class DocumentEncoder(SchemaEncoder):
     def object_writer(
         self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
     ) -> Writer | None:
-        """Return what writes Python objects; None where documents are validated, or changed once they are written."""
-        if form != ObjectForm() or self._validator is not None or self._envelope or self._indent:
+        """Return what writes Python objects; None where documents are changed once they are written."""
+        if form != ObjectForm() or self._envelope or self._indent:
             return None
         found = kind()
-        return None if found is None else self._writer.object_writer(columns, found)
+        if found is None:
+            return None
+        writer = self._writer.object_writer(columns, found)
+        return writer if self._validator is None else ValidWriter(writer, self._validator, columns)
 
 
 def unwrapped(array: pa.Array) -> pa.Array:
