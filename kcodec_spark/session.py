@@ -13,17 +13,11 @@ _FULL = (4, 1)
 
 
 class Abilities(NamedTuple):
-    """Abilities that functions of this package depend on.
+    """Abilities that functions of this package depend on."""
 
-    Attributes
-    ----------
-    arrow_functions : bool
-        Whether functions of Arrow arrays run: `pyspark.sql.functions.arrow_udf`.
-    time_type : bool
-        Whether there is a type for times of the day.
-    """
-
+    #: Whether functions of Arrow arrays run: `pyspark.sql.functions.arrow_udf`.
     arrow_functions: bool
+    #: Whether there is a type for times of the day.
     time_type: bool
 
 

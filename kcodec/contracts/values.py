@@ -29,14 +29,9 @@ __all__ = ["Values", "message_class", "values_of"]
 
 
 class Values(Protocol):
-    """What payloads of a format are as objects.
+    """What payloads of a format are as objects."""
 
-    Attributes
-    ----------
-    tags : mapping of str to set of str, or None
-        Tags of fields that the walk itself does not find.
-    """
-
+    #: Tags of fields that the walk itself does not find.
     tags: Mapping[str, set[str]] | None
 
     def load(self, payload: bytes) -> Any:

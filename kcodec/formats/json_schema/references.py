@@ -60,21 +60,14 @@ _URI = re.compile(
 
 @dataclass
 class Resource:
-    """A document, or a part of a document with its own identifier.
+    """A document, or a part of a document with its own identifier."""
 
-    Attributes
-    ----------
-    base : str
-        What its references are relative to.
-    draft : int
-        The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
-    is_main : bool
-        Whether it is the main document, or a part of that.
-    """
-
+    #: What its references are relative to.
     base: str
     document: Any
+    #: The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
     draft: int
+    #: Whether it is the main document, or a part of that.
     is_main: bool = True
     anchors: dict[str, Any] = field(default_factory=dict)
 

@@ -89,20 +89,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class JsonSchema:
-    """A schema: its document, those it refers to, and the model of it.
+    """A schema: its document, those it refers to, and the model of it."""
 
-    Attributes
-    ----------
-    document : object
-        The JSON of its text.
-    root : Node
-        Its model.
-    documents : Documents
-        It and those that it refers to.
-    """
-
+    #: The JSON of its text.
     document: Any
+    #: Its model.
     root: Node
+    #: It and those that it refers to.
     documents: Documents
 
 

@@ -32,18 +32,12 @@ _TIME = pa.timestamp("us", "UTC")
 
 
 class Limits(NamedTuple):
-    """Bounds of the records of a partition, each None if there is none.
+    """Bounds of the records of a partition, each None if there is none."""
 
-    Attributes
-    ----------
-    first, end : int or None
-        The first offset, and the one behind the last.
-    since, until : int or None
-        The first millisecond since 1970, and the one behind the last.
-    """
-
+    #: The first offset, and the one behind the last.
     first: int | None = None
     end: int | None = None
+    #: The first millisecond since 1970, and the one behind the last.
     since: int | None = None
     until: int | None = None
 

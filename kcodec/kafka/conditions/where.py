@@ -108,14 +108,6 @@ class Where:
 class Look(NamedTuple):
     """A condition, and the columns of records that it needs.
 
-    Attributes
-    ----------
-    condition : Condition
-    columns : mapping of str to str
-        What it reads, by the names that it has for them, as `kcodec.kafka.read` takes columns.
-    schema : pyarrow.Schema
-        Of what types these are to be compared.
-
     Examples
     --------
     >>> look = Look(parse("id > 5", "where"), {"id": "value.id"}, pa.schema([("id", pa.int64())]))
@@ -124,7 +116,9 @@ class Look(NamedTuple):
     """
 
     condition: Condition
+    #: What it reads, by the names that it has for them, as `kcodec.kafka.read` takes columns.
     columns: Mapping[str, str]
+    #: Of what types these are to be compared.
     schema: pa.Schema
 
     def holds(self, batch: pa.RecordBatch) -> pa.Array:

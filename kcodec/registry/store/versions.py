@@ -52,20 +52,13 @@ class Counts(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What tells a version from any other of its subject, also from one that had its number before.
+    """What tells a version from any other of its subject, also from one that had its number before."""
 
-    Attributes
-    ----------
-    version : int
-        Its number.
-    id : int
-        The id of its schema.
-    guid : str
-        The GUID of its schema.
-    """
-
+    #: Its number.
     version: int
+    #: The id of its schema.
     id: int
+    #: The GUID of its schema.
     guid: str
 
 
@@ -85,17 +78,11 @@ class Origin(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What lists are sorted by.
+    """What lists are sorted by."""
 
-    Attributes
-    ----------
-    type : str
-        The type of a subject's latest version.
-    ts : int or None
-        When that was registered, in milliseconds since 1970; None where it is not known.
-    """
-
+    #: The type of a subject's latest version.
     type: str
+    #: When that was registered, in milliseconds since 1970; None where it is not known.
     ts: int | None
 
 

@@ -24,17 +24,11 @@ _ABOVE: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who asks.
+    """Somebody who asks."""
 
-    Attributes
-    ----------
-    name : str
-        The name; empty for who has shown none.
-    groups : frozenset of str
-        What a token says the user belongs to.
-    """
-
+    #: The name; empty for who has shown none.
     name: str
+    #: What a token says the user belongs to.
     groups: frozenset[str] = frozenset()
 
 
@@ -44,26 +38,17 @@ ANONYMOUS = User("")
 
 @dataclass(frozen=True)
 class Grant:
-    """A role that some users have for some subjects.
+    """A role that some users have for some subjects."""
 
-    Attributes
-    ----------
-    role : str
-        ``read``, ``write`` (which holds read) or ``admin`` (which holds both).
-    users : tuple of str
-        Names; ``*`` stands for all who have shown one.
-    groups : tuple of str
-        Groups whose members have the role.
-    anonymous : bool
-        Whether those have it who have shown no name.
-    subjects : tuple of str
-        Patterns: ``*`` stands for any characters, ``?`` for one; ``:.lab:*`` for all of a context.
-    """
-
+    #: ``read``, ``write`` (which holds read) or ``admin`` (which holds both).
     role: Role
+    #: Names; ``*`` stands for all who have shown one.
     users: tuple[str, ...] = ()
+    #: Groups whose members have the role.
     groups: tuple[str, ...] = ()
+    #: Whether those have it who have shown no name.
     anonymous: bool = False
+    #: Patterns: ``*`` stands for any characters, ``?`` for one; ``:.lab:*`` for all of a context.
     subjects: tuple[str, ...] = ("*",)
 
     @classmethod

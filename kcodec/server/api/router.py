@@ -25,26 +25,17 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A call of the API.
+    """A call of the API."""
 
-    Attributes
-    ----------
-    method : str
-        The method of HTTP.
-    template : str
-        The path, with names in braces for what differs.
-    call : callable
-        What answers.
-    lasts : bool
-        Whether the answer to a user stays the same until the registry changes.
-    lists : bool
-        Whether the call yields the items of a list that may be large; None stands for one that is left out.
-    """
-
+    #: The method of HTTP.
     method: str
+    #: The path, with names in braces for what differs.
     template: str
+    #: What answers.
     call: Call
+    #: Whether the answer to a user stays the same until the registry changes.
     lasts: bool = True
+    #: Whether the call yields the items of a list that may be large; None stands for one that is left out.
     lists: bool = False
 
 

@@ -65,38 +65,25 @@ class Stretch(NamedTuple):
 
 
 class DecodedMessage(NamedTuple):
-    """What is known of a message.
+    """What is known of a message."""
 
-    Attributes
-    ----------
-    data : bytes
-        All of it.
-    parts : list of Stretch
-        What they are, in order.
-    found : RegisteredSchema or None
-        Its schema.
-    context : str
-        The context of the schema.
-    indexes : tuple of int
-        Its message indexes; empty if its format has none.
-    value : str or None
-        Its value as JSON.
-    problem : str
-        Why there is no schema or no value; empty if there are both.
-    offset : int or None
-        The byte that the problem is at.
-    place : str
-        Where in the value the problem is.
-    """
-
+    #: All its bytes.
     data: bytes
+    #: What they are, in order.
     parts: list[Stretch]
+    #: Its schema.
     found: RegisteredSchema | None = None
+    #: The context of the schema.
     context: str = ""
+    #: Its message indexes; empty if its format has none.
     indexes: tuple[int, ...] = ()
+    #: Its value as JSON.
     value: str | None = None
+    #: Why there is no schema or no value; empty if there are both.
     problem: str = ""
+    #: The byte that the problem is at.
     offset: int | None = None
+    #: Where in the value the problem is.
     place: str = ""
 
 
