@@ -26,13 +26,7 @@ _servers: "weakref.WeakKeyDictionary[Any, Abilities]" = weakref.WeakKeyDictionar
 
 
 def abilities(spark: "SparkSession | None" = None) -> Abilities:
-    """Return what a session can do; without one, what this pyspark can.
-
-    Parameters
-    ----------
-    spark : SparkSession, optional
-        The active one, if it is not given.
-    """
+    """Return what a session, or else the active one, can do; without one, what this pyspark can."""
     from pyspark.sql import functions, types
     from pyspark.sql.utils import is_remote
 

@@ -93,16 +93,7 @@ class Phase:
 def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSettings) -> Contract | None:
     """Return what is to be done with the values of a schema; None if its rules do nothing with them.
 
-    Parameters
-    ----------
-    schema : Schema
-        A schema with its rules.
-    subject : str or None
-        The subject, if it is known.
-    mode : str
-        ``READ`` or ``WRITE``.
-    settings : RuleSettings
-        What the serde says of rules.
+    The mode is ``READ`` or ``WRITE``.
 
     Examples
     --------

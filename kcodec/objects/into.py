@@ -23,11 +23,8 @@ else:
 class Target:
     """A class that is called with the fields of a record.
 
-    Parameters
-    ----------
-    kind : type
-        A dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
-        pydantic, attrs and msgspec.
+    It is a dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
+    pydantic, attrs and msgspec.
 
     Examples
     --------

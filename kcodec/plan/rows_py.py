@@ -30,15 +30,7 @@ def quiet(number: float) -> float:
 
 
 class Program:
-    """A plan made ready to run.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    limits : Limits, optional
-        What a row may cost.
-    """
+    """A plan made ready to run."""
 
     def __init__(self, plan: Plan, limits: Limits = Limits()) -> None:  # noqa: B008
         self._plan = plan
@@ -70,25 +62,10 @@ def decode_rows(
 ) -> tuple[pa.Array, list[Fault]]:
     """Read the rows that are not null, each by its program, and make an array of them, some at a time.
 
-    Parameters
-    ----------
-    values, programs, selector, starts, stop
-        As for `kcodec.plan.kernel.RowKernel.decode`.
-    read : callable
-        Reads a row with a program, up to the end of the bytes given and from a position in them.
-    join : callable
-        Makes an array of rows that were read, None for those that are null or failed.
-    width : int
-        Values that a row has at least.
-    ends : buffer of int32, optional
-        Per row where the payload ends.
-    start : int
-        Where payloads start, without `starts`.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        The rows; and those that failed.
+    `read` reads a row with a program, up to the end of the bytes given and from a position in them. `join` makes an
+    array of rows that were read, None for those that are null or failed. A row has at least `width` values. `ends` has
+    per row, as int32, where the payload ends, and `start` is where payloads start without `starts`. All others are as
+    for `kcodec.plan.kernel.RowKernel.decode`. Rows that failed are returned as faults.
     """
     prefix = b""
     if isinstance(starts, bytes):
@@ -139,13 +116,7 @@ def payloads(values: pa.Array) -> list[bytes | None]:
 
 
 class ColumnRow:
-    """The values that one row adds to each column, kept apart until the whole row turns out to be good.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns.
-    """
+    """The values that one row adds to each column, kept apart until the whole row turns out to be good."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self.columns = columns
@@ -189,16 +160,8 @@ def join_rows(kind: pa.DataType, rows: Sequence[ColumnRow | None]) -> pa.Array:
 class ItemBytes:
     """What the items of a row take in columns of fixed width, which `Limits.max_expansion` bounds.
 
-    Parameters
-    ----------
-    sizes : dict of int to int
-        What an item of each column takes; see `kcodec.columns.types.layout.item_bytes`.
-    limits : Limits
-        What a row may cost.
-    data : bytes
-        The row, up to the end of its payload.
-    at : int
-        Where that starts.
+    `sizes` is what an item of each column takes, see `kcodec.columns.types.layout.item_bytes`. `data` is the row up to
+    the end of its payload, which starts `at`.
 
     Examples
     --------

@@ -35,11 +35,6 @@ class EmbeddedRegistry:
     through, in this order: the subject's name and its alias, the mode, the text is made canonical (normalized if asked
     or configured), references are resolved, the subject is searched for the same content, its compatibility level is
     checked, the new version is stored.
-
-    Parameters
-    ----------
-    database : Database
-        Where all of it is kept.
     """
 
     def __init__(self, database: Database) -> None:
@@ -359,18 +354,8 @@ class EmbeddedRegistry:
     ) -> list[SubjectVersion]:
         """Return the versions of subjects, sorted, or the latest one of each; those before an offset are not read.
 
-        Parameters
-        ----------
-        prefixes : sequence of str
-            What the names of the subjects begin with, as for `subjects`.
-        deleted : bool
-            Whether softly deleted versions count.
-        latest : bool
-            Whether a subject has its latest version alone.
-        offset, limit : int
-            How many are left out, and how many there are at most; -1 is no limit.
-        chosen : callable, optional
-            Returns whether a subject is one of those that are meant.
+        The subjects are those that begin with a prefix, as for `subjects`, and that `chosen` returns True of. A limit
+        of -1 is none.
 
         Examples
         --------

@@ -13,13 +13,7 @@ _FREE = 64 << 10
 
 
 class Bodies:
-    """The budget of all bodies that a server holds.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that they may have together, beside the first 64 KiB of each.
-    """
+    """The bytes that all bodies of a server may have together, beside the first 64 KiB of each."""
 
     def __init__(self, most: int) -> None:
         self._left = most

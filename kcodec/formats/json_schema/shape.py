@@ -163,19 +163,10 @@ ANYTHING = Shape()
 
 
 def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
-    """Return the shape of a schema's documents.
+    """Return the shape of a schema's documents; refuse one with more than `MAX_PLACES` places.
 
-    Parameters
-    ----------
-    documents : Documents
-        The schema and those that it refers to.
-    recursive_depth : int
-        How often a schema that contains itself is followed into itself.
-
-    Raises
-    ------
-    SchemaError
-        If there are more than `MAX_PLACES` places, or merging them is more work than `MAX_COPIED`.
+    A schema that contains itself is followed into itself `recursive_depth` times. One whose places are more work
+    to merge than `MAX_COPIED` is refused as well.
 
     Examples
     --------

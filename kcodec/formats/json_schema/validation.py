@@ -74,11 +74,6 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 class Validator:
     """A schema, compiled. It pickles as its documents.
 
-    Parameters
-    ----------
-    documents : Documents
-        The schema and those that it refers to.
-
     Raises
     ------
     ConfigError

@@ -174,13 +174,7 @@ def _inside(*steps: str, offset: int | None = None) -> Iterator[None]:
 
 
 class _PayloadReader:
-    """A payload that is read.
-
-    Parameters
-    ----------
-    data : bytes
-        The payload, and what stands before it.
-    """
+    """A payload that is read, with what stands before it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -349,17 +343,7 @@ def _time(field: FieldNode, frame: _Frame) -> int:
 
 
 class _Row(ColumnRow):
-    """What a message that has been read adds to each column.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns.
-    room : int
-        Bytes of names that it may add.
-    items : ItemBytes
-        What its items may take.
-    """
+    """What a message that has been read adds to each column; names are at most `room` bytes."""
 
     def __init__(self, columns: tuple[Column, ...], room: int, items: ItemBytes) -> None:
         super().__init__(columns)

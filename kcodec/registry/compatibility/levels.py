@@ -116,12 +116,7 @@ def read_differences(messages: Iterable[str]) -> tuple[Difference, ...]:
 
 
 def check_level(level: Any) -> str:
-    """Return a level in upper case.
-
-    Raises
-    ------
-    RegistryError
-        42203, if it is none.
+    """Return a level in upper case; refuse (42203) what is none.
 
     Examples
     --------

@@ -218,20 +218,9 @@ def read_message(
 ) -> DecodedMessage:
     """Take a message apart.
 
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        Where the schema is.
-    data : bytes
-        The message.
-    context : str
-        The context that its id counts in, or that the schema given is of.
-    given : RegisteredSchema, optional
-        The schema, of a message without a frame.
-    hidden : callable
-        Returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
-    is_raw : bool
-        Whether the value is shown as consoles print it, with decimals of Avro as their bytes.
+    Its id counts in the context, which is also that of the schema `given` for a message without a frame. `hidden`
+    returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
+    With `is_raw` the value is shown as consoles print it, with decimals of Avro as their bytes.
     """
     if given is not None:
         return _value(registry, DecodedMessage(data, [], given, context), 0, is_raw)
