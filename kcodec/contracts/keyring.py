@@ -58,13 +58,7 @@ class Keyring:
         return "<Keyring>"
 
     def read(self, rule: EncryptRule, subject: str, version: int | None) -> Cipher:
-        """Return the key that values of a version were encrypted by; without a version the first.
-
-        Raises
-        ------
-        NoKey
-            If it cannot be had.
-        """
+        """Return the key that values of a version were encrypted by; without a version the first. Or raise `NoKey`."""
         number = version or 1
         place = "read", rule.kek_name, subject, rule.algorithm, str(number)
         return self._found(

@@ -51,13 +51,7 @@ class Values(Protocol):
 
 
 def values_of(rules: RowRules) -> Values:
-    """Return what the payloads are as objects.
-
-    Raises
-    ------
-    SchemaError
-        If confluent-kafka has no rules for the format.
-    """
+    """Return what the payloads are as objects; `SchemaError` if confluent-kafka has no rules for the format."""
     made = _VALUES.get(rules.format.type)
     if made is None:
         raise SchemaError(f"rules do not run on values of type {rules.format.type}")

@@ -55,10 +55,7 @@ class Target:
     def called_with(self, names: list[str]) -> tuple[Any, tuple[str, ...] | None]:
         """Return the class and the names of the arguments; None for these if they are called by their places.
 
-        Raises
-        ------
-        ConfigError
-            If the class does not take one of the fields.
+        A class that does not take one of the fields is a `ConfigError`.
         """
         kinds = inspect.Parameter
         if any(each.kind is kinds.VAR_KEYWORD for each in self._parameters.values()):

@@ -178,13 +178,7 @@ class ItemBytes:
         self._end = len(data)
 
     def count(self, column: int, items: int = 1) -> None:
-        """Count items of a list or map column.
-
-        Raises
-        ------
-        RowError
-            If they take more than they may.
-        """
+        """Count items of a list or map column; `RowError` if they take more than they may."""
         self._left -= items * self._sizes.get(column, 0)
         if self._left < 0:
             raise RowError("size_limit", self._end)

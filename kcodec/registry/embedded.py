@@ -529,19 +529,10 @@ class EmbeddedRegistry:
     ) -> list[Change]:
         """Return what was changed, the newest first.
 
-        Parameters
-        ----------
-        subject : str, optional
-            The subject or context whose changes are wanted, by its own name: what was written to an alias was
-            changed at the subject that this means.
-        user : str, optional
-            Who made them; empty for who has shown no name.
-        action : str, optional
-            What was done, see `kcodec.registry.store.change_log.ACTIONS`.
-        before : int, optional
-            The number of a change: only earlier ones are wanted.
-        offset, limit : int
-            How many are left out, and how many there are at most; -1 is no limit.
+        A subject or context is meant by its own name: what was written to an alias was changed at the subject that this
+        means. The user is empty for who has shown no name; what was done is one of
+        `kcodec.registry.store.change_log.ACTIONS`. Changes `before` one are those with lower numbers. A limit of -1 is
+        none.
 
         Examples
         --------

@@ -61,20 +61,13 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a subject, a context or the whole registry is set to.
+    """What a subject, a context or the whole registry is set to."""
 
-    Attributes
-    ----------
-    subject : str or None
-        The subject, or the context (``:.lab:``); None for the registry.
-    config : Config
-        The configuration that it has.
-    mode : str or None
-        The mode that it has.
-    """
-
+    #: The subject, or the context (``:.lab:``); None for the registry.
     subject: str | None
+    #: The configuration that it has.
     config: Config
+    #: The mode that it has.
     mode: str | None = None
 
     @property

@@ -23,13 +23,7 @@ class Bodies:
         return Body(self, receive)
 
     def take(self, size: int) -> None:
-        """Count bytes.
-
-        Raises
-        ------
-        RegistryError
-            503, if there is no room for them now.
-        """
+        """Count bytes; refuse (503) if there is no room for them now."""
         if size > self._left:
             raise RegistryError("HTTP 503 Service Unavailable", 503, 503)
         self._left -= size

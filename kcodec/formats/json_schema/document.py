@@ -48,13 +48,7 @@ def read_document(text: str) -> Any:
 
 
 def schema_text(schema: object) -> str:
-    """Return the text of a schema as a user gives it.
-
-    Raises
-    ------
-    ConfigError
-        If it is neither text nor what JSON's objects and booleans are in Python.
-    """
+    """Return the text of a schema as a user gives it: text, or what JSON's objects and booleans are in Python."""
     if isinstance(schema, str):
         return schema
     if isinstance(schema, (Mapping, bool)):
@@ -85,10 +79,7 @@ def _check_names(document: Any) -> None:
 def sorted_document(document: Any) -> Any:
     """Return a document with the keys of all objects in the order of their UTF-16 units.
 
-    Raises
-    ------
-    SchemaError
-        If it is nested too deeply for that.
+    One that is nested too deeply for that is a `SchemaError`.
     """
     try:
         return _sorted(document)

@@ -126,13 +126,7 @@ class Documents:
         return self._parts.get(id(part), resource)
 
     def find(self, resource: Resource, reference: str, path: str) -> Referent:
-        """Return what a reference in a resource names.
-
-        Raises
-        ------
-        SchemaError
-            With the path, if its document is not at hand.
-        """
+        """Return what a reference in a resource names; `SchemaError` with the path if its document is not at hand."""
         place, fragment = urldefrag(_join(resource.base, reference))
         home = self._resources.get(place)
         if home is None and not reference.startswith("#"):

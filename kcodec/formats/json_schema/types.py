@@ -118,12 +118,7 @@ def decimal_scale(shape: Shape) -> int | None:
 
 
 def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
-    """Return the type that documents of a shape are decoded as.
-
-    Raises
-    ------
-    SchemaError
-        If a decimal has more digits than Arrow's have.
+    """Return the type that documents of a shape are decoded as; `SchemaError` for a decimal beyond Arrow's digits.
 
     Examples
     --------

@@ -169,13 +169,7 @@ class ProtobufSchema:
         raise SchemaError(f"the schema has no message {name!r}")
 
     def indexes(self, name: str | Sequence[int] | None = None) -> list[int]:
-        """Return where a message stands in the main file, as Confluent's framing counts.
-
-        Raises
-        ------
-        SchemaError
-            If it is not declared there.
-        """
+        """Return where a message stands in the main file, as Confluent's framing counts; refuse one of another file."""
         found = self.message(name)
         full = found.name
         if full not in self._numbered:

@@ -70,21 +70,10 @@ _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, toke
 
 
 class Where:
-    """A condition on the columns of a schema.
+    """A condition on the columns of a schema, such as ``value.country = 'DE' and value.total > 10``.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``value.country = 'DE' and value.total > 10``.
-    schema : pyarrow.Schema
-        The columns.
-    name : str
-        What the condition was given as, for errors.
-
-    Raises
-    ------
-    ConfigError
-        If the text is no condition, or the schema has no such columns.
+    Errors name what the condition was given as. A text that is no condition, or names columns that the schema does not
+    have, is a `ConfigError`.
 
     Examples
     --------
@@ -159,10 +148,7 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
 def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
     """Return the column or the nested field that the steps of a dotted name lead to; names may have dots themselves.
 
-    Raises
-    ------
-    ConfigError
-        If there is none.
+    If there is none, it is a `ConfigError`.
 
     Examples
     --------

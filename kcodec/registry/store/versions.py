@@ -34,20 +34,13 @@ _TYPE = "substr(content, 3, instr(substr(content, 3), '\"') - 1)"
 
 
 class Counts(NamedTuple):
-    """What a registry holds, without what is softly deleted.
+    """What a registry holds, without what is softly deleted."""
 
-    Attributes
-    ----------
-    subjects : int
-        Subjects of all contexts.
-    versions : int
-        Their versions.
-    types : dict of str to int
-        How many schemas there are of each type.
-    """
-
+    #: Subjects of all contexts.
     subjects: int
+    #: Their versions.
     versions: int
+    #: How many schemas there are of each type.
     types: dict[str, int]
 
 
@@ -63,17 +56,11 @@ class Identity(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a version comes from.
+    """Where a version comes from."""
 
-    Attributes
-    ----------
-    ts : int
-        When it was registered, in milliseconds since 1970.
-    user : str
-        Who did it; empty where no name was shown.
-    """
-
+    #: When it was registered, in milliseconds since 1970.
     ts: int
+    #: Who did it; empty where no name was shown.
     user: str
 
 

@@ -92,13 +92,7 @@ class BearerTokens:
             self._load()
 
     def user(self, token: str) -> User:
-        """Return the user that a token names.
-
-        Raises
-        ------
-        RegistryError
-            40101, if it is not valid.
-        """
+        """Return the user that a token names; refuse (40101) one that is not valid."""
         try:
             if len(token) > _MAX_TOKEN:
                 raise jwt.InvalidTokenError("too long")

@@ -53,13 +53,7 @@ class Grant:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Grant":
-        """Make one of what stands in a file.
-
-        Raises
-        ------
-        ConfigError
-            If it is something else.
-        """
+        """Make one of what stands in a file; anything else is a `ConfigError`."""
         found = dict(body)
         for key in ("users", "groups", "subjects"):
             if key in found:
@@ -130,12 +124,9 @@ class Roles:
         return re.compile("|".join(map(translate, patterns))) if patterns else None
 
     def check(self, user: User, role: Role, subject: str | None) -> None:
-        """Refuse what a user may not do with a subject, or (None) with all.
+        """Refuse (40301) what a user may not do with a subject, or (None) with all.
 
-        Raises
-        ------
-        RegistryError
-            40301, or 40101 of a user who may show a name.
+        Who may still show a name is refused with 40101.
         """
         allowed = self.has_everywhere(user, role) if subject is None else self.has(user, role, subject)
         if not allowed:

@@ -89,13 +89,7 @@ class Router:
         return route, dict(zip(names, values, strict=True)), context
 
     def methods(self, raw_path: bytes) -> list[str]:
-        """Return the methods that a path has, as the header Allow lists them.
-
-        Raises
-        ------
-        RegistryError
-            400, 404, or 422 of a context that cannot be.
-        """
+        """Return the methods that a path has, as the header Allow lists them; refuse as `find` does, but for 405."""
         routes = self._node(raw_path)[0].routes
         return sorted([*routes, "HEAD"] if "GET" in routes else routes)
 
