@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kcodec.columns.built.lists import from_lists
-from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
@@ -50,10 +50,9 @@ class Program:
 def decode_rows(
     values: pa.Array,
     programs: Sequence[P | None],
-    read: Callable[[P, bytes, int], Row],
-    join: Callable[[list[Row | None]], pa.Array],
+    read: "Callable[[P, tuple[Column, ...], ItemBytes, bytes, int], Row]",
+    join: Callable[[pa.DataType, list[Row | None]], pa.Array],
     *,
-    width: int,
     selector: Any,
     starts: Any,
     stop: bool,
@@ -62,11 +61,15 @@ def decode_rows(
 ) -> tuple[pa.Array, list[Fault]]:
     """Read the rows that are not null, each by its program, and make an array of them, some at a time.
 
-    `read` reads a row with a program, up to the end of the bytes given and from a position in them. `join` makes an
-    array of rows that were read, None for those that are null or failed. A row has at least `width` values. `ends` has
-    per row, as int32, where the payload ends, and `start` is where payloads start without `starts`. All others are as
-    for `kcodec.plan.kernel.RowKernel.decode`. Rows that failed are returned as faults.
+    `read` reads a row with a program, for the columns that all programs have, and counts its items; up to the end of
+    the bytes given and from a position in them. `join` makes an array of the columns' type of rows that were read, None
+    for those that are null or failed. `ends` has per row, as int32, where the payload ends, and `start` is where
+    payloads start without `starts`. All others are as for `kcodec.plan.kernel.RowKernel.decode`. Rows that failed are
+    returned as faults.
     """
+    kind = next(program for program in programs if program is not None).plan.arrow_type
+    columns = layout(kind)
+    sizes = item_bytes(columns)
     prefix = b""
     if isinstance(starts, bytes):
         prefix, starts, start = starts, None, len(starts)
@@ -89,22 +92,23 @@ def decode_rows(
             try:
                 if not 0 <= begin <= end <= len(data):
                     raise RowError("truncated", len(data))
-                row = read(program, data[:end], begin)
+                payload = data[:end]
+                row = read(program, columns, ItemBytes(sizes, program.limits, payload, begin), payload, begin)
             except RowError as error:
                 faults.append(error.fault(number))
                 if stop:
                     break
         rows.append(row)
-        held += width + len(data or b"")
+        held += len(columns) + len(data or b"")
         if held > _HELD:
-            arrays.append(join(rows))
+            arrays.append(join(kind, rows))
             rows, held = [], 0
             # An array of few rows takes about 1 KB a column beside its values: those of a size become one, so that
             # there are never more than the logarithm of their number.
             while len(arrays) > 1 and len(arrays[-2]) <= len(arrays[-1]):
                 arrays[-2:] = [pa.concat_arrays(arrays[-2:])]
     if rows or not arrays:
-        arrays.append(join(rows))
+        arrays.append(join(kind, rows))
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), faults
 
 
