@@ -91,13 +91,6 @@ class Referent(NamedTuple):
 class Documents:
     """A document and those that it may refer to.
 
-    Attributes
-    ----------
-    main : Resource
-        The document.
-    named : tuple
-        The others, each with its name.
-
     Examples
     --------
     >>> documents = Documents({"$ref": "a.json#/x"}, [("a.json", {"x": {"type": "string"}})])
@@ -119,6 +112,7 @@ class Documents:
             given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
+        #: The others, each with its name.
         self.named = tuple(given)
 
     def home(self, part: Any, resource: Resource) -> Resource:
