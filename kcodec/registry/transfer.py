@@ -61,13 +61,20 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a subject, a context or the whole registry is set to."""
+    """What a subject, a context or the whole registry is set to.
 
-    #: The subject, or the context (``:.lab:``); None for the registry.
+    Attributes
+    ----------
+    subject : str or None
+        The subject, or the context (``:.lab:``); None for the registry.
+    config : Config
+        The configuration that it has.
+    mode : str or None
+        The mode that it has.
+    """
+
     subject: str | None
-    #: The configuration that it has.
     config: Config
-    #: The mode that it has.
     mode: str | None = None
 
     @property
@@ -240,10 +247,24 @@ def _restore_alias(registry: SchemaRegistry, subject: str, alias: str) -> None:
 
 
 def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[str]) -> int:
-    """Write entries to a file or a folder, and return the number of versions; nothing is written before all are there.
+    """Write entries to a file or a folder; nothing is written before all entries are there.
 
-    A path that ends in ``.jsonl`` is a file of JSON lines, any other an empty folder, for a file for each entry. A
-    folder that is not empty, and a subject's name that is too long for a folder, are refused.
+    Parameters
+    ----------
+    entries : iterable of Entry or Settings
+        As `entries` yields them.
+    path : path
+        A file of JSON lines, if it ends in ``.jsonl``; else an empty folder, for a file for each entry.
+
+    Returns
+    -------
+    int
+        The number of versions.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is not empty, or a subject's name too long for a folder.
     """
     place = Path(path)
     count = 0
@@ -281,7 +302,23 @@ def _folder(subject: str) -> str:
 
 
 def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
-    """Read what `write_entries` has written, in that order; refuse anything else, with the place."""
+    """Read what `write_entries` has written.
+
+    Parameters
+    ----------
+    path : path
+        The file or the folder.
+
+    Yields
+    ------
+    Entry or Settings
+        In the order in which they were written.
+
+    Raises
+    ------
+    ConfigError
+        If it is something else, with the place.
+    """
     place = Path(path)
     check_end(place)
     if place.is_dir():
