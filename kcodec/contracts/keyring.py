@@ -68,10 +68,7 @@ class Keyring:
     def write(self, rule: EncryptRule, subject: str) -> tuple[Cipher, int | None]:
         """Return the key that values are encrypted by, made if there is none, and its version if it has versions.
 
-        Raises
-        ------
-        NoKey
-            If it cannot be had.
+        If it cannot be had, it is `NoKey`.
         """
         place = "write", rule.kek_name, subject, rule.algorithm, str(rule.expiry_days)
         found = self._found(place, rule, subject, lambda keys: self._current(keys, rule, subject))

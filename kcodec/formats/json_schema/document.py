@@ -20,12 +20,8 @@ _SPACE = re.compile(r"[ \t\n\r\ufeff]*")
 def read_document(text: str) -> Any:
     """Read the first JSON value of a text; what follows it is ignored, and of equal keys the last wins.
 
-    Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float.
-
-    Raises
-    ------
-    SchemaError
-        If the text does not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`.
+    Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float. A text that does
+    not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`, is a `SchemaError`.
 
     Examples
     --------

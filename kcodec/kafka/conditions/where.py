@@ -120,10 +120,8 @@ class Look(NamedTuple):
 def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a batch for which a condition holds.
 
-    Raises
-    ------
-    ConfigError
-        If it has no such columns, or they cannot be compared with such values; of an empty batch as of any other.
+    Columns that it does not have, or that cannot be compared with such values, are a `ConfigError`, also of an empty
+    batch.
 
     Examples
     --------

@@ -76,10 +76,7 @@ class Router:
     def find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str], str | None]:
         """Return the route of a path, what stands there for its names, and the context that the path begins with.
 
-        Raises
-        ------
-        RegistryError
-            400, 404, 405, or 422 of a context that cannot be.
+        It refuses with 400, 404 and 405, and with 422 a context that cannot be.
         """
         node, values, context = self._node(raw_path)
         found = node.routes.get("GET" if method == "HEAD" else method)

@@ -93,12 +93,7 @@ def read_bytes(text: str, encoding: str = "auto") -> bytes:
     Hexadecimal digits may have spaces, colons, ``0x`` or ``\x`` between them, or be the lines of a dump, as ``xxd`` and
     ``hexdump -C`` print them; Base64 may be that of URLs and go without its padding. Text has escapes: what Python
     prints of bytes, ``b'\x00...'``, or JSON of a text with a character a byte, ``"\u0000..."``. What can be several of
-    these is what begins like a frame.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them, or more than `MAX_BYTES`.
+    these is what begins like a frame; what is none of them, or more than `MAX_BYTES`, is a `ValueError`.
 
     Examples
     --------
