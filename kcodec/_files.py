@@ -9,12 +9,9 @@ __all__ = ["check_apart", "check_end"]
 
 
 def check_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
-    """Check that a file that is to be written, which loses what is in it, is none of those that are read.
+    """Refuse (`OSError`) a file that is to be written, and loses what is in it, if it is one of those that are read.
 
-    Raises
-    ------
-    OSError
-        If it is, under this or another name.
+    It is the same file under another name, too.
     """
     for source in sources:
         try:
@@ -26,13 +23,7 @@ def check_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathL
 
 
 def check_end(path: str | os.PathLike[str]) -> None:
-    """Check that a path, if something is there, names what has an end: no device, such as ``/dev/zero``.
-
-    Raises
-    ------
-    OSError
-        If it is a device other than the null one.
-    """
+    """Refuse (`OSError`) a path of what has no end, such as the device ``/dev/zero``, but for the null device."""
     try:
         found = os.stat(path)
     except OSError:

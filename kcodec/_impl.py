@@ -19,25 +19,11 @@ chosen = functools.partial(environment.get, VARIABLE)
 
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:
-    """Return the module that implements a kernel.
+    """Return the module that implements a kernel, whose compiled module has a dotted name below ``kcodec``.
 
-    Parameters
-    ----------
-    name : str
-        Dotted name below ``kcodec`` of the compiled module, such as ``"formats.avro._kernel"``. Its twin has the
-        same name with ``_py`` appended.
-    impl : {"native", "pure"}, optional
-        Which one. By default what the environment variable ``KCODEC_IMPL`` says, else ``"native"``.
-
-    Returns
-    -------
-    module
-        There is no fallback: a compiled module that cannot be imported raises `ImportError`.
-
-    Raises
-    ------
-    ValueError
-        If the implementation is not one of `IMPLEMENTATIONS`.
+    Its twin has the same name with ``_py`` appended. One of `IMPLEMENTATIONS` is given, or said by the environment
+    variable ``KCODEC_IMPL``; else it is ``"native"``. There is no fallback: a compiled module that cannot be imported
+    raises `ImportError`.
     """
     return _module(name, impl or chosen())
 

@@ -14,14 +14,9 @@ Value = TypeVar("Value")
 class Kept(Generic[Key, Value]):
     """What was made for the last keys, and is not made again; from any number of threads. It pickles with its values.
 
-    Parameters
-    ----------
-    max_keys : int
-        Keys that are kept; the oldest goes first. A column rarely has more types or schemas than this.
-    weight : callable, optional
-        How much a key counts for what is made of it.
-    max_weight : int
-        What all keys together may count; the last one is kept whatever it counts.
+    Of more than `max_keys` the oldest goes first; a column rarely has more types or schemas than this. `weight` returns
+    how much a key counts for what is made of it, and `max_weight` is what all keys together may count; the last one is
+    kept whatever it counts.
 
     Examples
     --------

@@ -305,12 +305,7 @@ def key_text(key: int | bytes) -> int | str:
 
 
 def key_of(text: str, size: int = 16) -> bytes:
-    """Return the bytes of an id that is text: a GUID, or hexadecimal digits.
-
-    Raises
-    ------
-    ConfigError
-        If it is not so.
+    """Return the bytes of an id that is text, a GUID or hexadecimal digits; anything else is a `ConfigError`.
 
     Examples
     --------

@@ -13,17 +13,11 @@ _FULL = (4, 1)
 
 
 class Abilities(NamedTuple):
-    """Abilities that functions of this package depend on.
+    """Abilities that functions of this package depend on."""
 
-    Attributes
-    ----------
-    arrow_functions : bool
-        Whether functions of Arrow arrays run: `pyspark.sql.functions.arrow_udf`.
-    time_type : bool
-        Whether there is a type for times of the day.
-    """
-
+    #: Whether functions of Arrow arrays run: `pyspark.sql.functions.arrow_udf`.
     arrow_functions: bool
+    #: Whether there is a type for times of the day.
     time_type: bool
 
 
@@ -32,13 +26,7 @@ _servers: "weakref.WeakKeyDictionary[Any, Abilities]" = weakref.WeakKeyDictionar
 
 
 def abilities(spark: "SparkSession | None" = None) -> Abilities:
-    """Return what a session can do; without one, what this pyspark can.
-
-    Parameters
-    ----------
-    spark : SparkSession, optional
-        The active one, if it is not given.
-    """
+    """Return what a session, or else the active one, can do; without one, what this pyspark can."""
     from pyspark.sql import functions, types
     from pyspark.sql.utils import is_remote
 

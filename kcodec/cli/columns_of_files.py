@@ -17,14 +17,8 @@ _LINES = 1000
 def columns_of(file: Path) -> pa.DataType:
     """Return the columns of a file as a struct; what it is, its name says.
 
-    Raises
-    ------
-    ConfigError
-        If the name does not say it, or the file is something else or has no lines.
-    SchemaError
-        If its lines are not JSON.
-    OSError
-        If it cannot be read.
+    A name that does not say it, a file of something else and one without lines are a `ConfigError`, lines that are not
+    JSON a `SchemaError`.
     """
     read = _READ.get(file.suffix.lower())
     if read is None:

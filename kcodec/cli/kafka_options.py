@@ -189,11 +189,8 @@ class KafkaOptions:
     def payload(self, name: str, text: str) -> Any:
         """Return what `kcodec.kafka` takes for the name of a format; None for bytes and text.
 
-        Raises
-        ------
-        ConfigError
-            If it is none, or a format that has no schema of its own in a registry, so that its columns would have to
-            be given.
+        Refused is what is no format, or one that has no schema of its own in a registry, so that its columns would have
+        to be given.
         """
         from kcodec.kafka.payload_format import format_name
 

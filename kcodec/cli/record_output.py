@@ -83,10 +83,8 @@ class RecordOutput:
     def begin(self, schema: pa.Schema) -> None:
         """Write what stands before all records; a file then is one even if there is none.
 
-        Raises
-        ------
-        ConfigError
-            If console consumers' properties ask for columns that are not there, or Parquet has no such columns.
+        Columns that console consumers' properties ask for and that are not there, or that Parquet has not, are a
+        `ConfigError`.
         """
         for column, name in _PRINTED.items() if self._format == "text" else ():
             if column not in schema.names and self._prints(name):

@@ -13,14 +13,8 @@ _BETWEEN = "  "
 class TextTable:
     """Rows in columns whose widths the first of them decide.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the columns.
-    numeric : list of bool
-        Whether columns are numbers, which stand on the right and are not cut.
-    width : int or None
-        Characters of a line on a terminal; None where there is none.
+    Columns of numbers stand on the right and are not cut. The width is that of a terminal in characters; None where
+    there is none.
 
     Examples
     --------

@@ -18,14 +18,8 @@ __all__ = ["Lasting", "reader_of", "stream"]
 class Lasting(Iterator[pa.RecordBatch]):
     """Batches up to an error, which is raised whenever another is asked for; a generator would then be at its end.
 
-    Threads that ask at the same time get one each, in turn; a generator would raise `ValueError`.
-
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        They are made as they are asked for.
-    interrupted : type of KcodecError
-        What is raised behind an interruption, such as that of a keyboard.
+    Threads that ask at the same time get one each, in turn; a generator would raise `ValueError`. `interrupted` is what
+    is raised behind an interruption, such as that of a keyboard.
 
     Examples
     --------

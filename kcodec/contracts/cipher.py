@@ -22,19 +22,8 @@ _VERSIONED = 5
 class Cipher:
     """A key at work; it is in no ``repr``, and in no pickle.
 
-    Parameters
-    ----------
-    algorithm : str
-        One of `kcodec.registry.keys.values.ALGORITHMS`.
-    material : bytes
-        The key as Tink keeps it.
-
-    Raises
-    ------
-    ValueError
-        If the material is no key of the algorithm.
-    ImportError
-        Without the package ``cryptography``.
+    Its material is the key as Tink keeps it; what is no key of the algorithm is a `ValueError`. Without the package
+    ``cryptography`` there is an `ImportError`.
 
     Examples
     --------
@@ -80,23 +69,10 @@ def decrypt_values(
     versioned: bool = False,
     encoded: bool = False,
 ) -> tuple[list[bytes | None], dict[int, str]]:
-    """Decrypt values.
+    """Decrypt values; return them, None where one cannot be decrypted, and why, by its position.
 
-    Parameters
-    ----------
-    values : sequence of bytes or None
-        What is encrypted; None stays None.
-    cipher_of : callable
-        Returns the cipher of a version of the key, or why there is none; it is asked once for each version.
-    versioned : bool
-        Whether values begin with the version of their key; else it is asked for None.
-    encoded : bool
-        Whether values are Base64.
-
-    Returns
-    -------
-    tuple
-        The values, None where one cannot be decrypted; and why, by its position.
+    `cipher_of` returns the cipher of a version of the key, or why there is none; it is asked once for each version that
+    values begin with, and for None where they are not `versioned`. Values that are `encoded` are Base64.
     """
     cipher: Cipher | str | None = None
     if not versioned and any(each is not None for each in values):

@@ -57,14 +57,8 @@ def changed(
 ) -> pa.Array:
     """Return an array in which the values at some steps are changed, one step after the other.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Rows, in a layout that `kcodec.columns.arrays.nested.unpack` leaves as it is.
-    changes : iterable of (steps, change)
-        The way to values, as in `kcodec.formats.tagged.TaggedField`, and what changes them.
-    chosen : numpy.ndarray of bool, optional
-        The rows whose values are changed; None for all.
+    The array has a layout that `kcodec.columns.arrays.nested.unpack` leaves as it is. Steps are the way to values, as
+    in `kcodec.formats.tagged.TaggedField`. `chosen` is a mask of the rows whose values are changed, if not all are.
 
     Examples
     --------

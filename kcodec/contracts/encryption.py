@@ -54,23 +54,9 @@ class Ruled(NamedTuple):
 def decrypt_fields(
     array: pa.Array, ruled: Ruled, ring: Keyring, rows: Any = None
 ) -> tuple[pa.Array, list[Fault]]:
-    """Decrypt the fields of a column.
+    """Decrypt the fields of decoded rows; return these, and one fault for each that failed, in order.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        The rows, decoded.
-    ruled : Ruled
-        What is encrypted, and how.
-    ring : Keyring
-        The keys.
-    rows : numpy.ndarray of bool, optional
-        The rows that the contract is about; None for all.
-
-    Returns
-    -------
-    tuple
-        The rows, and those of them that failed: one fault each, in order. These stay as they are.
+    `rows` is a mask of those that the contract is about, if it is not about all. Rows that failed stay as they are.
     """
     session = Session(ring)
     return _fields(array, ruled, lambda rule, field: _Decryption(rule, ruled.contract, field, session), rows)
@@ -79,21 +65,9 @@ def decrypt_fields(
 def decrypt_groups(
     array: pa.Array, groups: Sequence[tuple[Ruled, Any]], ring: Keyring
 ) -> tuple[pa.Array, list[Fault]]:
-    """Decrypt the fields of the rows of several contracts.
+    """Decrypt the fields of decoded rows of several contracts, and return what `decrypt_fields` does.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        The rows, decoded.
-    groups : sequence of (Ruled, numpy.ndarray of int)
-        What is encrypted, and the rows that it is about, in order. No row is in two groups.
-    ring : Keyring
-        The keys.
-
-    Returns
-    -------
-    tuple
-        As of `decrypt_fields`.
+    Each group has the numbers of its rows, in order. No row is in two groups.
     """
     # Most serdes need no NumPy.
     import numpy as np
@@ -162,15 +136,8 @@ def encrypt_payloads(
 def closed_columns(contract: Contract, fields: Sequence[TaggedField], kind: pa.DataType) -> str:
     """Return why a column would be written unencrypted, as it is not known what is in it; empty if that is known.
 
-    Parameters
-    ----------
-    contract : Contract
-        What is to be encrypted.
-    fields : sequence of TaggedField
-        The fields of the schema, in columns of its own layout.
-    kind : pyarrow.DataType
-        The type of the columns to be written. Columns that are missing are no error: there is no value in them. One
-        that has no columns itself, such as text of JSON, may have a field in it that is to be encrypted.
+    The fields are in columns of the schema's own layout. Columns that are missing in `kind` are no error: there is no
+    value in them. One that has no columns itself, such as text of JSON, may have a field in it that is to be encrypted.
     """
     tagged = TaggedFields(fields, contract.schema.metadata)
     for rule in contract.fields:

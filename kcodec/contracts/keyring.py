@@ -58,13 +58,7 @@ class Keyring:
         return "<Keyring>"
 
     def read(self, rule: EncryptRule, subject: str, version: int | None) -> Cipher:
-        """Return the key that values of a version were encrypted by; without a version the first.
-
-        Raises
-        ------
-        NoKey
-            If it cannot be had.
-        """
+        """Return the key that values of a version were encrypted by; without a version the first. Or raise `NoKey`."""
         number = version or 1
         place = "read", rule.kek_name, subject, rule.algorithm, str(number)
         return self._found(
@@ -74,10 +68,7 @@ class Keyring:
     def write(self, rule: EncryptRule, subject: str) -> tuple[Cipher, int | None]:
         """Return the key that values are encrypted by, made if there is none, and its version if it has versions.
 
-        Raises
-        ------
-        NoKey
-            If it cannot be had.
+        If it cannot be had, it is `NoKey`.
         """
         place = "write", rule.kek_name, subject, rule.algorithm, str(rule.expiry_days)
         found = self._found(place, rule, subject, lambda keys: self._current(keys, rule, subject))

@@ -35,32 +35,22 @@ class RowRules:
     Each payload becomes a Python object as confluent-kafka's deserializer makes it, goes through the rules, and becomes
     a payload again, which is then read as a column, or was written from one. If there are only conditions, it stays
     what it was.
-
-    Attributes
-    ----------
-    format : SchemaFormat
-        The format of the payloads.
-    subject : str
-        The subject of the schema, which its keys are those of.
-    given, made : ValueShape
-        The schemas of the payloads before and after.
-    opening : Phase or None
-        Rules for payloads, before they are objects.
-    phases : tuple of Phase
-        Rules for objects.
-    closing : Phase or None
-        Rules for payloads, made of the objects.
-    runner : object
-        What runs the rules, once it is made; it does not pickle.
     """
 
+    #: The format of the payloads.
     format: SchemaFormat
+    #: The subject of the schema, which its keys are those of.
     subject: str
+    #: The schemas of the payloads before and after.
     given: ValueShape
     made: ValueShape
+    #: Rules for payloads, before they are objects.
     opening: Phase | None = None
+    #: Rules for objects.
     phases: tuple[Phase, ...] = ()
+    #: Rules for payloads, made of the objects.
     closing: Phase | None = None
+    #: What runs the rules, once it is made; it does not pickle.
     runner: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:

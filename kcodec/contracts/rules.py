@@ -27,117 +27,73 @@ _BOTH = {"WRITE": "WRITEREAD", "READ": "WRITEREAD", "UPGRADE": "UPDOWN", "DOWNGR
 
 @dataclass(frozen=True, slots=True)
 class EncryptRule:
-    """A rule that encrypts.
+    """A rule that encrypts."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    tags : tuple of str
-        The tags of the fields that it is about; none for all.
-    failure : str
-        What is done where it fails: ``NONE`` leaves the value as it is, anything else makes an error of its row.
-    kek_name, kms_type, kms_key_id : str
-        The key that encrypts its keys; empty where they are not told.
-    algorithm : str
-        What encrypts values.
-    expiry_days : int
-        After how many days there is a new key; 0 for never. If there may be several, values begin with a version.
-    wrong : str
-        Why the rule cannot run at all; empty if it can.
-    """
-
+    #: Its name.
     name: str
+    #: The tags of the fields that it is about; none for all.
     tags: tuple[str, ...]
+    #: What is done where it fails: ``NONE`` leaves the value as it is, anything else makes an error of its row.
     failure: str
+    #: The key that encrypts its keys; empty where they are not told.
     kek_name: str = ""
     kms_type: str = ""
     kms_key_id: str = ""
+    #: What encrypts values.
     algorithm: str = DEFAULT_ALGORITHM
+    #: After how many days there is a new key; 0 for never. If there may be several, values begin with a version.
     expiry_days: int = 0
+    #: Why the rule cannot run at all; empty if it can.
     wrong: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What the rules of a schema do with its values, read or written.
+    """What the rules of a schema do with its values, read or written."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The schema that has the rules.
-    subject : str
-        Its subject, which the keys are those of; empty if it is not known.
-    fields : tuple of EncryptRule
-        What is done with fields, in this order.
-    payload : tuple of EncryptRule
-        What is done with the bytes of payloads.
-    by_row : bool
-        Whether there are rules of other types, so that all of them run row by row and these tuples are empty.
-    """
-
+    #: The schema that has the rules.
     schema: Schema
+    #: Its subject, which the keys are those of; empty if it is not known.
     subject: str
+    #: What is done with fields, in this order.
     fields: tuple[EncryptRule, ...] = ()
+    #: What is done with the bytes of payloads.
     payload: tuple[EncryptRule, ...] = ()
+    #: Whether there are rules of other types, so that all of them run row by row and these tuples are empty.
     by_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A rule, and its position among the rules of a phase.
+    """A rule, and its position among the rules of a phase."""
 
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    runs : bool
-        Whether it runs: it is of the direction, and not left out.
-    success, failure : str
-        What is done then: ``NONE``, ``ERROR`` or another action.
-    """
-
+    #: The rule.
     rule: Rule
+    #: Whether it runs: it is of the direction, and not left out.
     runs: bool
+    #: What is done then: ``NONE``, ``ERROR`` or another action.
     success: str
     failure: str
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Rules that run one after the other, on a value or its payload.
+    """Rules that run one after the other, on a value or its payload."""
 
-    Attributes
-    ----------
-    mode : str
-        ``WRITE``, ``READ``, ``UPGRADE`` or ``DOWNGRADE``.
-    source : Schema or None
-        The version that a migration comes from.
-    target : Schema
-        The schema that the rules look at values by; of a migration, the version that it leads to.
-    rules : tuple of RowRule
-        The rules, in the order in which they run.
-    """
-
+    #: ``WRITE``, ``READ``, ``UPGRADE`` or ``DOWNGRADE``.
     mode: str
+    #: The version that a migration comes from.
     source: Schema | None
+    #: The schema that the rules look at values by; of a migration, the version that it leads to.
     target: Schema
+    #: The rules, in the order in which they run.
     rules: tuple[RowRule, ...]
 
 
 def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSettings) -> Contract | None:
     """Return what is to be done with the values of a schema; None if its rules do nothing with them.
 
-    Parameters
-    ----------
-    schema : Schema
-        A schema with its rules.
-    subject : str or None
-        The subject, if it is known.
-    mode : str
-        ``READ`` or ``WRITE``.
-    settings : RuleSettings
-        What the serde says of rules.
+    The mode is ``READ`` or ``WRITE``.
 
     Examples
     --------

@@ -65,13 +65,7 @@ class _NotEncrypted(Exception):
 
 
 class Runner:
-    """What runs the rules of payloads of one schema.
-
-    Raises
-    ------
-    KcodecError, TypeError, ValueError
-        If the schema is not one that confluent-kafka has values of.
-    """
+    """What runs the rules of payloads of one schema, which has to be one that confluent-kafka has values of."""
 
     def __init__(self, rules: RowRules) -> None:
         self._rules = rules

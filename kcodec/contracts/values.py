@@ -29,14 +29,9 @@ __all__ = ["Values", "message_class", "values_of"]
 
 
 class Values(Protocol):
-    """What payloads of a format are as objects.
+    """What payloads of a format are as objects."""
 
-    Attributes
-    ----------
-    tags : mapping of str to set of str, or None
-        Tags of fields that the walk itself does not find.
-    """
-
+    #: Tags of fields that the walk itself does not find.
     tags: Mapping[str, set[str]] | None
 
     def load(self, payload: bytes) -> Any:
@@ -56,13 +51,7 @@ class Values(Protocol):
 
 
 def values_of(rules: RowRules) -> Values:
-    """Return what the payloads are as objects.
-
-    Raises
-    ------
-    SchemaError
-        If confluent-kafka has no rules for the format.
-    """
+    """Return what the payloads are as objects; `SchemaError` if confluent-kafka has no rules for the format."""
     made = _VALUES.get(rules.format.type)
     if made is None:
         raise SchemaError(f"rules do not run on values of type {rules.format.type}")

@@ -11,39 +11,26 @@ __all__ = ["FORMATS", "Format", "codec_names", "load", "registered_names", "spar
 
 
 class Format(NamedTuple):
-    """A format of payloads.
+    """A format of payloads."""
 
-    Attributes
-    ----------
-    name : str
-        What serdes and topics call it.
-    codec : str or None
-        Where its codec is defined, as ``module:name``; None if the bytes stay as they are. Topics use it where no
-        registry has schemas of the format, else a serde.
-    language : str or None
-        Where the `SchemaFormat` of its schemas is defined, as ``module:name``; None if no registry has its schemas.
-    type : str or None
-        What a registry calls the language.
-    is_shared : bool
-        Whether several formats have this codec: then its first argument is the format's name.
-    needs : str or None
-        The option of the codec without which keys and values mean nothing.
-    instead : str
-        What a user is told who asks a serde for it.
-    spark : str or None
-        What the functions of Spark are called behind ``from_`` and ``to_``, which is also their module.
-    page : str or None
-        Where the documentation describes it.
-    """
-
+    #: What serdes and topics call it.
     name: str
+    #: Where its codec is defined, as ``module:name``; None if the bytes stay as they are. Topics use it where no
+    #: registry has schemas of the format, else a serde.
     codec: str | None = None
+    #: Where the `SchemaFormat` of its schemas is defined, as ``module:name``; None if no registry has its schemas.
     language: str | None = None
+    #: What a registry calls the language.
     type: str | None = None
+    #: Whether several formats have this codec: then its first argument is the format's name.
     is_shared: bool = False
+    #: The option of the codec without which keys and values mean nothing.
     needs: str | None = None
+    #: What a user is told who asks a serde for it.
     instead: str = ""
+    #: What the functions of Spark are called behind ``from_`` and ``to_``, which is also their module.
     spark: str | None = None
+    #: Where the documentation describes it.
     page: str | None = None
 
     @property

@@ -317,11 +317,7 @@ def is_by_partition(given: Any) -> bool:
 
 
 def check_positions(start: Any, end: Any = None) -> None:
-    """Refuse a start or an end that is no such thing, whichever partitions there are.
-
-    Raises
-    ------
-    ConfigError
+    """Refuse (`ConfigError`) a start or an end that is no such thing, whichever partitions there are.
 
     Examples
     --------

@@ -26,13 +26,7 @@ _METHODS = ("decode", "encode", "deserialize", "serialize")
 
 
 def format_name(given: str) -> str:
-    """Return the name of a format, which may be given in any case, with ``-`` for ``_``.
-
-    Raises
-    ------
-    ConfigError
-        If there is none of this name.
-    """
+    """Return the name of a format, which may be given in any case, with ``-`` for ``_``; refuse any other."""
     for name in (given, given.upper().replace("-", "_")):
         if name in FORMATS:
             return name

@@ -108,30 +108,22 @@ class StatementError(SchemaError):
 class SqlType:
     """A SQL type.
 
-    Attributes
-    ----------
-    base : str
-        BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL, STRING, BYTES, TIME, DATE, TIMESTAMP, ARRAY, MAP or STRUCT.
-    precision, scale : int
-        Of a DECIMAL: digits in all, and of these behind the point.
-    key : SqlType or None
-        Type of a MAP's keys.
-    item : SqlType or None
-        Type of an ARRAY's items or a MAP's values.
-    fields : tuple of SqlField
-        Of a STRUCT.
-
     Examples
     --------
     >>> print(parse_type("map<varchar, decimal(10,2)>"))
     MAP<STRING, DECIMAL(10, 2)>
     """
 
+    #: BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL, STRING, BYTES, TIME, DATE, TIMESTAMP, ARRAY, MAP or STRUCT.
     base: str
+    #: Of a DECIMAL: digits in all, and of these behind the point.
     precision: int = 0
     scale: int = 0
+    #: Type of a MAP's keys.
     key: "SqlType | None" = None
+    #: Type of an ARRAY's items or a MAP's values.
     item: "SqlType | None" = None
+    #: Of a STRUCT.
     fields: "tuple[SqlField, ...]" = ()
 
     def __str__(self) -> str:
@@ -159,17 +151,11 @@ class SqlType:
 
 @dataclass(frozen=True)
 class SqlField:
-    """A field of a STRUCT.
+    """A field of a STRUCT."""
 
-    Attributes
-    ----------
-    name : str
-        As ksqlDB keeps it: upper-cased unless it was quoted.
-    type : SqlType
-        Its type.
-    """
-
+    #: As ksqlDB keeps it: upper-cased unless it was quoted.
     name: str
+    #: Its type.
     type: SqlType
 
     def __post_init__(self) -> None:

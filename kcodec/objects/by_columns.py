@@ -43,10 +43,7 @@ def objects_of(column: Any) -> tuple[list[Any], list[Fault]]:
 def with_records(write: Callable[[Any], _Written], value: Any) -> _Written:
     """Write a value; if that fails, with a dict for each dataclass and the like.
 
-    Raises
-    ------
-    EncodeError, TypeError
-        Of the value as it is given, where it has no such record.
+    Where it has no such record, what is raised is that of the value as it is given.
 
     Examples
     --------

@@ -13,17 +13,6 @@ _UNIONS = ("members", "value")
 class ObjectForm(NamedTuple):
     """How the values that Python has several types for are made.
 
-    Attributes
-    ----------
-    maps : {"pairs", "dict"}
-        Whether a map is a list of pairs, as Arrow's ``to_pylist`` has it, or a dict.
-    unions : {"members", "value"}
-        Whether a union of several types is a dict of its members, of which one is not None, or that one's value.
-    into : type or None
-        The class that the outermost record is made into: see `kcodec.objects.into`. None makes dicts.
-    floor : bool
-        Whether nanoseconds that Python's times cannot hold are dropped; otherwise they are ``inexact``.
-
     Examples
     --------
     >>> ObjectForm.of(maps="dict").maps
@@ -33,9 +22,13 @@ class ObjectForm(NamedTuple):
     kcodec.errors.ConfigError: maps='list' is not one of pairs, dict
     """
 
+    #: Whether a map is a list of pairs, as Arrow's ``to_pylist`` has it, or a dict.
     maps: str = "pairs"
+    #: Whether a union of several types is a dict of its members, of which one is not None, or that one's value.
     unions: str = "members"
+    #: The class that the outermost record is made into: see `kcodec.objects.into`. None makes dicts.
     into: Any = None
+    #: Whether nanoseconds that Python's times cannot hold are dropped; otherwise they are ``inexact``.
     floor: bool = False
 
     @classmethod

@@ -23,11 +23,8 @@ else:
 class Target:
     """A class that is called with the fields of a record.
 
-    Parameters
-    ----------
-    kind : type
-        A dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
-        pydantic, attrs and msgspec.
+    It is a dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
+    pydantic, attrs and msgspec.
 
     Examples
     --------
@@ -58,10 +55,7 @@ class Target:
     def called_with(self, names: list[str]) -> tuple[Any, tuple[str, ...] | None]:
         """Return the class and the names of the arguments; None for these if they are called by their places.
 
-        Raises
-        ------
-        ConfigError
-            If the class does not take one of the fields.
+        A class that does not take one of the fields is a `ConfigError`.
         """
         kinds = inspect.Parameter
         if any(each.kind is kinds.VAR_KEYWORD for each in self._parameters.values()):

@@ -37,13 +37,7 @@ class Reader(Protocol):
         """Whether its faults have the reasons that a codec's ``decode`` gives."""
 
     def decode_one(self, data: Any, start: int = 0) -> Any:
-        """Read one payload, from a position on; None stays None.
-
-        Raises
-        ------
-        DecodeError
-            If it cannot be read: as row 0.
-        """
+        """Read one payload from a position on; None stays None. What cannot be read is a `DecodeError` of row 0."""
 
     def decode_list(
         self, values: list[Any], starts: Sequence[int] | None = None, stop: bool = False
@@ -58,13 +52,7 @@ class Writer(Protocol):
     """Writes Python objects as payloads. It is never changed once made, so that threads may share it."""
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
-        """Write one value behind some bytes; None stays None.
-
-        Raises
-        ------
-        EncodeError
-            If it cannot be written: as row 0.
-        """
+        """Write one value behind some bytes; None stays None. What cannot be is an `EncodeError` of row 0."""
 
     def encode_list(
         self, values: list[Any], prefix: bytes = b"", stop: bool = False

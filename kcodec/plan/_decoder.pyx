@@ -25,26 +25,10 @@ from kcodec.plan.failure import OtherPrefix
 
 
 cdef class Decoder:
-    """Decodes one column.
+    """Decodes one column; what it is given is that of `kcodec.plan.kernel.RowKernel.decode`, and more.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout; null rows stay null.
-    programs : sequence of Program or None
-        Programs of one Arrow type; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    starts : buffer of int32, or bytes, optional
-        Per row where the payload starts; or what all rows start with before it.
-    ends : buffer of int32, optional
-        Per row where the payload ends.
-    start : int
-        Where payloads start, without `starts`.
-    trailing : bool
-        Accept anything behind a value.
-    picked : buffer of int32, optional
-        The only rows that are decoded, in order; the others are null. There is no selector then.
+    `ends` (int32) has per row where the payload ends, and `start` is where payloads start without `starts`. `picked`
+    (int32) has the only rows that are decoded, in order; the others are null. There is no selector then.
     """
 
     def __init__(self, values, programs, selector, starts, ends, start, trailing, picked=None):

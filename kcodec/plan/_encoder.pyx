@@ -19,18 +19,10 @@ cdef enum:
 
 
 cdef class Encoder:
-    """Encodes one array.
+    """Encodes one array, with 64-bit offsets if the result is large.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        What to encode.
-    programs : sequence of Program or None
-        Programs of its type; rows that choose None become null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    large : bool
-        Give the result 64-bit offsets.
+    The programs are of its type; rows that choose None become null. The selector (int32) has per row which program it
+    chooses, negative: none; without it all choose the first.
     """
 
     def __init__(self, array, programs, selector, large):

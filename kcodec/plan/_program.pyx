@@ -28,16 +28,8 @@ cdef int32_t status_of(object code) except -1:
 cdef class Program:
     """A plan made ready to run. It is never changed once made, so threads may share it.
 
-    Parameters
-    ----------
-    plan : kcodec.plan.Plan
-        What to do.
-    limits : kcodec.plan.Limits
-        Bounds on what one row may cost.
-    op_bytes : int
-        Size of the format's ops.
-    trusts_text : bool
-        Whether columns of text that is written are known to be UTF-8; columns of bytes never are.
+    An op of the format takes `op_bytes`. `trusts_text` is whether columns of text that is written are known to be
+    UTF-8; columns of bytes never are.
     """
 
     def __init__(self, plan, limits, op_bytes, trusts_text=True):

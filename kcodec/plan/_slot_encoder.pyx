@@ -13,19 +13,7 @@ cdef enum:
 
 
 cdef class SlotEncoder(Encoder):
-    """Encodes one array by one program, behind a prefix.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        What to encode.
-    program : Program
-        Of its type.
-    prefix : bytes
-        What stands before each value.
-    large : bool
-        Give the result 64-bit offsets.
-    """
+    """Encodes one array by one program of its type, each value behind a prefix; with 64-bit offsets if it is large."""
 
     def __init__(self, array, program, prefix, large):
         cdef int32_t at

@@ -18,16 +18,8 @@ class OtherMeaning(SchemaError):
 class RowError(Exception):
     """What is wrong with the row at hand.
 
-    Parameters
-    ----------
-    code : str
-        One of `kcodec.CODES`.
-    offset : int or None
-        The byte in the row; None if none is meant.
-    path : str
-        The value in the row; empty for the row as a whole.
-    reason : str, optional
-        By default that of the code.
+    The code is one of `kcodec.CODES`, whose reason is the default. Without an offset no byte is meant, without a path
+    the row as a whole.
 
     Examples
     --------

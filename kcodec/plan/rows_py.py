@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kcodec.columns.built.lists import from_lists
-from kcodec.columns.types.layout import Column, layout
+from kcodec.columns.types.layout import Column, item_bytes, layout
 from kcodec.errors import Fault
 from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
@@ -30,15 +30,7 @@ def quiet(number: float) -> float:
 
 
 class Program:
-    """A plan made ready to run.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    limits : Limits, optional
-        What a row may cost.
-    """
+    """A plan made ready to run."""
 
     def __init__(self, plan: Plan, limits: Limits = Limits()) -> None:  # noqa: B008
         self._plan = plan
@@ -58,10 +50,9 @@ class Program:
 def decode_rows(
     values: pa.Array,
     programs: Sequence[P | None],
-    read: Callable[[P, bytes, int], Row],
-    join: Callable[[list[Row | None]], pa.Array],
+    read: "Callable[[P, tuple[Column, ...], ItemBytes, bytes, int], Row]",
+    join: Callable[[pa.DataType, list[Row | None]], pa.Array],
     *,
-    width: int,
     selector: Any,
     starts: Any,
     stop: bool,
@@ -70,26 +61,15 @@ def decode_rows(
 ) -> tuple[pa.Array, list[Fault]]:
     """Read the rows that are not null, each by its program, and make an array of them, some at a time.
 
-    Parameters
-    ----------
-    values, programs, selector, starts, stop
-        As for `kcodec.plan.kernel.RowKernel.decode`.
-    read : callable
-        Reads a row with a program, up to the end of the bytes given and from a position in them.
-    join : callable
-        Makes an array of rows that were read, None for those that are null or failed.
-    width : int
-        Values that a row has at least.
-    ends : buffer of int32, optional
-        Per row where the payload ends.
-    start : int
-        Where payloads start, without `starts`.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        The rows; and those that failed.
+    `read` reads a row with a program, for the columns that all programs have, and counts its items; up to the end of
+    the bytes given and from a position in them. `join` makes an array of the columns' type of rows that were read, None
+    for those that are null or failed. `ends` has per row, as int32, where the payload ends, and `start` is where
+    payloads start without `starts`. All others are as for `kcodec.plan.kernel.RowKernel.decode`. Rows that failed are
+    returned as faults.
     """
+    kind = next(program for program in programs if program is not None).plan.arrow_type
+    columns = layout(kind)
+    sizes = item_bytes(columns)
     prefix = b""
     if isinstance(starts, bytes):
         prefix, starts, start = starts, None, len(starts)
@@ -112,22 +92,23 @@ def decode_rows(
             try:
                 if not 0 <= begin <= end <= len(data):
                     raise RowError("truncated", len(data))
-                row = read(program, data[:end], begin)
+                payload = data[:end]
+                row = read(program, columns, ItemBytes(sizes, program.limits, payload, begin), payload, begin)
             except RowError as error:
                 faults.append(error.fault(number))
                 if stop:
                     break
         rows.append(row)
-        held += width + len(data or b"")
+        held += len(columns) + len(data or b"")
         if held > _HELD:
-            arrays.append(join(rows))
+            arrays.append(join(kind, rows))
             rows, held = [], 0
             # An array of few rows takes about 1 KB a column beside its values: those of a size become one, so that
             # there are never more than the logarithm of their number.
             while len(arrays) > 1 and len(arrays[-2]) <= len(arrays[-1]):
                 arrays[-2:] = [pa.concat_arrays(arrays[-2:])]
     if rows or not arrays:
-        arrays.append(join(rows))
+        arrays.append(join(kind, rows))
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), faults
 
 
@@ -139,13 +120,7 @@ def payloads(values: pa.Array) -> list[bytes | None]:
 
 
 class ColumnRow:
-    """The values that one row adds to each column, kept apart until the whole row turns out to be good.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns.
-    """
+    """The values that one row adds to each column, kept apart until the whole row turns out to be good."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self.columns = columns
@@ -189,16 +164,8 @@ def join_rows(kind: pa.DataType, rows: Sequence[ColumnRow | None]) -> pa.Array:
 class ItemBytes:
     """What the items of a row take in columns of fixed width, which `Limits.max_expansion` bounds.
 
-    Parameters
-    ----------
-    sizes : dict of int to int
-        What an item of each column takes; see `kcodec.columns.types.layout.item_bytes`.
-    limits : Limits
-        What a row may cost.
-    data : bytes
-        The row, up to the end of its payload.
-    at : int
-        Where that starts.
+    `sizes` is what an item of each column takes, see `kcodec.columns.types.layout.item_bytes`. `data` is the row up to
+    the end of its payload, which starts `at`.
 
     Examples
     --------
@@ -215,13 +182,7 @@ class ItemBytes:
         self._end = len(data)
 
     def count(self, column: int, items: int = 1) -> None:
-        """Count items of a list or map column.
-
-        Raises
-        ------
-        RowError
-            If they take more than they may.
-        """
+        """Count items of a list or map column; `RowError` if they take more than they may."""
         self._left -= items * self._sizes.get(column, 0)
         if self._left < 0:
             raise RowError("size_limit", self._end)

@@ -85,15 +85,7 @@ class AzureSource:
             client.close()
 
     def call(self, ask: Callable[[Any], Any]) -> Any:
-        """Ask Azure's client.
-
-        Raises
-        ------
-        LookupError
-            If there is no such schema.
-        RegistryError
-            If Azure refuses it, or cannot be asked.
-        """
+        """Ask Azure's client; `LookupError` if there is no such schema, else what fails is a `RegistryError`."""
         client = self._connected()
         from azure.core.exceptions import AzureError, ResourceNotFoundError
 

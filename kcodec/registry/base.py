@@ -510,13 +510,7 @@ def guid(schema: Schema) -> str:
 
 
 def check_schema(schema: Any) -> Schema:
-    """Return a schema that a client gives, if it is one and its parts are of their types.
-
-    Raises
-    ------
-    RegistryError
-        42201.
-    """
+    """Return a schema that a client gives; refuse (42201) what is none, or has parts of other types."""
     if not isinstance(schema, Schema):
         invalid(f"a schema is a kcodec.registry.Schema, not {type(schema).__name__}")
     if not _has_format(schema.type):

@@ -92,10 +92,7 @@ class RegistryClient:
     ) -> Any:
         """Return the registry's answer, as text if that is asked for; bytes are sent as they are, all else as JSON.
 
-        Raises
-        ------
-        RegistryError
-            If it answers with an error, or nothing that is a registry's, or not in time.
+        An error, an answer that is no registry's, and none in time, are a `RegistryError`.
         """
         asked = f"{method} /{path}"
         target = f"/{path}?{urlencode(query, doseq=True)}" if query else f"/{path}"

@@ -35,11 +35,6 @@ class EmbeddedRegistry:
     through, in this order: the subject's name and its alias, the mode, the text is made canonical (normalized if asked
     or configured), references are resolved, the subject is searched for the same content, its compatibility level is
     checked, the new version is stored.
-
-    Parameters
-    ----------
-    database : Database
-        Where all of it is kept.
     """
 
     def __init__(self, database: Database) -> None:
@@ -359,18 +354,8 @@ class EmbeddedRegistry:
     ) -> list[SubjectVersion]:
         """Return the versions of subjects, sorted, or the latest one of each; those before an offset are not read.
 
-        Parameters
-        ----------
-        prefixes : sequence of str
-            What the names of the subjects begin with, as for `subjects`.
-        deleted : bool
-            Whether softly deleted versions count.
-        latest : bool
-            Whether a subject has its latest version alone.
-        offset, limit : int
-            How many are left out, and how many there are at most; -1 is no limit.
-        chosen : callable, optional
-            Returns whether a subject is one of those that are meant.
+        The subjects are those that begin with a prefix, as for `subjects`, and that `chosen` returns True of. A limit
+        of -1 is none.
 
         Examples
         --------
@@ -544,19 +529,10 @@ class EmbeddedRegistry:
     ) -> list[Change]:
         """Return what was changed, the newest first.
 
-        Parameters
-        ----------
-        subject : str, optional
-            The subject or context whose changes are wanted, by its own name: what was written to an alias was
-            changed at the subject that this means.
-        user : str, optional
-            Who made them; empty for who has shown no name.
-        action : str, optional
-            What was done, see `kcodec.registry.store.change_log.ACTIONS`.
-        before : int, optional
-            The number of a change: only earlier ones are wanted.
-        offset, limit : int
-            How many are left out, and how many there are at most; -1 is no limit.
+        A subject or context is meant by its own name: what was written to an alias was changed at the subject that this
+        means. The user is empty for who has shown no name; what was done is one of
+        `kcodec.registry.store.change_log.ACTIONS`. Changes `before` one are those with lower numbers. A limit of -1 is
+        none.
 
         Examples
         --------

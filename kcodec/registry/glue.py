@@ -76,15 +76,7 @@ class GlueSource:
         return GlueSource, (self.region, self.name, self._config)
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Make a request.
-
-        Raises
-        ------
-        _NotThere
-            If there is no such registry, schema or version.
-        RegistryError
-            If Glue refuses it, or cannot be asked.
-        """
+        """Make a request; `_NotThere` if there is no such thing, else what fails is a `RegistryError`."""
         client = self._connected()
         try:
             return getattr(client, name)(**arguments)

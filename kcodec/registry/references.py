@@ -144,24 +144,8 @@ def resolve(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONT
 def needed_subjects(registry: VersionLookup, schema: Schema, context: str = DEFAULT_CONTEXT) -> Iterator[str]:
     """Yield the subjects that a schema refers to, directly or through others, each before it is asked for.
 
-    Parameters
-    ----------
-    registry : SchemaRegistry
-        Where the references are registered; what is not there is passed over.
-    schema : Schema
-        The schema.
-    context : str
-        Where it is registered itself.
-
-    Yields
-    ------
-    str
-        Whole names, those of a subject's versions as often as there are versions that are needed.
-
-    Raises
-    ------
-    RegistryError
-        42201, if they are more than `MAX_REFERENCES`.
+    The names are whole, and come as often as there are versions of a subject that are needed; what is not registered is
+    passed over. `context` is where the schema is registered itself. More than `MAX_REFERENCES` are refused (42201).
 
     Examples
     --------

@@ -164,13 +164,7 @@ def check_config(config: Any) -> None:
 
 
 def check_mode(mode: Any) -> str:
-    """Return a mode in upper case.
-
-    Raises
-    ------
-    RegistryError
-        42204, if it is none.
-    """
+    """Return a mode in upper case; refuse (42204) what is none."""
     found = mode.upper() if isinstance(mode, str) else None
     if found not in MODES:
         raise RegistryError(

@@ -14,13 +14,7 @@ class _FileDatabase(Database):
     """A database in a file, which other processes may change, replace or delete."""
 
     def check_file(self) -> None:
-        """Refuse to go on with a file that is no longer there, or has been replaced: changes to it would be lost.
-
-        Raises
-        ------
-        RegistryError
-            50001.
-        """
+        """Refuse (50001) a file that is no longer there, or has been replaced: changes to it would be lost."""
         session = self._current()
         if session.file is not None and _identity(self.path) != session.file:
             raise RegistryError(f"{self.url}: the file has been deleted or replaced", 500, 50001)
@@ -31,13 +25,7 @@ class _FileDatabase(Database):
         return connection
 
     def check_end(self, connection: sqlite3.Connection) -> None:
-        """Refuse a file that ends within a page, as a copy that was broken off: SQLite reads zeros behind its end.
-
-        Raises
-        ------
-        RegistryError
-            50001.
-        """
+        """Refuse (50001) a file that ends within a page, as a broken off copy: SQLite reads zeros behind its end."""
         (page,) = connection.execute("PRAGMA page_size").fetchone()
         size = _size(self.path)
         # What is written ahead may have been moved into the file when its process was killed: it is so again.

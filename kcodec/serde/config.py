@@ -174,10 +174,7 @@ class SerdeConfig:
     def framed(self, frame: Frame, config: Mapping[str, Any], is_key: bool) -> "SerdeConfig":
         """Return the settings with the places where a frame stands; those of Confluent's are settings.
 
-        Raises
-        ------
-        ConfigError
-            If a place is set for a frame that has its own.
+        A place that is set for a frame that has its own is a `ConfigError`.
         """
         if frame == CONFLUENT:
             return self

@@ -39,18 +39,9 @@ def reading_rules(
 ) -> RowRules:
     """Return what the rules do with what is read.
 
-    Parameters
-    ----------
-    topic : TopicSchemas
-        The topic.
-    contract : Contract
-        That of the schema whose values the rules make.
-    written : Schema
-        What the values were written with, which also says how payloads are opened.
-    indexes : tuple of int
-        The message of that schema, if its format has several.
-    changes : tuple of Phase
-        The migrations from the one to the other.
+    The contract is that of the schema whose values the rules make. `written` is what the values were written with,
+    which also says how payloads are opened, and `indexes` the message of that schema, if its format has several;
+    `changes` are the migrations from the one to the other.
     """
     schema, settings = contract.schema, topic.config.rules
     given, made = topic.texts(written), topic.texts(schema)

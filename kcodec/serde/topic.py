@@ -205,13 +205,7 @@ class TopicSchemas:
         return self.registry.get(schema_id, prefix) if prefix else self.registry.get(schema_id)
 
     def texts(self, schema: Schema) -> SchemaTexts:
-        """Return a schema that is given with its imports, or fetch what it refers to.
-
-        Raises
-        ------
-        SchemaError
-            If that does not exist.
-        """
+        """Return a schema that is given with its imports, or fetch what it refers to, which has to exist."""
         if schema.type != self.format.type:
             whose = f", which the {'keys' if self.is_key else 'values'} of topic {self.topic} are taken as"
             raise SchemaError(

@@ -59,13 +59,7 @@ def _until_second(second: int) -> str:
 
 
 class TurnHandler(logging.Handler):
-    """Writes the messages of one turn of the event loop together.
-
-    Parameters
-    ----------
-    stream : TextIO
-        Where they are written.
-    """
+    """Writes the messages of one turn of the event loop together."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

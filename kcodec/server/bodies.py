@@ -13,13 +13,7 @@ _FREE = 64 << 10
 
 
 class Bodies:
-    """The budget of all bodies that a server holds.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that they may have together, beside the first 64 KiB of each.
-    """
+    """The bytes that all bodies of a server may have together, beside the first 64 KiB of each."""
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -29,13 +23,7 @@ class Bodies:
         return Body(self, receive)
 
     def take(self, size: int) -> None:
-        """Count bytes.
-
-        Raises
-        ------
-        RegistryError
-            503, if there is no room for them now.
-        """
+        """Count bytes; refuse (503) if there is no room for them now."""
         if size > self._left:
             raise RegistryError("HTTP 503 Service Unavailable", 503, 503)
         self._left -= size

@@ -16,39 +16,26 @@ TYPES = ("application/vnd.schemaregistry.v1+json", "application/vnd.schemaregist
 
 @dataclass
 class Exchange:
-    """A request under way, and its answer as far as it is known.
+    """A request under way, and its answer as far as it is known."""
 
-    Attributes
-    ----------
-    scope : mapping
-        The request, as ASGI has it.
-    start : float
-        When it came.
-    route : str
-        The template of its path, empty as long as it has none.
-    type : str
-        The type of the answer.
-    phase : str
-        What the server waits for: ``body``, ``answer`` or ``send``.
-    expired : bool
-        Whether it takes too long.
-    status, size : int
-        Of the answer.
-    location : str
-        Where the answer sends the client.
-    allowed, challenge : str
-        Of an answer 405 the methods that there are, of one 401 how to show a name.
-    """
-
+    #: The request, as ASGI has it.
     scope: Scope
+    #: When it came.
     start: float
+    #: The template of its path, empty as long as it has none.
     route: str = ""
+    #: The type of the answer.
     type: str = TYPES[0]
+    #: What the server waits for: ``body``, ``answer`` or ``send``.
     phase: str = "body"
+    #: Whether it takes too long.
     expired: bool = False
+    #: Of the answer.
     status: int = 0
     size: int = 0
+    #: Where the answer sends the client.
     location: str = ""
+    #: Of an answer 405 the methods that there are, of one 401 how to show a name.
     allowed: str = ""
     challenge: str = ""
 

@@ -31,13 +31,7 @@ def failure(status: int, code: int | None, message: str) -> tuple[int, bytes]:
 
 @functools.lru_cache(256)
 def answer_type(accept: str) -> str:
-    """Return the type of an answer to a client that takes some.
-
-    Raises
-    ------
-    RegistryError
-        406, if it takes none that there is.
-    """
+    """Return the type of an answer to a client that takes some; refuse (406) one that takes none that there is."""
     taken = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
     if not accept or "*/*" in taken or "application/*" in taken:
         taken = [*taken, TYPES[0]]

@@ -38,16 +38,8 @@ def decoded_by_schema(
 ) -> "Column":
     """Return the column that decodes another: what ``from_`` functions do.
 
-    Parameters
-    ----------
-    format : str
-        Its name in the table of formats.
-    data, schema, options, subject, address, deterministic
-        What the function was called with.
-    arguments : mapping
-        Of the format's codec, or of its options with a registry.
-    settings : mapping, optional
-        Of the serde, besides those in the options.
+    The format has its name in the table of formats. `arguments` are those of its codec, or of its options with a
+    registry, and `settings` those of the serde besides the options. All others are what the function was called with.
     """
     given = read_options(options)
     place = registry_place(subject, address, {**given.registry, **(settings or {})})

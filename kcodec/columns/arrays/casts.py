@@ -49,10 +49,7 @@ def cast_rows(
 def cast_bytes(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast text or bytes to a binary type, as Arrow does, but for more than 2 GiB, of which it makes broken arrays.
 
-    Raises
-    ------
-    CapacityError
-        If 32-bit offsets do not address all of it.
+    What 32-bit offsets do not address is a `CapacityError`.
     """
     if pa.types.is_binary_view(array.type) or pa.types.is_string_view(array.type):
         array = array.cast(pa.large_binary())

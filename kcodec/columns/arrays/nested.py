@@ -30,15 +30,10 @@ _ROWS_PER_SLICE = 50
 
 
 def unpack(array: pa.Array) -> pa.Array:
-    """Return an array in a layout that Arrow's cast takes everywhere.
+    """Return an array in a layout that Arrow's cast takes everywhere; `ArrayError` if its values are not where it says.
 
     Dictionaries (of views too) and run ends become their values, extension types their storage, lists of a fixed size
     lists. No part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
-
-    Raises
-    ------
-    ArrayError
-        If the values are not where the type says.
     """
     kernel("columns.arrays._integrity").check_offsets(array)
     return _unpacked(array)

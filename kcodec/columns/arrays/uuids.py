@@ -33,17 +33,9 @@ def uuid_texts(
 ) -> pa.Array:
     """Return an array whose UUIDs are text, but where a type has something else in their place.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of any type. Bytes that are not of the type ``pyarrow.uuid()`` stay bytes.
-    own : callable
-        Returns the type: that of a schema's own columns, which are found by their names. If it has none, nothing is
-        known of any column.
-    unknown : bool
-        Whether columns of which nothing is known become text.
-    fold : bool
-        Whether columns are also found by the upper case of their names.
+    Bytes that are not of the type ``pyarrow.uuid()`` stay bytes. `own` returns the type of a schema's own columns,
+    which are found by their names, with `fold` also by the upper case of these. If it has no columns, nothing is known
+    of any; with `unknown`, columns of which nothing is known become text.
 
     Examples
     --------

@@ -23,10 +23,7 @@ _UNFIT = (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError)
 def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.ChunkedArray:
     """Make an array of values of a type, or of the one that they have; UUIDs and enumerations are what they hold.
 
-    Raises
-    ------
-    TypeError
-        If a value is not of the type: which one, and where in it.
+    A value that is not of the type is a `TypeError`, which says which one, and where in it.
 
     Examples
     --------

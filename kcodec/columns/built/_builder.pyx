@@ -161,18 +161,10 @@ cdef class Builder(Kept):
     cdef bint has_room(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
     ) noexcept nogil:
-        """Return whether a block fits.
+        """Return whether a block fits, given its first row, its number of rows, and the bytes of its payloads.
 
-        Parameters
-        ----------
-        row, block : int64_t
-            First row of the block, and its number of rows.
-        payload : int64_t
-            Bytes of its payloads.
-        extra : int64_t
-            Bytes and items that it may yield beyond what its payloads hold.
-        divisor : const int64_t *
-            Per list or map: the fewest bytes of one of its items. NULL: texts and items ask for their room.
+        `extra` is the bytes and items that it may yield beyond what its payloads hold. `divisor` has, per list or map,
+        the fewest bytes of one of its items. NULL: texts and items ask for their room.
         """
         cdef int32_t at
         cdef Column *column

@@ -66,14 +66,9 @@ cdef class Memory(Kept):
 
 
 cdef Memory with_room(Memory memory, int64_t room):
-    """Return memory of at least so many bytes, filled with the bytes of another as far as that has them.
+    """Return memory of at least so many bytes, filled with those of another, if any, as far as that has them.
 
-    Parameters
-    ----------
-    memory : Memory or None
-        The other one, which must not be used any more.
-    room : int64_t
-        Bytes.
+    The other one must not be used any more.
     """
     cdef Memory found = take(room)
     if found is None:

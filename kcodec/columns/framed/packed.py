@@ -20,23 +20,10 @@ _FULL = "the payloads of these rows have more than 2 GiB once they are no longer
 def unpacked(
     values: pa.Array, frames: KeyedFrames, frame: Frame, max_expansion: int
 ) -> tuple[pa.Array, list[Fault]]:
-    r"""Return values whose frames say that no payload is compressed.
+    r"""Return values whose frames say that no payload is compressed, as binary, and the rows that cannot be had.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout.
-    frames : KeyedFrames
-        What their frames say.
-    frame : Frame
-        One with a byte of compression.
-    max_expansion : int
-        By how many bytes one row may grow.
-
-    Returns
-    -------
-    tuple
-        The values as binary, and the rows that cannot be had, which are null among these.
+    The frame is one with a byte of compression. A row may grow by `max_expansion` bytes; those that cannot be had are
+    null.
 
     Examples
     --------

@@ -51,12 +51,8 @@ _UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 def ddl_type(text: str) -> pa.DataType:
     """Return the Arrow type of a type in Spark's DDL: columns are a struct of them.
 
-    Names of types are compared without regard to case; lengths of text, comments and collations are not kept.
-
-    Raises
-    ------
-    SchemaError
-        If the text is not DDL, or names a type that no codec has: intervals, variants and geometries.
+    Names of types are compared without regard to case; lengths of text, comments and collations are not kept. A text
+    that is not DDL, or names a type that no codec has (intervals, variants, geometries), is a `SchemaError`.
 
     Examples
     --------
@@ -95,12 +91,7 @@ def ddl_text(kind: pa.DataType) -> str:
     """Return the text of a type in Spark's DDL: of a struct, its columns.
 
     It is what `ddl_type` reads, but for the widths that Spark does not know. Spark has no word for items that are never
-    null.
-
-    Raises
-    ------
-    SchemaError
-        If Spark has no type for one of Arrow's.
+    null. A type of Arrow's that Spark does not have is a `SchemaError`.
 
     Examples
     --------

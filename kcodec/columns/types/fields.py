@@ -71,10 +71,7 @@ def field_path(kind: pa.DataType, steps: Sequence[str]) -> list[str] | None:
 def chosen(kind: pa.DataType, fields: Sequence[str] | None) -> pa.DataType:
     """Return a type with nothing but some fields, dotted for those of structs below; also in lists and maps.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such field.
+    A field that is not there is a `ConfigError`.
 
     Examples
     --------

@@ -10,32 +10,21 @@ __all__ = ["Column", "item_bytes", "layout"]
 
 
 class Column(NamedTuple):
-    """One column of an Arrow type.
+    """One column of an Arrow type."""
 
-    Attributes
-    ----------
-    index : int
-        Its number, in pre-order: a parent before its children, the root is 0.
-    name : str
-        The field's name; empty for the root, ``"item"`` below a list, ``"key"`` and ``"value"`` below a map.
-    type : pyarrow.DataType
-        Its Arrow type.
-    nullable : bool
-        Whether it may hold nulls. The root always may: a null row is a null value.
-    parent : int
-        Number of the parent column, -1 for the root.
-    children : tuple of int
-        Fields of a struct; the item of a list; key and value of a map (its entries struct has no number).
-    end : int
-        The number after the last column below this one.
-    """
-
+    #: Its number, in pre-order: a parent before its children, the root is 0.
     index: int  # type: ignore[assignment]  # a tuple has a method of this name
+    #: The field's name; empty for the root, ``"item"`` below a list, ``"key"`` and ``"value"`` below a map.
     name: str
+    #: Its Arrow type.
     type: pa.DataType
+    #: Whether it may hold nulls. The root always may: a null row is a null value.
     nullable: bool
+    #: Number of the parent column, -1 for the root.
     parent: int
+    #: Fields of a struct; the item of a list; key and value of a map (its entries struct has no number).
     children: tuple[int, ...]
+    #: The number after the last column below this one.
     end: int
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.types.isotime_py import bounds, read_iso, write_iso
-from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.layout import Column, layout
 from kcodec.columns.types.plain import is_text
 from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
@@ -45,27 +45,17 @@ def decode(
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
     """Decode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
-    kind = next(program for program in programs if program is not None).plan.arrow_type
-    columns = layout(kind)
-    sizes = item_bytes(columns)
 
-    def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
+    def read(
+        program: Program, columns: tuple[Column, ...], items: ItemBytes, data: bytes, at: int
+    ) -> ColumnRow:
+        row = Row(program, columns, items, data, at)
         row.run(program.plan.root, "")
         if not trailing and row.at < len(data):
             row.fail("trailing_bytes", row.at, "")
         return row
 
-    return decode_rows(
-        values,
-        programs,
-        read,
-        lambda rows: join_rows(kind, rows),
-        width=len(columns),
-        selector=selector,
-        starts=starts,
-        stop=stop,
-    )
+    return decode_rows(values, programs, read, join_rows, selector=selector, starts=starts, stop=stop)
 
 
 class Row(ColumnRow):

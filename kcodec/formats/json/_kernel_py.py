@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.types.isotime_py import bounds, read_iso
-from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.layout import Column
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
 from kcodec.formats.json.node import JSON_KINDS, Form, JsonNode, Op
@@ -50,25 +50,16 @@ def decode(
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
     """Decode one document per row; see `kcodec.formats.json.kernel.JsonKernel`."""
-    kind = next(program for program in programs if program is not None).plan.arrow_type
-    columns = layout(kind)
-    sizes = item_bytes(columns)
 
-    def read(program: Program, data: bytes, at: int) -> ColumnRow:
-        row = _Row(program, columns, ItemBytes(sizes, program.limits, data, at), data, at)
+    def read(
+        program: Program, columns: tuple[Column, ...], items: ItemBytes, data: bytes, at: int
+    ) -> ColumnRow:
+        row = _Row(program, columns, items, data, at)
         row.document(program.plan.root, trailing)
         return row
 
     return decode_rows(
-        values,
-        programs,
-        read,
-        lambda rows: join_rows(kind, rows),
-        width=len(columns),
-        selector=selector,
-        starts=starts,
-        ends=ends,
-        stop=stop,
+        values, programs, read, join_rows, selector=selector, starts=starts, ends=ends, stop=stop
     )
 
 

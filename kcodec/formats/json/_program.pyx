@@ -114,15 +114,7 @@ def _folds():
 
 
 cdef class JsonProgram(Program):
-    """A plan of JSON made ready to run.
-
-    Parameters
-    ----------
-    plan : kcodec.plan.Plan
-        What to do.
-    limits : kcodec.plan.Limits, optional
-        Bounds on what one row may cost.
-    """
+    """A plan of JSON made ready to run."""
 
     def __init__(self, plan, limits=Limits(), *, trusts_text=True):
         Program.__init__(self, plan, limits, sizeof(Op), trusts_text)

@@ -89,33 +89,23 @@ JSON_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class JsonNode(Node):
-    """One step of a plan of JSON.
-
-    Attributes
-    ----------
-    forms : Form
-        What else is read, or how it is written.
-    data : bytes
-        The text of the default value; empty if there is none.
-    factor : int
-        JSON_INTEGER: the column holds the text's value times this. Negative: the text holds the column's value times
-        ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
-    floor : bool
-        JSON_INTEGER: that rest is dropped, so that the value is the next lower one. JSON_TIME: read, digits beyond the
-        column's unit are.
-    bounds : tuple of (int, int) or None
-        JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
-    precision, scale : int
-        JSON_DECIMAL: of what is in Base64.
-    """
+    """One step of a plan of JSON."""
 
     op: Op
     children: "tuple[JsonNode, ...]" = ()
+    #: What else is read, or how it is written.
     forms: Form = Form.PLAIN
+    #: The text of the default value; empty if there is none.
     data: bytes = b""
+    #: JSON_INTEGER: the column holds the text's value times this. Negative: the text holds the column's value times
+    #: ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
     factor: int = 1
+    #: JSON_INTEGER: that rest is dropped, so that the value is the next lower one. JSON_TIME: read, digits beyond the
+    #: column's unit are.
     floor: bool = False
+    #: JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
     bounds: tuple[int, int] | None = None
+    #: JSON_DECIMAL: of what is in Base64.
     precision: int = 0
     scale: int = 0
 

@@ -35,17 +35,7 @@ __all__ = ["JsonSchemaCodec", "JsonSchemaReader", "JsonSchemaWriter"]
 
 
 class JsonSchemaReader:
-    """A schema's shape with its columns, for documents of any schema that may be read as it.
-
-    Parameters
-    ----------
-    shape : Shape
-        What the schema's documents are.
-    options : JsonSchemaOptions, optional
-        How it is laid out.
-    limits : Limits, optional
-        What one row may cost.
-    """
+    """A schema's shape with its columns, for documents of any schema that may be read as it."""
 
     def __init__(
         self, shape: Shape, *, options: JsonSchemaOptions | None = None, limits: Limits | None = None

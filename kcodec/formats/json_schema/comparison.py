@@ -37,17 +37,11 @@ class SchemaChange(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What comparing two schemas gives.
+    """What comparing two schemas gives."""
 
-    Attributes
-    ----------
-    changes : tuple of SchemaChange
-        At most `MAX_DIFFERENCES`.
-    compatible : bool
-        Whether no difference is breaking.
-    """
-
+    #: At most `MAX_DIFFERENCES`.
     changes: tuple[SchemaChange, ...]
+    #: Whether no difference is breaking.
     compatible: bool
 
 

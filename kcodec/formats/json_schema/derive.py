@@ -26,25 +26,10 @@ _MAX_LEVELS = 90
 def derive_text(
     kind: pa.DataType, *, draft: str = "draft_7", nulls: bool = True, closed: bool = True, title: str = ""
 ) -> str:
-    """Return the text of the schema that columns of a type are written with.
+    """Return the text of the schema that columns of a type are written with; refuse a type that has no form in JSON.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type.
-    draft : str
-        One of `DRAFTS`.
-    nulls : bool
-        Whether what is nullable is ``oneOf`` null and the type; else it only is not required.
-    closed : bool
-        Whether objects have no other properties.
-    title : str
-        Of the whole.
-
-    Raises
-    ------
-    SchemaError
-        If a type has no form in JSON.
+    The draft is one of `DRAFTS`. With `nulls`, what is nullable is ``oneOf`` null and the type; else it only is not
+    required. Objects that are `closed` have no other properties. The whole has the title.
 
     Examples
     --------

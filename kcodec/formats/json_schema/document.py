@@ -20,12 +20,8 @@ _SPACE = re.compile(r"[ \t\n\r\ufeff]*")
 def read_document(text: str) -> Any:
     """Read the first JSON value of a text; what follows it is ignored, and of equal keys the last wins.
 
-    Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float.
-
-    Raises
-    ------
-    SchemaError
-        If the text does not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`.
+    Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float. A text that does
+    not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`, is a `SchemaError`.
 
     Examples
     --------
@@ -48,13 +44,7 @@ def read_document(text: str) -> Any:
 
 
 def schema_text(schema: object) -> str:
-    """Return the text of a schema as a user gives it.
-
-    Raises
-    ------
-    ConfigError
-        If it is neither text nor what JSON's objects and booleans are in Python.
-    """
+    """Return the text of a schema as a user gives it: text, or what JSON's objects and booleans are in Python."""
     if isinstance(schema, str):
         return schema
     if isinstance(schema, (Mapping, bool)):
@@ -85,10 +75,7 @@ def _check_names(document: Any) -> None:
 def sorted_document(document: Any) -> Any:
     """Return a document with the keys of all objects in the order of their UTF-16 units.
 
-    Raises
-    ------
-    SchemaError
-        If it is nested too deeply for that.
+    One that is nested too deeply for that is a `SchemaError`.
     """
     try:
         return _sorted(document)

@@ -26,13 +26,7 @@ _MOST_REPEATED = 200
 
 @functools.cache
 def library() -> Any:
-    """Return the module ``jsonschema_rs``.
-
-    Raises
-    ------
-    ConfigError
-        If it is not installed.
-    """
+    """Return the module ``jsonschema_rs``; `ConfigError` if it is not installed."""
     try:
         return importlib.import_module("jsonschema_rs")
     except ImportError:

@@ -41,19 +41,7 @@ _ESCAPED = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9}
 
 
 def check_pattern(pattern: str, path: str) -> None:
-    r"""Refuse what is no regular expression, neither of Java nor of ECMA 262.
-
-    Parameters
-    ----------
-    pattern : str
-        The text.
-    path : str
-        Where it stands in its schema.
-
-    Raises
-    ------
-    SchemaError
-        With the path and what is wrong, at which character.
+    r"""Refuse what is no regular expression, neither of Java nor of ECMA 262; the path is its place in the schema.
 
     Examples
     --------

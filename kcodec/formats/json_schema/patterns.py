@@ -30,21 +30,8 @@ def matching(pattern: str, names: Sequence[str], done: Callable[[int], None]) ->
     r"""Return the names in which a regular expression is found.
 
     RE2 is asked, which takes linear time; for what it does not take (looking ahead or behind, groups referred to), the
-    library that validates documents, which ends after so many steps back.
-
-    Parameters
-    ----------
-    pattern : str
-        The regular expression.
-    names : sequence of str
-        The names.
-    done : function
-        Takes the steps of a comparison that come next, and may raise.
-
-    Raises
-    ------
-    SchemaError
-        If neither takes the expression, or it takes too many steps.
+    library that validates documents, which ends after so many steps back. If neither takes it, or it takes too many
+    steps, that is a `SchemaError`. `done` takes the steps of a comparison that come next, and may raise.
 
     Examples
     --------

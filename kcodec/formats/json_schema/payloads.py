@@ -34,17 +34,11 @@ __all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
 
 
 class _Program(NamedTuple):
-    """What is particular to the documents of a writer's schema; None where nothing is.
+    """What is particular to the documents of a writer's schema; None where nothing is."""
 
-    Attributes
-    ----------
-    validator : Validator or None
-        What validates them.
-    programs : Programs or None
-        What reads them, where Connect's logical types in it are others than the reader's.
-    """
-
+    #: What validates them.
     validator: Validator | None = None
+    #: What reads them, where Connect's logical types in it are others than the reader's.
     programs: Programs | None = None
 
 

@@ -60,21 +60,14 @@ _URI = re.compile(
 
 @dataclass
 class Resource:
-    """A document, or a part of a document with its own identifier.
+    """A document, or a part of a document with its own identifier."""
 
-    Attributes
-    ----------
-    base : str
-        What its references are relative to.
-    draft : int
-        The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
-    is_main : bool
-        Whether it is the main document, or a part of that.
-    """
-
+    #: What its references are relative to.
     base: str
     document: Any
+    #: The draft whose vocabulary it is read by: 4, 6, 7 or 2020; 0 for none.
     draft: int
+    #: Whether it is the main document, or a part of that.
     is_main: bool = True
     anchors: dict[str, Any] = field(default_factory=dict)
 
@@ -98,13 +91,6 @@ class Referent(NamedTuple):
 class Documents:
     """A document and those that it may refer to.
 
-    Attributes
-    ----------
-    main : Resource
-        The document.
-    named : tuple
-        The others, each with its name.
-
     Examples
     --------
     >>> documents = Documents({"$ref": "a.json#/x"}, [("a.json", {"x": {"type": "string"}})])
@@ -126,6 +112,7 @@ class Documents:
             given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
+        #: The others, each with its name.
         self.named = tuple(given)
 
     def home(self, part: Any, resource: Resource) -> Resource:
@@ -133,13 +120,7 @@ class Documents:
         return self._parts.get(id(part), resource)
 
     def find(self, resource: Resource, reference: str, path: str) -> Referent:
-        """Return what a reference in a resource names.
-
-        Raises
-        ------
-        SchemaError
-            With the path, if its document is not at hand.
-        """
+        """Return what a reference in a resource names; `SchemaError` with the path if its document is not at hand."""
         place, fragment = urldefrag(_join(resource.base, reference))
         home = self._resources.get(place)
         if home is None and not reference.startswith("#"):

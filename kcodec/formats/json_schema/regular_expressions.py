@@ -112,12 +112,7 @@ class _Frame:
 def translated(pattern: str) -> str:
     r"""Return a regular expression of Java in the syntax of ECMA 262, as the validator takes it.
 
-    Whatever means the same in both stays as it is.
-
-    Raises
-    ------
-    SchemaError
-        If ECMA 262 has nothing that means the same.
+    Whatever means the same in both stays as it is; where nothing means the same, it is a `SchemaError`.
 
     Examples
     --------

@@ -50,31 +50,23 @@ MAX_COPIED = 20_000
 
 
 class Node:
-    """One schema of the model.
-
-    Attributes
-    ----------
-    kind : str
-        ``empty``, ``false``, ``string``, ``number``, ``boolean``, ``null``, ``array``, ``object``, ``enum``, ``const``,
-        ``not``, ``conditional``, ``combined`` or ``reference``.
-    rules : dict
-        What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
-        listed is ``additional``, a bool or a node, and ``unevaluated``, a node. A number that is an integer has
-        ``integer``.
-    members : list of Node
-        Of a combined schema.
-    target : Node or None
-        Of a reference, once everything is read.
-    """
+    """One schema of the model."""
 
     __slots__ = ("bytes", "default", "description", "id", "kind", "members", "rules", "target", "title")
 
     def __init__(
         self, kind: str, rules: dict[str, Any] | None = None, members: Sequence["Node"] = ()
     ) -> None:
+        #: ``empty``, ``false``, ``string``, ``number``, ``boolean``, ``null``, ``array``, ``object``, ``enum``,
+        #: ``const``, ``not``, ``conditional``, ``combined`` or ``reference``.
         self.kind = kind
+        #: What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
+        #: listed is ``additional``, a bool or a node, and ``unevaluated``, a node. A number that is an integer has
+        #: ``integer``.
         self.rules = {} if rules is None else rules
+        #: Of a combined schema.
         self.members = list(members)
+        #: Of a reference, once everything is read.
         self.target: Node | None = None
         self.id: str | None = None
         self.title: str | None = None
@@ -89,20 +81,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class JsonSchema:
-    """A schema: its document, those it refers to, and the model of it.
+    """A schema: its document, those it refers to, and the model of it."""
 
-    Attributes
-    ----------
-    document : object
-        The JSON of its text.
-    root : Node
-        Its model.
-    documents : Documents
-        It and those that it refers to.
-    """
-
+    #: The JSON of its text.
     document: Any
+    #: Its model.
     root: Node
+    #: It and those that it refers to.
     documents: Documents
 
 

@@ -33,19 +33,6 @@ __all__ = ["JsonSchemaFormat"]
 class JsonSchemaFormat(SchemaFormat):
     """JSON Schema, drafts 4, 6, 7, 2019-09 and 2020-12, as Confluent's registry and serializers treat it.
 
-    Attributes
-    ----------
-    validate : bool
-        Whether documents are validated.
-    by_reader : bool
-        Whether those that are read are validated by the reader's schema, rather than the writer's.
-    envelope : bool
-        Whether of values with a key ``schema`` only what their key ``payload`` holds is written.
-    indent : bool
-        Whether documents are written in several lines.
-    derived : tuple
-        How schemas are derived: the draft, whether nullable columns are ``oneOf`` null, whether objects are closed.
-
     Examples
     --------
     >>> known = JsonSchemaFormat()
@@ -75,10 +62,15 @@ class JsonSchemaFormat(SchemaFormat):
         "type.property": "accepted: there are no Java classes here",
     }
 
+    #: Whether documents are validated.
     validate: bool = False
+    #: Whether those that are read are validated by the reader's schema, rather than the writer's.
     by_reader: bool = False
+    #: Whether of values with a key ``schema`` only what their key ``payload`` holds is written.
     envelope: bool = False
+    #: Whether documents are written in several lines.
     indent: bool = False
+    #: How schemas are derived: the draft, whether nullable columns are ``oneOf`` null, whether objects are closed.
     derived: tuple[str, bool, bool] = ("draft_7", True, True)
 
     def configured(self, config: Mapping[str, Any]) -> Self:

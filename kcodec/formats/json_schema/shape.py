@@ -52,26 +52,17 @@ _KIND_OF = {key: kind for kind, keys in _TELLING.items() for key in keys}
 
 
 class Note(NamedTuple):
-    """What a schema says of values of one kind beyond it.
+    """What a schema says of values of one kind beyond it."""
 
-    Attributes
-    ----------
-    format : str or None
-        The keyword ``format``.
-    encoding : str or None
-        The keyword ``contentEncoding``.
-    connect : str or None
-        Kafka Connect's type, as its model spells it; empty where the schema names one that Connect does not have.
-    name : str or None
-        The name of a logical type of Connect: the ``title`` of what has a ``connect.type``.
-    parameters : tuple of (str, str)
-        Those of Connect's type, ``connect.parameters``.
-    """
-
+    #: The keyword ``format``.
     format: str | None = None
+    #: The keyword ``contentEncoding``.
     encoding: str | None = None
+    #: Kafka Connect's type, as its model spells it; empty where the schema names one that Connect does not have.
     connect: str | None = None
+    #: The name of a logical type of Connect: the ``title`` of what has a ``connect.type``.
     name: str | None = None
+    #: Those of Connect's type, ``connect.parameters``.
     parameters: tuple[tuple[str, str], ...] = ()
 
     def merged(self, other: "Note") -> "Note":
@@ -87,58 +78,39 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What may stand in one place.
+    """What may stand in one place."""
 
-    Attributes
-    ----------
-    kinds : frozenset of str or None
-        Of `KINDS`; None where the schema does not say.
-    hints : frozenset of str
-        Those that its keywords are about.
-    notes : mapping of str to Note
-        What it says of values of a kind.
-    fields : mapping of str to Shape
-        The properties of objects.
-    required : frozenset of str
-        Those that must be there.
-    values : Shape or None
-        What other properties hold, where the schema says that.
-    items : Shape or None
-        The items of arrays, or those behind `prefix`.
-    prefix : tuple of Shape
-        Items by their places.
-    is_tuple : bool
-        Whether arrays have all items of `prefix`, and no others.
-    index : int or None
-        The place among the fields of its object that Connect gave it, ``connect.index``.
-    default : object
-        What stands where a property is missing; `ABSENT` if the schema has no default.
-    cut : str
-        Why there are no columns below, if there are none: such as a schema that contains itself.
-    perhaps : bool
-        Whether only a part of the schema says all this that need not hold: what others say is not narrowed down by it.
-    spare : bool
-        Whether it is a property of some members of a union, of which none requires it: a null there could keep a
-        document from being the member that it is.
-    unasked : frozenset of str or None
-        Properties of objects that a null is not written for unless they are required, since the schema draws
-        conclusions from their being there; None for all.
-    """
-
+    #: Of `KINDS`; None where the schema does not say.
     kinds: frozenset[str] | None = None
+    #: Those that its keywords are about.
     hints: frozenset[str] = frozenset()
+    #: What it says of values of a kind.
     notes: Mapping[str, Note] = field(default_factory=dict)
+    #: The properties of objects.
     fields: "Mapping[str, Shape]" = field(default_factory=dict)
+    #: Those that must be there.
     required: frozenset[str] = frozenset()
+    #: What other properties hold, where the schema says that.
     values: "Shape | None" = None
+    #: The items of arrays, or those behind `prefix`.
     items: "Shape | None" = None
+    #: Items by their places.
     prefix: "tuple[Shape, ...]" = ()
+    #: Whether arrays have all items of `prefix`, and no others.
     is_tuple: bool = False
+    #: The place among the fields of its object that Connect gave it, ``connect.index``.
     index: int | None = None
+    #: What stands where a property is missing; `ABSENT` if the schema has no default.
     default: Any = ABSENT
+    #: Why there are no columns below, if there are none: such as a schema that contains itself.
     cut: str = ""
+    #: Whether only a part of the schema says all this that need not hold: what others say is not narrowed down by it.
     perhaps: bool = False
+    #: Whether it is a property of some members of a union, of which none requires it: a null there could keep a
+    #: document from being the member that it is.
     spare: bool = False
+    #: Properties of objects that a null is not written for unless they are required, since the schema draws conclusions
+    #: from their being there; None for all.
     unasked: frozenset[str] | None = frozenset()
 
     @property
@@ -191,19 +163,10 @@ ANYTHING = Shape()
 
 
 def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
-    """Return the shape of a schema's documents.
+    """Return the shape of a schema's documents; refuse one with more than `MAX_PLACES` places.
 
-    Parameters
-    ----------
-    documents : Documents
-        The schema and those that it refers to.
-    recursive_depth : int
-        How often a schema that contains itself is followed into itself.
-
-    Raises
-    ------
-    SchemaError
-        If there are more than `MAX_PLACES` places, or merging them is more work than `MAX_COPIED`.
+    A schema that contains itself is followed into itself `recursive_depth` times. One whose places are more work
+    to merge than `MAX_COPIED` is refused as well.
 
     Examples
     --------

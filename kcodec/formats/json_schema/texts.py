@@ -48,12 +48,8 @@ def holds_text(node: JsonNode) -> bool:
 def changed_texts(array: pa.Array, change: Callable[[bytes], bytes | None]) -> pa.Array:
     """Return a column of text or binary with each value that is not null changed.
 
-    Raises
-    ------
-    ArrayError
-        If the values are not where the type says.
-    CapacityError
-        If the offsets of its type do not address what becomes of it.
+    It is an `ArrayError` if the values are not where the type says, and a `CapacityError` if the offsets of the type do
+    not address what becomes of them.
     """
     kind = array.type
     wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)

@@ -118,12 +118,7 @@ def decimal_scale(shape: Shape) -> int | None:
 
 
 def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
-    """Return the type that documents of a shape are decoded as.
-
-    Raises
-    ------
-    SchemaError
-        If a decimal has more digits than Arrow's have.
+    """Return the type that documents of a shape are decoded as; `SchemaError` for a decimal beyond Arrow's digits.
 
     Examples
     --------
@@ -137,12 +132,9 @@ def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
 
 
 def chosen_type(kind: pa.DataType, shape: Shape, fields: Sequence[str] | None) -> pa.DataType:
-    """Return the type of documents of a shape with nothing but some fields.
+    """Return the type of documents of a shape with nothing but some fields, each of which it has to have.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such field, or it is a member of a union or a tuple: documents of other members would not fit.
+    Members of a union or a tuple are refused: documents of other members would not fit.
     """
     found = chosen(kind, fields)
     if fields is not None:

@@ -36,23 +36,9 @@ class _Encoding(Protocol):
 def encode_valid(
     writer: _Encoding, array: pa.Array, validator: Validator, *, large: bool
 ) -> tuple[pa.Array, list[Fault]]:
-    """Write an array as valid documents; a row that is not valid whichever nulls are left out is a fault.
+    """Write an array as valid documents, with 64-bit offsets if they are `large`; also return the faults, in order.
 
-    Parameters
-    ----------
-    writer : JsonSchemaWriter
-        What writes.
-    array : pyarrow.Array
-        The values.
-    validator : Validator
-        What validates.
-    large : bool
-        Whether the documents have 64-bit offsets.
-
-    Returns
-    -------
-    tuple of pyarrow.Array and list of Fault
-        The documents, null where there is a fault, and the faults in order.
+    A row that is not valid whichever nulls are left out is a fault, and its document is null.
     """
     encoded, faults = writer.encode(array, large=large)
     checked, found = validated(encoded, faults, encoded, [validator])

@@ -74,11 +74,6 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 class Validator:
     """A schema, compiled. It pickles as its documents.
 
-    Parameters
-    ----------
-    documents : Documents
-        The schema and those that it refers to.
-
     Raises
     ------
     ConfigError
@@ -341,20 +336,10 @@ def validated(
 ) -> tuple[pa.Array, list[Fault]]:
     """Make rows of an array null whose document is not valid; return it and all faults, in order.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        What the documents were decoded as, or themselves.
-    faults : sequence of Fault
-        Rows that are null already.
-    values : pyarrow.Array
-        The documents.
-    validators : sequence of Validator or None
-        What validates them.
-    selector : buffer of int32, optional
-        Per row an index into the validators; negative where there is nothing to validate. By default 0.
-    starts : buffer of int32, or bytes, optional
-        Per row the byte at which the document starts, by default 0; or what all rows start with before it.
+    The array is what the documents, `values`, were decoded as, or these themselves, and `faults` the rows that are null
+    already. `selector` has per row, as int32, an index into the validators, by default 0; negative where there is
+    nothing to validate. `starts` has per row, as int32, the byte at which the document starts, by default 0; or it is
+    what all rows start with before it.
     """
     numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
     readers = [None if each is None else each.reader() for each in validators]

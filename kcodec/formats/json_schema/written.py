@@ -34,10 +34,7 @@ def has_logical_types(shape: Shape) -> bool:
 def written_as(reader: Shape, writer: Shape) -> Shape:
     """Return the shape of a reader with the scales, and the units of dates, of a writer; itself if they are the same.
 
-    Raises
-    ------
-    OtherMeaning
-        If one is a date and the other a time, or the like; but a date may be a timestamp.
+    If one is a date and the other a time, or the like, it is `OtherMeaning`; but a date may be a timestamp.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types.layout import Column, item_bytes, layout
+from kcodec.columns.types.layout import Column
 from kcodec.columns.types.plain import is_text
 from kcodec.columns.written.inputs_py import Inputs
 from kcodec.errors import Fault
@@ -69,30 +69,20 @@ def decode(
         selector = arrays.array("i", [-1]) * len(values)
         for row in memoryview(picked).cast("B").cast("i"):
             selector[row] = 0
-    kind = next(program for program in programs if program is not None).plan.arrow_type
-    columns = layout(kind)
-    sizes = item_bytes(columns)
 
-    def read(program: Program, data: bytes, at: int) -> ColumnRow:
+    def read(
+        program: Program, columns: tuple[Column, ...], items: ItemBytes, data: bytes, at: int
+    ) -> ColumnRow:
         frame = _Frame(program.plan.root)
         _PayloadReader(data).message(at, len(data), frame, 0, min(program.limits.max_depth, MAX_DEPTH))
         with _inside(offset=len(data)):
             frame.check()
-        row = _Row(columns, program.limits.max_expansion, ItemBytes(sizes, program.limits, data, at))
+        row = _Row(columns, program.limits.max_expansion, items)
         with _inside(offset=len(data)):
             row.put_message(frame.node, frame)
         return row
 
-    return decode_rows(
-        values,
-        programs,
-        read,
-        lambda rows: join_rows(kind, rows),
-        width=len(columns),
-        selector=selector,
-        starts=starts,
-        stop=stop,
-    )
+    return decode_rows(values, programs, read, join_rows, selector=selector, starts=starts, stop=stop)
 
 
 class _Frame:
@@ -174,13 +164,7 @@ def _inside(*steps: str, offset: int | None = None) -> Iterator[None]:
 
 
 class _PayloadReader:
-    """A payload that is read.
-
-    Parameters
-    ----------
-    data : bytes
-        The payload, and what stands before it.
-    """
+    """A payload that is read, with what stands before it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -349,17 +333,7 @@ def _time(field: FieldNode, frame: _Frame) -> int:
 
 
 class _Row(ColumnRow):
-    """What a message that has been read adds to each column.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns.
-    room : int
-        Bytes of names that it may add.
-    items : ItemBytes
-        What its items may take.
-    """
+    """What a message that has been read adds to each column; names are at most `room` bytes."""
 
     def __init__(self, columns: tuple[Column, ...], room: int, items: ItemBytes) -> None:
         super().__init__(columns)

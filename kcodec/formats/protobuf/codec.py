@@ -41,16 +41,7 @@ __all__ = ["ProtobufCodec", "ProtobufReader", "ProtobufWriter"]
 class ProtobufReader:
     """A message type with its columns, for payloads of any type that may be read as it.
 
-    Parameters
-    ----------
-    message : MessageType
-        The type.
-    options : ProtobufOptions, optional
-        How it is laid out.
-    limits : Limits, optional
-        What one row may cost.
-    types : mapping of str to MessageType
-        What an Any may hold beside the types of google.protobuf.
+    `types` are what an Any may hold beside the types of google.protobuf.
     """
 
     def __init__(

@@ -84,14 +84,7 @@ def _holds(message: MessageType, names: set[str]) -> bool:
 class Conversions:
     """The values of a message type's columns that are converted from and to bytes.
 
-    Parameters
-    ----------
-    message : MessageType
-        The type.
-    readings : mapping of str to str
-        What types are read as that are not read as messages.
-    types : mapping of str to MessageType
-        What an Any may hold.
+    `readings` is what types are read as that are not read as messages, and `types` what an Any may hold.
     """
 
     def __init__(
@@ -161,19 +154,8 @@ class Conversions:
     def object_of(self, message: MessageType, kind: pa.DataType, level: int) -> Callable[[bytes], Any] | None:
         """Return what makes a Python object of a message's bytes, as its column does; None where only that does.
 
-        Parameters
-        ----------
-        message : MessageType
-            The type of the message.
-        kind : pyarrow.DataType
-            That of its column.
-        level : int
-            How many messages are around it, but for the outermost one.
-
-        Returns
-        -------
-        callable or None
-            It raises `RowError` for a message that cannot be converted.
+        It raises `RowError` for a message that cannot be converted. `level` is how many messages are around it, but for
+        the outermost one.
         """
         reading, depth = reading_of(message, self.readings), MAX_DEPTH - level - 1
         if reading == "time_of_day" and kind.unit != "us":

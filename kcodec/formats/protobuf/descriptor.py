@@ -16,20 +16,13 @@ SCALARS = frozenset(("bool", "string", "bytes", *_INTEGERS, *_FIXED))
 
 @dataclass(eq=False, slots=True)
 class EnumType:
-    """An enum.
+    """An enum."""
 
-    Attributes
-    ----------
-    name : str
-        Its full name, without a leading dot.
-    values : tuple of (str, int)
-        Names and numbers as declared, aliases included.
-    closed : bool
-        Whether a number that is not declared is an unknown field.
-    """
-
+    #: Its full name, without a leading dot.
     name: str
+    #: Names and numbers as declared, aliases included.
     values: tuple[tuple[str, int], ...]
+    #: Whether a number that is not declared is an unknown field.
     closed: bool = False
     names: Mapping[int, str] = field(init=False, repr=False)
     numbers: Mapping[str, int] = field(init=False, repr=False)
@@ -45,52 +38,35 @@ class EnumType:
 
 @dataclass(eq=False, slots=True)
 class FieldType:
-    """A field, or an extension.
+    """A field, or an extension."""
 
-    Attributes
-    ----------
-    name : str
-        As declared; an extension's full name.
-    number : int
-        From 1 to 2**29 - 1.
-    type : str
-        One of `SCALARS`, ``"enum"``, ``"message"``, or ``"group"`` for a message between start and end tags.
-    repeated, required : bool
-        Its cardinality; neither: singular. Map fields are repeated.
-    presence : bool
-        Whether "not set" differs from the default (proto2, ``optional``, members of oneofs, messages).
-    packed : bool
-        Whether a repeated scalar is written packed.
-    message : MessageType or None
-        Of messages and groups; of a map field its entry.
-    enum : EnumType or None
-        Of enums.
-    oneof : str
-        Name of the oneof that it is a member of; empty for none, and for that of a proto3 ``optional``.
-    default : object
-        The declared default of proto2 and editions: int, float, bool, str, bytes, for enums a name; None for none.
-    json_name : str or None
-        Its name in JSON, which may be empty; None for that which it is declared with.
-    utf8 : bool
-        Whether a string must be valid UTF-8.
-    options : dict
-        The field's options that no attribute stands for, by name; extensions in parentheses,
-        such as ``"(confluent.field_meta).params"``.
-    """
-
+    #: As declared; an extension's full name.
     name: str
+    #: From 1 to 2**29 - 1.
     number: int
+    #: One of `SCALARS`, ``"enum"``, ``"message"``, or ``"group"`` for a message between start and end tags.
     type: str
+    #: Its cardinality; neither: singular. Map fields are repeated.
     repeated: bool = False
     required: bool = False
+    #: Whether "not set" differs from the default (proto2, ``optional``, members of oneofs, messages).
     presence: bool = False
+    #: Whether a repeated scalar is written packed.
     packed: bool = False
+    #: Of messages and groups; of a map field its entry.
     message: "MessageType | None" = None
+    #: Of enums.
     enum: EnumType | None = None
+    #: Name of the oneof that it is a member of; empty for none, and for that of a proto3 ``optional``.
     oneof: str = ""
+    #: The declared default of proto2 and editions: int, float, bool, str, bytes, for enums a name; None for none.
     default: Any = None
+    #: Its name in JSON, which may be empty; None for that which it is declared with.
     json_name: str | None = None
+    #: Whether a string must be valid UTF-8.
     utf8: bool = True
+    #: The field's options that no attribute stands for, by name; extensions in parentheses, such as
+    #: ``"(confluent.field_meta).params"``.
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,28 +85,19 @@ class MessageType:
     """A message.
 
     Types may refer to each other in circles, so `fields` is filled in after the types are made.
-
-    Attributes
-    ----------
-    name : str
-        Its full name, without a leading dot.
-    fields : tuple of FieldType
-        As declared, without extensions.
-    map_entry : bool
-        Whether it is the entry of a map field: ``key`` is number 1, ``value`` number 2.
-    message_set : bool
-        Whether it has the old format of message sets.
-    extensions : dict of int to FieldType
-        The extensions of it that the schema knows, by number.
-    syntax : str
-        ``"proto2"``, ``"proto3"``, or the edition.
     """
 
+    #: Its full name, without a leading dot.
     name: str
+    #: As declared, without extensions.
     fields: tuple[FieldType, ...] = ()
+    #: Whether it is the entry of a map field: ``key`` is number 1, ``value`` number 2.
     map_entry: bool = False
+    #: Whether it has the old format of message sets.
     message_set: bool = False
+    #: The extensions of it that the schema knows, by number.
     extensions: dict[int, FieldType] = field(default_factory=dict)
+    #: ``"proto2"``, ``"proto3"``, or the edition.
     syntax: str = "proto3"
 
     @cached_property

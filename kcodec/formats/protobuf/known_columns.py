@@ -35,15 +35,7 @@ _EPOCH = 719_468
 
 
 class KnownColumn:
-    """A type of message that is read as one value.
-
-    Parameters
-    ----------
-    message : MessageType
-        The type.
-    reading : {"date", "time_of_day", "decimal"}
-        What it is read as.
-    """
+    """A type of message that is read as one value: a ``date``, a ``time_of_day`` or a ``decimal``."""
 
     def __init__(self, message: MessageType, reading: str) -> None:
         self._reading = reading

@@ -23,15 +23,6 @@ class ProtobufSchema:
 
     Two are equal if they were made from the same texts or bytes.
 
-    Attributes
-    ----------
-    files : dict of str to File
-        The trees by path: the main one, what it imports, and the known files among those.
-    path, main : str, File
-        The main file's path, often empty, and its tree.
-    places : dict of str to (str, int)
-        By path of the imports that the schema itself refers to: under which subject and version a registry has them.
-
     Examples
     --------
     >>> schema = ProtobufSchema.parse('syntax = "proto3"; package p; message M { message N { int32 a = 1; } }')
@@ -47,6 +38,7 @@ class ProtobufSchema:
         places: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.sources = sources
+        #: By path of the imports that the schema itself refers to: under which subject and version a registry has them.
         self.places = dict(places or {})
         files: dict[str, File] = {}
         for path, source in sources:
@@ -59,7 +51,9 @@ class ProtobufSchema:
                     files.setdefault(name, tree)
             else:
                 files.setdefault(path, _parse(path if len(sources) > 1 else "", source))
+        #: The trees by path: the main one, what it imports, and the known files among those.
         self.files = with_known(files)
+        #: The main file's path, often empty, and its tree.
         self.path, self.main = next(iter(files.items()))
 
     @classmethod
@@ -169,13 +163,7 @@ class ProtobufSchema:
         raise SchemaError(f"the schema has no message {name!r}")
 
     def indexes(self, name: str | Sequence[int] | None = None) -> list[int]:
-        """Return where a message stands in the main file, as Confluent's framing counts.
-
-        Raises
-        ------
-        SchemaError
-            If it is not declared there.
-        """
+        """Return where a message stands in the main file, as Confluent's framing counts; refuse one of another file."""
         found = self.message(name)
         full = found.name
         if full not in self._numbered:

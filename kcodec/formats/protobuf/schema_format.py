@@ -46,22 +46,6 @@ _PACKAGE = "io.confluent.kafka.serializers.subject."
 class ProtobufFormat(SchemaFormat):
     """Protobuf, as Confluent's registry and serializers treat it.
 
-    Attributes
-    ----------
-    messages : tuple of str
-        Names of the messages that payloads are read or written as; empty for that of the first payload, or the
-        first of the schema.
-    is_struct : bool
-        Whether columns are structs of these messages, by name.
-    any_message : bool
-        Whether payloads are read as the message that is wanted, whatever their indexes name.
-    qualified : bool
-        Whether imports are registered under their names with dots.
-    skip_known : bool
-        Whether files that every registry knows are neither registered nor referred to.
-    plain_indexes : bool
-        Whether message indexes are varints without zigzag.
-
     Examples
     --------
     >>> protobuf = ProtobufFormat()
@@ -97,11 +81,18 @@ class ProtobufFormat(SchemaFormat):
         "specific.protobuf.value.type": "accepted: there are no Java classes here",
     }
 
+    #: Names of the messages that payloads are read or written as; empty for that of the first payload, or the first of
+    #: the schema.
     messages: tuple[str, ...] = ()
+    #: Whether columns are structs of these messages, by name.
     is_struct: bool = False
+    #: Whether payloads are read as the message that is wanted, whatever their indexes name.
     any_message: bool = False
+    #: Whether imports are registered under their names with dots.
     qualified: bool = False
+    #: Whether files that every registry knows are neither registered nor referred to.
     skip_known: bool = True
+    #: Whether message indexes are varints without zigzag.
     plain_indexes: bool = False
 
     def configured(self, config: Mapping[str, Any]) -> Self:

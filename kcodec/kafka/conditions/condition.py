@@ -127,21 +127,8 @@ def paths(condition: Condition) -> Iterable[Path]:
 def mask(condition: Condition, find: Find) -> pa.Array:
     """Return for each row whether a condition holds: true, false or null.
 
-    Parameters
-    ----------
-    condition : Condition
-        What is asked.
-    find : callable
-        Returns the column at a path; may raise ConfigError.
-
-    Returns
-    -------
-    pyarrow.BooleanArray
-
-    Raises
-    ------
-    ConfigError
-        If a column cannot be compared with a value.
+    `find` returns the column at a path. One that it does not find, or that cannot be compared with a value, is a
+    `ConfigError`.
 
     Examples
     --------

@@ -32,18 +32,12 @@ _TIME = pa.timestamp("us", "UTC")
 
 
 class Limits(NamedTuple):
-    """Bounds of the records of a partition, each None if there is none.
+    """Bounds of the records of a partition, each None if there is none."""
 
-    Attributes
-    ----------
-    first, end : int or None
-        The first offset, and the one behind the last.
-    since, until : int or None
-        The first millisecond since 1970, and the one behind the last.
-    """
-
+    #: The first offset, and the one behind the last.
     first: int | None = None
     end: int | None = None
+    #: The first millisecond since 1970, and the one behind the last.
     since: int | None = None
     until: int | None = None
 
@@ -62,22 +56,10 @@ def narrowed(
 ) -> list[Range]:
     """Return what of ranges has all records that a condition holds for; empty ones are left out.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        Which is asked for the offsets of times.
-    ranges : sequence of Range
-        With ends.
-    condition : Condition
-        On columns of which those named in `columns` are the records' own ``topic``, ``partition``, ``offset`` and
-        ``timestamp``.
-    columns : collection of str
-        These names.
-    isolation : str
-        As for `kcodec.kafka.read`.
-    in_order : bool
-        Whether the times of a partition never go back. Brokers tell which is the first record of a time or later:
-        behind it there may be earlier ones, so that only then it is an end.
+    The ranges have ends. `columns` names the columns of the condition that are the records' own ``topic``,
+    ``partition``, ``offset`` and ``timestamp``. `in_order` is whether the times of a partition never go back. Brokers
+    tell which is the first record of a time or later: behind it there may be earlier ones, so that only then it is an
+    end.
     """
     found: dict[TopicPartition, Range] = {}
     wanted: dict[TopicPartition, Limits] = {}

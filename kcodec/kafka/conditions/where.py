@@ -70,21 +70,10 @@ _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, toke
 
 
 class Where:
-    """A condition on the columns of a schema.
+    """A condition on the columns of a schema, such as ``value.country = 'DE' and value.total > 10``.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``value.country = 'DE' and value.total > 10``.
-    schema : pyarrow.Schema
-        The columns.
-    name : str
-        What the condition was given as, for errors.
-
-    Raises
-    ------
-    ConfigError
-        If the text is no condition, or the schema has no such columns.
+    Errors name what the condition was given as. A text that is no condition, or names columns that the schema does not
+    have, is a `ConfigError`.
 
     Examples
     --------
@@ -108,14 +97,6 @@ class Where:
 class Look(NamedTuple):
     """A condition, and the columns of records that it needs.
 
-    Attributes
-    ----------
-    condition : Condition
-    columns : mapping of str to str
-        What it reads, by the names that it has for them, as `kcodec.kafka.read` takes columns.
-    schema : pyarrow.Schema
-        Of what types these are to be compared.
-
     Examples
     --------
     >>> look = Look(parse("id > 5", "where"), {"id": "value.id"}, pa.schema([("id", pa.int64())]))
@@ -124,7 +105,9 @@ class Look(NamedTuple):
     """
 
     condition: Condition
+    #: What it reads, by the names that it has for them, as `kcodec.kafka.read` takes columns.
     columns: Mapping[str, str]
+    #: Of what types these are to be compared.
     schema: pa.Schema
 
     def holds(self, batch: pa.RecordBatch) -> pa.Array:
@@ -137,10 +120,8 @@ class Look(NamedTuple):
 def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a batch for which a condition holds.
 
-    Raises
-    ------
-    ConfigError
-        If it has no such columns, or they cannot be compared with such values; of an empty batch as of any other.
+    Columns that it does not have, or that cannot be compared with such values, are a `ConfigError`, also of an empty
+    batch.
 
     Examples
     --------
@@ -165,10 +146,7 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
 def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
     """Return the column or the nested field that the steps of a dotted name lead to; names may have dots themselves.
 
-    Raises
-    ------
-    ConfigError
-        If there is none.
+    If there is none, it is a `ConfigError`.
 
     Examples
     --------

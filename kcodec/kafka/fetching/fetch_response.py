@@ -134,15 +134,10 @@ class _Response:
 def read_fetch_response(
     buffer: pa.Buffer, version: int, most: int = _MAX_COUNT, names: Mapping[bytes, str] = MappingProxyType({})
 ) -> tuple[int, int, list[Fetched]]:
-    """Return the throttle time, the error and the partitions of a response.
+    """Return the throttle time, the error and the partitions of a response; `DecodeError` if it is none.
 
     Neither topics nor partitions may be more than `most`: as many as were asked for. `names` are those of topics by
     their ids; any other is called by its id.
-
-    Raises
-    ------
-    DecodeError
-        If it is none.
     """
     is_flexible, has_ids = version >= FLEXIBLE, version >= WITH_IDS
     reader = _Response(buffer, is_flexible)

@@ -220,19 +220,7 @@ def read_matching(
 ) -> pa.RecordBatchReader:
     """Read those records of a range for which a condition holds; of others only what it reads is decoded, or checked.
 
-    Parameters
-    ----------
-    part : Range
-        With an end.
-    look : Look
-        The condition.
-    key, value, columns, config
-        As for `read`, which this is with ``errors="raise"``.
-
-    Raises
-    ------
-    ConfigError, KafkaError, RecordError
-        As for `read`.
+    The range has an end. The other arguments and the errors are those of `read`, with ``errors="raise"``.
 
     Examples
     --------

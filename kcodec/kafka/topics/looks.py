@@ -11,24 +11,16 @@ __all__ = ["Look", "look", "looks_of"]
 
 
 class Look(NamedTuple):
-    """What a payload looks like.
+    """What a payload looks like."""
 
-    Attributes
-    ----------
-    text : str
-        In words.
-    kind : str
-        ``"null"``, ``"empty"``, ``"frame"``, ``"JSON"``, ``"CONNECT_JSON"``, ``"TEXT"``, ``"INT"``, ``"BIGINT"`` or
-        ``"BYTES"``.
-    frame : str
-        The name of the frame that names a schema; empty without one.
-    key : int, bytes or None
-        What the frame holds: an id, a GUID or a fingerprint.
-    """
-
+    #: In words.
     text: str
+    #: ``"null"``, ``"empty"``, ``"frame"``, ``"JSON"``, ``"CONNECT_JSON"``, ``"TEXT"``, ``"INT"``, ``"BIGINT"`` or
+    #: ``"BYTES"``.
     kind: str
+    #: The name of the frame that names a schema; empty without one.
     frame: str = ""
+    #: What the frame holds: an id, a GUID or a fingerprint.
     key: int | bytes | None = None
 
 

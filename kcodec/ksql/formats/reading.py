@@ -46,37 +46,25 @@ def _shown(type: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How a type of a schema is read as a SQL type.
+    """How a type of a schema is read as a SQL type."""
 
-    Attributes
-    ----------
-    kind : SqlType
-        What it is read as.
-    field : str or None
-        The name of the field of a struct that it is; None where the schema has none, so that all is null.
-    problem : str
-        Why it cannot be read, in ksqlDB's words; every value, nulls too, is an error of its row then.
-    parts : tuple of Reading
-        As the parts of `kind`.
-    scale : int
-        Of a Decimal that is read.
-    default : pyarrow.Scalar, optional
-        What stands for its null as a field of a struct, in some type that it is read from.
-    union : callable, optional
-        What reads a union that is given as texts: it returns structs of the members, and faults.
-    is_whole : bool
-        Whether everything in it is read as it is.
-    """
-
+    #: What it is read as.
     kind: SqlType
+    #: The name of the field of a struct that it is; None where the schema has none, so that all is null.
     field: str | None = ""
+    #: Why it cannot be read, in ksqlDB's words; every value, nulls too, is an error of its row then.
     problem: str = ""
+    #: As the parts of `kind`.
     parts: "tuple[Reading, ...]" = ()
+    #: Of a Decimal that is read.
     scale: int = 0
+    #: What stands for its null as a field of a struct, in some type that it is read from.
     default: Any = None
+    #: What reads a union that is given as texts: it returns structs of the members, and faults.
     union: Callable[[Any], tuple[Any, list[Fault]]] | None = dataclasses.field(
         default=None, repr=False, compare=False
     )
+    #: Whether everything in it is read as it is.
     is_whole: bool = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

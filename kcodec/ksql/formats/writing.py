@@ -45,19 +45,7 @@ def missing_field(name: str) -> SchemaError:
 
 
 class WrittenType(Protocol):
-    """A type of a schema that columns are written as.
-
-    Attributes
-    ----------
-    is_record : bool
-        Whether it has fields.
-    entry : tuple of two WrittenTypes, optional
-        Of maps: keys and values.
-    is_map : bool
-        Whether a map is written as a map, rather than as a list of entries.
-    is_union : bool
-        Whether it is one of its fields, which stands among those of the record around it.
-    """
+    """A type of a schema that columns are written as."""
 
     @property
     def is_record(self) -> bool:
@@ -69,11 +57,11 @@ class WrittenType(Protocol):
 
     @property
     def is_union(self) -> bool:
-        """Whether one of its fields stands among those of the record around it."""
+        """Whether it is one of its fields, which stands among those of the record around it."""
 
     @property
     def entry(self) -> "tuple[WrittenType, WrittenType] | None":
-        """Keys and values."""
+        """Keys and values of a map."""
 
     @property
     def item(self) -> "WrittenType | None":

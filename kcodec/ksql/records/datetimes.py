@@ -53,12 +53,8 @@ class DateTimePattern:
 
     Names of months and days are those of the root locale: ``Jan``, ``Mon``, in any case. Of zones, ids and offsets are
     read, and no abbreviations such as ``PST``; week-based years and weeks (``Y``, ``w``, ``W``, ``e``, ``c``), periods
-    of the day (``B``), generic zones (``v``) and Julian days (``g``) are not read.
-
-    Raises
-    ------
-    ValueError
-        With Java's words where it refuses the pattern too.
+    of the day (``B``), generic zones (``v``) and Julian days (``g``) are not read. Where Java refuses the pattern too,
+    the `ValueError` has its words.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.arrays.casts import cast_bytes
-from kcodec.columns.types.layout import item_bytes, layout
+from kcodec.columns.types.layout import Column
 from kcodec.columns.types.plain import is_list, is_text
 from kcodec.errors import Fault, near
 from kcodec.java.utf8 import decode_utf8
@@ -67,20 +67,17 @@ def decode(
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
     """Decode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
-    kind = next(program for program in programs if program is not None).plan.arrow_type
 
-    columns = layout(kind)
-    sizes = item_bytes(columns)
-
-    def read(program: Program, data: bytes, at: int) -> Any:
-        return _read(data, program, at, trailing, items=rows_py.ItemBytes(sizes, program.limits, data, at))
+    def read(
+        program: Program, columns: tuple[Column, ...], items: rows_py.ItemBytes, data: bytes, at: int
+    ) -> Any:
+        return _read(data, program, at, trailing, items=items)
 
     return rows_py.decode_rows(
         values,
         programs,
         read,
-        lambda messages: pa.array(messages, kind),
-        width=len(columns),
+        lambda kind, messages: pa.array(messages, kind),
         selector=selector,
         starts=starts,
         start=start,

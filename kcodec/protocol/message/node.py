@@ -44,20 +44,14 @@ class Op(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class KafkaNode(Node):
-    """One step of a plan of a message.
-
-    Attributes
-    ----------
-    size : int
-        TAG: its number.
-    data : bytes
-        DEFAULT: the bytes that children[0] reads, or that are written. When encoding, of what has a column: the bytes
-        written where there is no value.
-    """
+    """One step of a plan of a message."""
 
     op: Op
     children: "tuple[KafkaNode, ...]" = ()
+    #: TAG: its number.
     size: int = 0
+    #: DEFAULT: the bytes that children[0] reads, or that are written. When encoding, of what has a column: the bytes
+    #: written where there is no value.
     data: bytes = b""
 
     def notes(self) -> list[str]:

@@ -22,23 +22,15 @@ LEVELS = (
 
 
 class Earlier(NamedTuple):
-    """A version that a new one is compared with.
+    """A version that a new one is compared with."""
 
-    Attributes
-    ----------
-    version : int
-        Its number.
-    type : str
-        Its schema type.
-    text : str
-        Its text, as the registry keeps it.
-    parsed : callable
-        Returns the parsed schema; called only if it is looked at.
-    """
-
+    #: Its number.
     version: int
+    #: Its schema type.
     type: str
+    #: Its text, as the registry keeps it.
     text: str
+    #: Returns the parsed schema; called only if it is looked at.
     parsed: Callable[[], Any]
 
 
@@ -116,12 +108,7 @@ def read_differences(messages: Iterable[str]) -> tuple[Difference, ...]:
 
 
 def check_level(level: Any) -> str:
-    """Return a level in upper case.
-
-    Raises
-    ------
-    RegistryError
-        42203, if it is none.
+    """Return a level in upper case; refuse (42203) what is none.
 
     Examples
     --------
@@ -142,21 +129,11 @@ def check_level(level: Any) -> str:
 def check(
     known: SchemaLanguage, level: str, new: Any, earlier: Iterable[Earlier], policy: str = "STRICT"
 ) -> Compatibility:
-    r"""Compare a new schema with those before it.
+    r"""Compare a new schema, parsed, with those before it.
 
-    Parameters
-    ----------
-    known : SchemaLanguage
-        The language of the new schema.
-    level : str
-        One of `LEVELS`.
-    new : object
-        The new schema, parsed.
-    earlier : iterable of Earlier
-        The versions before it, newest first; those that the level does not ask for are not looked at. The first that
-        does not fit ends the comparison.
-    policy : str
-        One of the policies of the language; another counts as the strict one.
+    The level is one of `LEVELS`, and the policy one of the language; another counts as the strict one. Earlier versions
+    come newest first; those that the level does not ask for are not looked at, and the first that does not fit ends the
+    comparison.
 
     Examples
     --------

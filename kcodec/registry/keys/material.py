@@ -25,12 +25,7 @@ def new_material(algorithm: str) -> bytes:
 
 
 def key_of(algorithm: str, material: bytes) -> bytes:
-    """Return the key that stands in its message.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are no key of the algorithm; they are not told.
+    """Return the key that stands in its message; other bytes are a `ValueError`, which does not tell them.
 
     Examples
     --------

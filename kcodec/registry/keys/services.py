@@ -32,13 +32,7 @@ class KeyServiceError(KcodecError):
 
 
 def wrap(kek: Kek, material: bytes, settings: Mapping[str, Any]) -> bytes:
-    """Return a key as its service encrypts it.
-
-    Raises
-    ------
-    KeyServiceError
-        If it cannot be had.
-    """
+    """Return a key as its service encrypts it; `KeyServiceError` if it cannot be had."""
     return _asked(kek, settings, "encrypt", material)
 
 

@@ -39,38 +39,27 @@ _SERVICES = {"aws": "aws-kms", "azure": "azure-kms", "gcp": "gcp-kms"}
 class Kek:
     """A key that encrypts keys (KEK): where it is, for it never leaves its key management service.
 
-    Attributes
-    ----------
-    name : str
-        Its name in the registry.
-    kms_type : str
-        The service, such as ``aws-kms``.
-    kms_key_id : str
-        What the service calls it.
-    kms_props : tuple of (str, str)
-        Settings of the service; also made of a mapping.
-    doc : str or None
-        What it is for.
-    shared : bool
-        Whether the registry may use it itself, and gives its readers the keys that it encrypts.
-    ts : int or None
-        When it was changed, in milliseconds since 1970.
-    deleted : bool
-        Whether it is softly deleted.
-
     Examples
     --------
     >>> Kek("orders", "local-kms", "mykey").json
     {'name': 'orders', 'kmsType': 'local-kms', 'kmsKeyId': 'mykey', 'shared': False}
     """
 
+    #: Its name in the registry.
     name: str
+    #: The service, such as ``aws-kms``.
     kms_type: str
+    #: What the service calls it.
     kms_key_id: str
+    #: Settings of the service; also made of a mapping.
     kms_props: tuple[tuple[str, str], ...] = ()
+    #: What it is for.
     doc: str | None = None
+    #: Whether the registry may use it itself, and gives its readers the keys that it encrypts.
     shared: bool = False
+    #: When it was changed, in milliseconds since 1970.
     ts: int | None = field(default=None, compare=False)
+    #: Whether it is softly deleted.
     deleted: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,13 +71,7 @@ class Kek:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Kek":
-        """Make one of a server's JSON.
-
-        Raises
-        ------
-        RegistryError
-            42271, if a part is missing, or of another type.
-        """
+        """Make one of a server's JSON; refuse (42271) a part that is missing or of another type."""
         props = body.get("kmsProps") or {}
         if not isinstance(props, Mapping) or not all(
             isinstance(each, str) for pair in props.items() for each in pair
@@ -131,48 +114,34 @@ class Kek:
 class Dek:
     """A key that encrypts data (DEK), encrypted itself.
 
-    Attributes
-    ----------
-    kek_name : str
-        What it is encrypted by.
-    subject : str
-        The subject whose values it encrypts.
-    version : int
-        Its number, from 1.
-    algorithm : str
-        One of `ALGORITHMS`.
-    encrypted_key_material : str or None
-        The encrypted key in Base64.
-    key_material : str or None
-        The key itself in Base64, where a registry shares it; it stands in no ``repr``.
-    ts : int or None
-        When it was made, in milliseconds since 1970.
-    deleted : bool
-        Whether it is softly deleted.
-
     Examples
     --------
     >>> Dek("orders", "orders-value", 1, "AES256_GCM", "c2VjcmV0", "cGxhaW4=")
     Dek(kek_name='orders', subject='orders-value', version=1, algorithm='AES256_GCM', ts=None, deleted=False)
     """
 
+    #: What it is encrypted by.
     kek_name: str
+    #: The subject whose values it encrypts.
     subject: str
+    #: Its number, from 1.
     version: int = 1
+    #: One of `ALGORITHMS`.
     algorithm: str = DEFAULT_ALGORITHM
+    #: The encrypted key in Base64.
     encrypted_key_material: str | None = field(default=None, repr=False)
+    #: The key itself in Base64, where a registry shares it; it stands in no ``repr``.
     key_material: str | None = field(default=None, repr=False)
+    #: When it was made, in milliseconds since 1970.
     ts: int | None = field(default=None, compare=False)
+    #: Whether it is softly deleted.
     deleted: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, body: Mapping[str, Any], kek_name: str | None = None, subject: str | None = None) -> "Dek":
         """Make one of a server's JSON, or of a request whose path names the key that it is encrypted by.
 
-        Raises
-        ------
-        RegistryError
-            42271, if a part is missing, or of another type.
+        A part that is missing or of another type is refused (42271).
         """
         version, ts = body.get("version", 1), body.get("ts")
         if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version < 2**31:

@@ -36,32 +36,21 @@ _COLUMNS = "number, ts, author, action, subject, version, schema_id, detail"
 
 
 class Change(NamedTuple):
-    """What somebody has changed.
+    """What somebody has changed."""
 
-    Attributes
-    ----------
-    number : int
-        Later changes have higher numbers.
-    ts : int
-        When, in milliseconds since 1970.
-    user : str
-        Who: the name that was shown to the server; empty where none was, and for who changes the file without a server.
-    action : str
-        One of `ACTIONS`.
-    subject : str or None
-        The subject or context; None for all of the registry, and for keys that encrypt keys.
-    version : int or None
-        The version of the subject, or of its key.
-    detail : dict
-        What else there is to say, by names: such as ``id`` of a registration, ``permanent`` of a deletion.
-    """
-
+    #: Later changes have higher numbers.
     number: int
+    #: When, in milliseconds since 1970.
     ts: int
+    #: Who: the name that was shown to the server; empty where none was, and for who changes the file without a server.
     user: str
+    #: One of `ACTIONS`.
     action: str
+    #: The subject or context; None for all of the registry, and for keys that encrypt keys.
     subject: str | None
+    #: The version of the subject, or of its key.
     version: int | None
+    #: What else there is to say, by names: such as ``id`` of a registration, ``permanent`` of a deletion.
     detail: dict[str, Any]
 
     @property

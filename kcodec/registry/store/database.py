@@ -188,14 +188,7 @@ class Database:
     """An SQLite database that threads and processes share.
 
     A transaction that writes takes the write lock before it reads. A process may be killed at any moment and leaves all
-    of a transaction or nothing; what it has answered is on the disk.
-
-    Parameters
-    ----------
-    path : str
-        The file, as SQLite takes it.
-    url : str
-        What errors call it.
+    of a transaction or nothing; what it has answered is on the disk. Errors call it by its `url`.
 
     Examples
     --------

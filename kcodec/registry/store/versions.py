@@ -34,68 +34,42 @@ _TYPE = "substr(content, 3, instr(substr(content, 3), '\"') - 1)"
 
 
 class Counts(NamedTuple):
-    """What a registry holds, without what is softly deleted.
+    """What a registry holds, without what is softly deleted."""
 
-    Attributes
-    ----------
-    subjects : int
-        Subjects of all contexts.
-    versions : int
-        Their versions.
-    types : dict of str to int
-        How many schemas there are of each type.
-    """
-
+    #: Subjects of all contexts.
     subjects: int
+    #: Their versions.
     versions: int
+    #: How many schemas there are of each type.
     types: dict[str, int]
 
 
 class Identity(NamedTuple):
-    """What tells a version from any other of its subject, also from one that had its number before.
+    """What tells a version from any other of its subject, also from one that had its number before."""
 
-    Attributes
-    ----------
-    version : int
-        Its number.
-    id : int
-        The id of its schema.
-    guid : str
-        The GUID of its schema.
-    """
-
+    #: Its number.
     version: int
+    #: The id of its schema.
     id: int
+    #: The GUID of its schema.
     guid: str
 
 
 class Origin(NamedTuple):
-    """Where a version comes from.
+    """Where a version comes from."""
 
-    Attributes
-    ----------
-    ts : int
-        When it was registered, in milliseconds since 1970.
-    user : str
-        Who did it; empty where no name was shown.
-    """
-
+    #: When it was registered, in milliseconds since 1970.
     ts: int
+    #: Who did it; empty where no name was shown.
     user: str
 
 
 class Summary(NamedTuple):
-    """What lists are sorted by.
+    """What lists are sorted by."""
 
-    Attributes
-    ----------
-    type : str
-        The type of a subject's latest version.
-    ts : int or None
-        When that was registered, in milliseconds since 1970; None where it is not known.
-    """
-
+    #: The type of a subject's latest version.
     type: str
+    #: When that was registered, in milliseconds since 1970; None where it is not known.
     ts: int | None
 
 

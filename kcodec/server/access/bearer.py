@@ -49,12 +49,9 @@ _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 class BearerTokens:
     """Which tokens are accepted, and which user each names.
 
-    Parameters
-    ----------
-    settings : mapping
-        ``jwks``: the address (``https://``) or the file of the issuer's keys; ``issuer`` and ``audience``: what the
-        token has to say; ``algorithms``: by default those with private keys; ``user`` and ``groups``: the claims that
-        hold the name (``sub``) and the groups (``groups``).
+    Of the settings, ``jwks`` is the address (``https://``) or the file of the issuer's keys; ``issuer`` and
+    ``audience`` are what the token has to say; ``algorithms`` by default those with private keys; ``user`` and
+    ``groups`` the claims that hold the name (``sub``) and the groups (``groups``).
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -92,13 +89,7 @@ class BearerTokens:
             self._load()
 
     def user(self, token: str) -> User:
-        """Return the user that a token names.
-
-        Raises
-        ------
-        RegistryError
-            40101, if it is not valid.
-        """
+        """Return the user that a token names; refuse (40101) one that is not valid."""
         try:
             if len(token) > _MAX_TOKEN:
                 raise jwt.InvalidTokenError("too long")

@@ -20,12 +20,9 @@ _Result = TypeVar("_Result")
 
 
 class Gate:
-    """What a server asks of its file of users and roles.
+    """What a server asks of its file of users and roles (see `kcodec.server.access.users.Access`).
 
-    Parameters
-    ----------
-    path : str or None
-        The file, see `kcodec.server.access.users.Access`; with None everybody may do everything.
+    Without a file everybody may do everything.
     """
 
     def __init__(self, path: str | None) -> None:

@@ -41,14 +41,7 @@ class GuardedRegistry:
     Lists leave out what the user may not read. A schema asked for by id or GUID may be read by those who may read a
     subject that has it, or once had it. Methods whose answer depends on the user are written out here; of the others
     `_RIGHTS` has what is checked before the registry is asked. It has the methods that the server needs; what it has
-    not, nobody may do.
-
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        The registry.
-    roles : callable
-        Returns the roles as they are now.
+    not, nobody may do. The roles are asked for each time, as they may change.
     """
 
     def __init__(self, registry: EmbeddedRegistry, roles: Callable[[], Roles]) -> None:

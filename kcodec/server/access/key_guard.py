@@ -17,14 +17,7 @@ class GuardedKeys:
     new one. A key that encrypts keys is no secret: all who have a role may see where it is. The grants of subjects hold
     for its name as well: who may write a subject of that name may register it, and administrators change and delete it.
 
-    Parameters
-    ----------
-    keys : Keys
-        The keys.
-    check, check_some : callable
-        Refuse a user without a role for a subject, and one without any.
-    may_read : callable
-        Returns whether the user may read a subject.
+    `check` refuses a user without a role for a subject, and `check_some` one without any.
     """
 
     def __init__(

@@ -22,10 +22,7 @@ def check_origin(exchange: Exchange) -> None:
 def is_same_origin(site: str | None, origin: str | None, host: str | None) -> bool:
     """Return whether a request comes from this server's own pages, or without the headers that browsers send.
 
-    Parameters
-    ----------
-    site, origin, host : str or None
-        The headers Sec-Fetch-Site, which no page can make up, Origin, which older browsers send alone, and Host.
+    These are Sec-Fetch-Site, which no page can make up, and Origin, which older browsers send alone.
 
     Examples
     --------

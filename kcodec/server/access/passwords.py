@@ -37,13 +37,7 @@ def is_password(password: str, kept: str) -> bool:
 
 
 def check_hash(kept: object) -> str:
-    """Return a stored digest, if it is one.
-
-    Raises
-    ------
-    ConfigError
-        If it is something else; its message does not show it.
-    """
+    """Return a stored digest; refuse what is none, without showing it."""
     try:
         if not isinstance(kept, str):
             raise ValueError

@@ -24,17 +24,11 @@ _ABOVE: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who asks.
+    """Somebody who asks."""
 
-    Attributes
-    ----------
-    name : str
-        The name; empty for who has shown none.
-    groups : frozenset of str
-        What a token says the user belongs to.
-    """
-
+    #: The name; empty for who has shown none.
     name: str
+    #: What a token says the user belongs to.
     groups: frozenset[str] = frozenset()
 
 
@@ -44,37 +38,22 @@ ANONYMOUS = User("")
 
 @dataclass(frozen=True)
 class Grant:
-    """A role that some users have for some subjects.
+    """A role that some users have for some subjects."""
 
-    Attributes
-    ----------
-    role : str
-        ``read``, ``write`` (which holds read) or ``admin`` (which holds both).
-    users : tuple of str
-        Names; ``*`` stands for all who have shown one.
-    groups : tuple of str
-        Groups whose members have the role.
-    anonymous : bool
-        Whether those have it who have shown no name.
-    subjects : tuple of str
-        Patterns: ``*`` stands for any characters, ``?`` for one; ``:.lab:*`` for all of a context.
-    """
-
+    #: ``read``, ``write`` (which holds read) or ``admin`` (which holds both).
     role: Role
+    #: Names; ``*`` stands for all who have shown one.
     users: tuple[str, ...] = ()
+    #: Groups whose members have the role.
     groups: tuple[str, ...] = ()
+    #: Whether those have it who have shown no name.
     anonymous: bool = False
+    #: Patterns: ``*`` stands for any characters, ``?`` for one; ``:.lab:*`` for all of a context.
     subjects: tuple[str, ...] = ("*",)
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Grant":
-        """Make one of what stands in a file.
-
-        Raises
-        ------
-        ConfigError
-            If it is something else.
-        """
+        """Make one of what stands in a file; anything else is a `ConfigError`."""
         found = dict(body)
         for key in ("users", "groups", "subjects"):
             if key in found:
@@ -145,12 +124,9 @@ class Roles:
         return re.compile("|".join(map(translate, patterns))) if patterns else None
 
     def check(self, user: User, role: Role, subject: str | None) -> None:
-        """Refuse what a user may not do with a subject, or (None) with all.
+        """Refuse (40301) what a user may not do with a subject, or (None) with all.
 
-        Raises
-        ------
-        RegistryError
-            40301, or 40101 of a user who may show a name.
+        Who may still show a name is refused with 40101.
         """
         allowed = self.has_everywhere(user, role) if subject is None else self.has(user, role, subject)
         if not allowed:

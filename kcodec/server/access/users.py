@@ -32,17 +32,9 @@ _log = logging.getLogger(__name__)
 class Access:
     """The users of a server, and what they may do.
 
-    Parameters
-    ----------
-    path : str
-        A file of JSON with ``users`` (names and what `kcodec registry password` prints), ``tokens`` (see
-        `kcodec.server.access.bearer.BearerTokens`) and ``grants`` (see `kcodec.server.access.roles.Grant`). It is read
-        again when it has changed; while it cannot be read, what it said before holds.
-
-    Raises
-    ------
-    ConfigError
-        If it is something else.
+    They stand in a file of JSON with ``users`` (names and what `kcodec registry password` prints), ``tokens`` (see
+    `kcodec.server.access.bearer.BearerTokens`) and ``grants`` (see `kcodec.server.access.roles.Grant`); anything else
+    is a `ConfigError`. It is read again when it has changed; while it cannot be read, what it said before holds.
     """
 
     def __init__(self, path: str) -> None:
@@ -56,10 +48,7 @@ class Access:
     def user(self, authorization: str) -> User:
         """Return the user that a header names; an empty header names nobody.
 
-        Raises
-        ------
-        RegistryError
-            40101, if it names somebody and proves nothing.
+        One that names somebody and proves nothing is refused (40101).
         """
         self._refresh()
         if not authorization:

@@ -12,11 +12,8 @@ _ENTRY = 500
 class Answers:
     """The last answers of a server, for the state of the registry that they were found in.
 
-    Parameters
-    ----------
-    max_size : int
-        Bytes that all of them may have, with what was asked; the oldest go first. An answer that takes a large part of
-        it is not kept.
+    With what was asked, all of them have at most `max_size` bytes; the oldest go first. An answer that takes a large
+    part of it is not kept.
 
     Examples
     --------

@@ -41,15 +41,7 @@ _COSTLY = (b"schemaType", b"references", b"\\u")
 
 
 class Dispatcher:
-    """Runs calls for the requests of an event loop.
-
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        What is asked.
-    gate : Gate
-        Who may ask what.
-    """
+    """Runs calls for the requests of an event loop."""
 
     def __init__(self, registry: EmbeddedRegistry, gate: Gate) -> None:
         self._registry, self._gate = registry, gate

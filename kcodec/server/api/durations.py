@@ -16,14 +16,8 @@ class Durations:
     """The time that each call took the last time.
 
     A change of threads takes some hundred microseconds, more than most calls do; but while one takes long in the thread
-    of an event loop, all others wait.
-
-    Parameters
-    ----------
-    longest : float
-        Seconds that a quick call may take.
-    most : int
-        Calls that are remembered; those that were not made for the longest time are forgotten first.
+    of an event loop, all others wait. A quick call takes at most `longest` seconds. Of more than `most` calls, those
+    that were not made for the longest time are forgotten first.
 
     Examples
     --------

@@ -15,10 +15,7 @@ _PIECE, _SECONDS = 256 << 10, 0.05
 class Listed:
     """The items of a list as JSON, some at a time: those that follow wait until they are asked for.
 
-    Parameters
-    ----------
-    ask : callable
-        Returns the items; None stands for one that is left out.
+    An item that is None is left out.
 
     Examples
     --------

@@ -43,19 +43,7 @@ def refuse(status: int, message: str | None = None, code: int | None = None) -> 
 
 
 class Request:
-    """A request that has found its route.
-
-    Attributes
-    ----------
-    path : mapping
-        What stands in the path for the names of its template.
-    body : bytes
-        The body.
-    context : str or None
-        What subjects begin with that the query names without a context (``:.lab:``), where the path begins with one.
-    settings : ServerSettings
-        The limits.
-    """
+    """A request that has found its route."""
 
     def __init__(
         self,
@@ -65,8 +53,10 @@ class Request:
         context: str | None = None,
         settings: ServerSettings | None = None,
     ) -> None:
+        #: What stands in the path for the names of its template.
         self.path = path
         self.body = body
+        #: What subjects begin with that the query names without a context (``:.lab:``), where the path begins with one.
         self.context = context
         self.settings = settings or ServerSettings()
         self._query: dict[str, list[str]] = {}

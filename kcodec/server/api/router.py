@@ -25,26 +25,17 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A call of the API.
+    """A call of the API."""
 
-    Attributes
-    ----------
-    method : str
-        The method of HTTP.
-    template : str
-        The path, with names in braces for what differs.
-    call : callable
-        What answers.
-    lasts : bool
-        Whether the answer to a user stays the same until the registry changes.
-    lists : bool
-        Whether the call yields the items of a list that may be large; None stands for one that is left out.
-    """
-
+    #: The method of HTTP.
     method: str
+    #: The path, with names in braces for what differs.
     template: str
+    #: What answers.
     call: Call
+    #: Whether the answer to a user stays the same until the registry changes.
     lasts: bool = True
+    #: Whether the call yields the items of a list that may be large; None stands for one that is left out.
     lists: bool = False
 
 
@@ -85,10 +76,7 @@ class Router:
     def find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str], str | None]:
         """Return the route of a path, what stands there for its names, and the context that the path begins with.
 
-        Raises
-        ------
-        RegistryError
-            400, 404, 405, or 422 of a context that cannot be.
+        It refuses with 400, 404 and 405, and with 422 a context that cannot be.
         """
         node, values, context = self._node(raw_path)
         found = node.routes.get("GET" if method == "HEAD" else method)
@@ -98,13 +86,7 @@ class Router:
         return route, dict(zip(names, values, strict=True)), context
 
     def methods(self, raw_path: bytes) -> list[str]:
-        """Return the methods that a path has, as the header Allow lists them.
-
-        Raises
-        ------
-        RegistryError
-            400, 404, or 422 of a context that cannot be.
-        """
+        """Return the methods that a path has, as the header Allow lists them; refuse as `find` does, but for 405."""
         routes = self._node(raw_path)[0].routes
         return sorted([*routes, "HEAD"] if "GET" in routes else routes)
 

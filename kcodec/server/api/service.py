@@ -32,19 +32,7 @@ _ROUTER = Router([*ROUTES, *KEY_ROUTES, *APICURIO_ROUTES])
 
 
 class Api:
-    """Confluent's and Apicurio's calls, over a registry.
-
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        What answers.
-    settings : ServerSettings
-        The limits of requests.
-    gate : Gate
-        Who may do what.
-    dispatcher : Dispatcher
-        What runs the calls.
-    """
+    """Confluent's and Apicurio's calls, over a registry."""
 
     def __init__(
         self, registry: EmbeddedRegistry, settings: ServerSettings, gate: Gate, dispatcher: Dispatcher

@@ -20,14 +20,8 @@ _Change = Callable[[ServedRegistry], Any]
 class RegistryWriter:
     """Changes a registry for the requests of an event loop.
 
-    A disk takes milliseconds to keep a transaction: those that wait for one meanwhile share the next one.
-
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        The registry.
-    served : ServedRegistry
-        What the changes are given: the same, guarded if it is.
+    A disk takes milliseconds to keep a transaction: those that wait for one meanwhile share the next one. The changes
+    are given the `served` registry: the same, guarded if it is.
     """
 
     def __init__(self, registry: EmbeddedRegistry, served: ServedRegistry) -> None:

@@ -267,23 +267,15 @@ def _forms(visit: Visit, found: RegisteredSchema) -> list[str]:
 
 
 class Neighbour(NamedTuple):
-    """A version that another one needs, or that needs another one, and those beyond it.
+    """A version that another one needs, or that needs another one, and those beyond it."""
 
-    Attributes
-    ----------
-    place : SubjectVersion
-        Where it is.
-    note : str
-        What the reference calls it.
-    can_read : bool
-        Whether the user may look at it.
-    beyond : list of Neighbour
-        What it needs itself, or what needs it; empty where that is shown already, or would be too much.
-    """
-
+    #: Where it is.
     place: SubjectVersion
+    #: What the reference calls it.
     note: str
+    #: Whether the user may look at it.
     can_read: bool
+    #: What it needs itself, or what needs it; empty where that is shown already, or would be too much.
     beyond: list[Neighbour]
 
 
@@ -408,30 +400,20 @@ def compare(visit: Visit) -> Response:
 
 
 class Direction(NamedTuple):
-    """One way in which two versions meet.
+    """One way in which two versions meet."""
 
-    Attributes
-    ----------
-    level : str
-        The level that asks for it, ``"BACKWARD"`` or ``"FORWARD"``.
-    reader, writer : RegisteredSchema
-        Whose data is to be read by whom.
-    differences : list of tuple
-        Why it cannot be read, each with a sentence.
-    conversions : list of Difference
-        Where it is converted for a logical type that is another one.
-    problem : str
-        Why they cannot be compared; empty if they can.
-    losses : list of Difference
-        What is read otherwise than it was written, if all can be read.
-    """
-
+    #: The level that asks for it, ``"BACKWARD"`` or ``"FORWARD"``.
     level: str
+    #: Whose data is to be read by whom.
     reader: RegisteredSchema
     writer: RegisteredSchema
+    #: Why it cannot be read, each with a sentence.
     differences: list[tuple[Difference, str]]
+    #: Where it is converted for a logical type that is another one.
     conversions: list[Difference]
+    #: Why they cannot be compared; empty if they can.
     problem: str
+    #: What is read otherwise than it was written, if all can be read.
     losses: list[Difference]
 
     def places(self) -> list[tuple[str, ...]]:

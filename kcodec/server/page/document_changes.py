@@ -18,17 +18,11 @@ _MAX_VALUE = 60
 
 
 class DocumentChange(NamedTuple):
-    """One difference.
+    """One difference."""
 
-    Attributes
-    ----------
-    steps : tuple of str
-        Where it is: keys of objects, names of members of arrays.
-    words : str
-        What it is.
-    """
-
+    #: Where it is: keys of objects, names of members of arrays.
     steps: tuple[str, ...]
+    #: What it is.
     words: str
 
     @property

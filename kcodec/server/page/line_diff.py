@@ -27,21 +27,14 @@ _MAX_TOKENS = 100
 
 
 class Row(NamedTuple):
-    """A line of either text or of both.
+    """A line of either text or of both."""
 
-    Attributes
-    ----------
-    old, new : int or None
-        Its numbers, from 1.
-    kind : str
-        ``"same"``, ``"removed"`` or ``"added"``.
-    content : Markup
-        The line.
-    """
-
+    #: Its numbers, from 1.
     old: int | None
     new: int | None
+    #: ``"same"``, ``"removed"`` or ``"added"``.
     kind: str
+    #: The line.
     content: Markup
 
 

@@ -65,38 +65,25 @@ class Stretch(NamedTuple):
 
 
 class DecodedMessage(NamedTuple):
-    """What is known of a message.
+    """What is known of a message."""
 
-    Attributes
-    ----------
-    data : bytes
-        All of it.
-    parts : list of Stretch
-        What they are, in order.
-    found : RegisteredSchema or None
-        Its schema.
-    context : str
-        The context of the schema.
-    indexes : tuple of int
-        Its message indexes; empty if its format has none.
-    value : str or None
-        Its value as JSON.
-    problem : str
-        Why there is no schema or no value; empty if there are both.
-    offset : int or None
-        The byte that the problem is at.
-    place : str
-        Where in the value the problem is.
-    """
-
+    #: All its bytes.
     data: bytes
+    #: What they are, in order.
     parts: list[Stretch]
+    #: Its schema.
     found: RegisteredSchema | None = None
+    #: The context of the schema.
     context: str = ""
+    #: Its message indexes; empty if its format has none.
     indexes: tuple[int, ...] = ()
+    #: Its value as JSON.
     value: str | None = None
+    #: Why there is no schema or no value; empty if there are both.
     problem: str = ""
+    #: The byte that the problem is at.
     offset: int | None = None
+    #: Where in the value the problem is.
     place: str = ""
 
 
@@ -106,12 +93,7 @@ def read_bytes(text: str, encoding: str = "auto") -> bytes:
     Hexadecimal digits may have spaces, colons, ``0x`` or ``\x`` between them, or be the lines of a dump, as ``xxd`` and
     ``hexdump -C`` print them; Base64 may be that of URLs and go without its padding. Text has escapes: what Python
     prints of bytes, ``b'\x00...'``, or JSON of a text with a character a byte, ``"\u0000..."``. What can be several of
-    these is what begins like a frame.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them, or more than `MAX_BYTES`.
+    these is what begins like a frame; what is none of them, or more than `MAX_BYTES`, is a `ValueError`.
 
     Examples
     --------
@@ -231,20 +213,9 @@ def read_message(
 ) -> DecodedMessage:
     """Take a message apart.
 
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        Where the schema is.
-    data : bytes
-        The message.
-    context : str
-        The context that its id counts in, or that the schema given is of.
-    given : RegisteredSchema, optional
-        The schema, of a message without a frame.
-    hidden : callable
-        Returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
-    is_raw : bool
-        Whether the value is shown as consoles print it, with decimals of Avro as their bytes.
+    Its id counts in the context, which is also that of the schema `given` for a message without a frame. `hidden`
+    returns, of the schema that is found and its context, or of none, why nothing is said of it; empty if it may be.
+    With `is_raw` the value is shown as consoles print it, with decimals of Avro as their bytes.
     """
     if given is not None:
         return _value(registry, DecodedMessage(data, [], given, context), 0, is_raw)

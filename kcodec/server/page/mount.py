@@ -15,18 +15,9 @@ __all__ = ["MountedPage"]
 
 
 class MountedPage:
-    """The pages at a path of the server.
+    """The pages of a registry at a path of the server, such as ``"/ui"``.
 
-    Parameters
-    ----------
-    registry : EmbeddedRegistry
-        What they show.
-    root : str
-        Where they are, such as ``"/ui"``.
-    settings : ServerSettings
-        The limits of forms, and the broker whose topics are shown.
-    gate : Gate
-        Who may do what.
+    The settings have the limits of forms, and the broker whose topics are shown.
     """
 
     def __init__(self, registry: EmbeddedRegistry, root: str, settings: ServerSettings, gate: Gate) -> None:

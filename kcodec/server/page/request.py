@@ -67,26 +67,17 @@ class Fields(dict[str, list[str]]):
 
 
 class PageRequest(NamedTuple):
-    """A request.
+    """A request."""
 
-    Attributes
-    ----------
-    scope : mapping
-        What ASGI says of it.
-    method : str
-        ``"GET"`` or ``"POST"``; ``HEAD`` is a ``GET``.
-    path : str
-        What comes after the page's root, without a slash at its beginning.
-    headers : dict of str to str
-        Names are in lower case.
-    query, form : Fields
-        What was asked and what was sent.
-    """
-
+    #: What ASGI says of it.
     scope: Scope
+    #: ``"GET"`` or ``"POST"``; ``HEAD`` is a ``GET``.
     method: str
+    #: What comes after the page's root, without a slash at its beginning.
     path: str
+    #: Names are in lower case.
     headers: dict[str, str]
+    #: What was asked and what was sent.
     query: Fields
     form: Fields
 

@@ -35,26 +35,17 @@ _UNKNOWN_TOPIC = 3
 
 
 class Shown(NamedTuple):
-    """A key or a value on a page.
+    """A key or a value on a page."""
 
-    Attributes
-    ----------
-    text : str
-        As JSON or text, or as hexadecimal digits; empty of null.
-    kind : str
-        What its bytes look like, in words.
-    schema : int or None
-        The id of its schema.
-    problem : str
-        Why it is not decoded; empty if it is, or if there is nothing to decode.
-    left_out : int
-        Characters that are not shown.
-    """
-
+    #: As JSON or text, or as hexadecimal digits; empty of null.
     text: str
+    #: What its bytes look like, in words.
     kind: str
+    #: The id of its schema.
     schema: int | None = None
+    #: Why it is not decoded; empty if it is, or if there is nothing to decode.
     problem: str = ""
+    #: Characters that are not shown.
     left_out: int = 0
 
 

@@ -56,22 +56,15 @@ _MIDNIGHTS = ("timestamp", "local-timestamp")
 
 
 class Conversion(NamedTuple):
-    """How a number on the wire becomes that of the column: divided, then multiplied; of decimals, with zeros behind it.
+    """How a number on the wire becomes the column's: divided, then multiplied; of decimals, with zeros behind it."""
 
-    Attributes
-    ----------
-    factor, divisor, shift : int
-        As those of `kcodec.formats.avro.plans.node.AvroNode`.
-    told : str
-        What has changed, for people; empty if nothing has.
-    reason : str
-        Why there is no conversion; empty if there is one.
-    """
-
+    #: As those of `kcodec.formats.avro.plans.node.AvroNode`.
     factor: int = 1
     divisor: int = 1
     shift: int = 0
+    #: What has changed, for people; empty if nothing has.
     told: str = ""
+    #: Why there is no conversion; empty if there is one.
     reason: str = ""
 
 

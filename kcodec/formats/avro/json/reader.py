@@ -22,12 +22,8 @@ def payload_of(text: bytes, schema: Schema) -> bytes:
     r"""Return the payload of a value in Avro's JSON encoding.
 
     Unions are null, or an object of one member that is called as its type; bytes and fixed are text of one character a
-    byte, and values of logical types those of the types below. All fields of a record are there.
-
-    Raises
-    ------
-    ValueError
-        If it is not in that encoding; the text says where, and what was wanted.
+    byte, and values of logical types those of the types below. All fields of a record are there. What is not in that
+    encoding is a `ValueError`, which says where, and what was wanted.
 
     Examples
     --------

@@ -48,45 +48,32 @@ class Op(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class AvroNode(Node):
-    """One step of a plan of Avro.
-
-    Attributes
-    ----------
-    size : int
-        FIXED and DECIMAL: bytes. MEMBER: which member.
-    symbols : tuple of str or None
-        ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
-    divisor : int
-        LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
-    factor : int
-        INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
-        times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
-    floor : bool
-        INT, LONG: that rest is dropped, so that the value is the next lower one. STRING: read, digits beyond the
-        column's unit are.
-    precision, scale : int
-        DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
-    shift : int
-        DECIMAL, read: the digits of `scale` that the wire's value does not have, zeros; if negative, those that it
-        has too many, which are zeros, else the value is ``inexact``.
-    conversion : str
-        Of a value that is read as another logical type than it was written with: what is told to people.
-    data : bytes
-        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
-        value, only where an object has none; with a ``reason``, that is an error there.
-    """
+    """One step of a plan of Avro."""
 
     op: Op
     children: "tuple[AvroNode, ...]" = ()
+    #: FIXED and DECIMAL: bytes. MEMBER: which member.
     size: int = 0
+    #: ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     symbols: tuple[str | None, ...] = ()
+    #: LONG, read: the wire's value is divided by this before; what leaves a rest is ``inexact``.
     divisor: int = 1
+    #: INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value times
+    #: ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
     factor: int = 1
+    #: INT, LONG: that rest is dropped, so that the value is the next lower one. STRING: read, digits beyond the
+    #: column's unit are.
     floor: bool = False
+    #: DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
     precision: int = 0
     scale: int = 0
+    #: DECIMAL, read: the digits of `scale` that the wire's value does not have, zeros; if negative, those that it has
+    #: too many, which are zeros, else the value is ``inexact``.
     shift: int = 0
+    #: Of a value that is read as another logical type than it was written with: what is told to people.
     conversion: str = ""
+    #: DEFAULT: the bytes that children[0] reads. When encoding: the bytes written; with a child, which writes the
+    #: value, only where an object has none; with a ``reason``, that is an error there.
     data: bytes = b""
 
     def notes(self) -> list[str]:

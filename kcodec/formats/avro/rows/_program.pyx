@@ -68,15 +68,7 @@ def read_zigzag(data):
 
 
 cdef class AvroProgram(Program):
-    """A plan of Avro made ready to run.
-
-    Parameters
-    ----------
-    plan : kcodec.plan.Plan
-        What to do.
-    limits : kcodec.plan.Limits, optional
-        Bounds on what one row may cost.
-    """
+    """A plan of Avro made ready to run."""
 
     def __init__(self, plan, limits=Limits(), *, trusts_text=True):
         cdef int32_t op

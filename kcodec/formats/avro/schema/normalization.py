@@ -24,14 +24,8 @@ _LOGICAL = {("bytes", "big-decimal")}
 def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = ()) -> str:
     """Return the normalized text of a schema.
 
-    Parameters
-    ----------
-    root : Schema
-        The schema.
-    texts : sequence of str
-        Those that it refers to, deepest first.
-    known : iterable of str
-        The names of the types that they define at their roots.
+    `texts` are those that it refers to, deepest first, and `known` the names of the types that they define at their
+    roots.
 
     Raises
     ------

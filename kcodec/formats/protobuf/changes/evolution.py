@@ -59,29 +59,19 @@ _T = TypeVar("_T", Message, Enum, Service, Rpc)
 
 
 class Kind(NamedTuple):
-    """What a field holds, as far as a registry looks.
+    """What a field holds, as far as a registry looks."""
 
-    Attributes
-    ----------
-    kind : str
-        ``SCALAR`` (enums too), ``MAP`` or ``MESSAGE``.
-    group : str
-        Of a scalar: which scalars it may become.
-    name : str
-        Of a message: its name without the package.
-    full : str or None
-        Its full name; None if nothing of that name is known.
-    written : str
-        What the text calls it.
-    parts : tuple of Kind
-        Key and value of a map.
-    """
-
+    #: ``SCALAR`` (enums too), ``MAP`` or ``MESSAGE``.
     kind: str
+    #: Of a scalar: which scalars it may become.
     group: str = ""
+    #: Of a message: its name without the package.
     name: str = ""
+    #: Its full name; None if nothing of that name is known.
     full: str | None = None
+    #: What the text calls it.
     written: str = ""
+    #: Key and value of a map.
     parts: tuple[Kind, ...] = ()
 
 

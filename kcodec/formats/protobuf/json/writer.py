@@ -34,21 +34,14 @@ _UNSAFE = re.compile("[\"\\\\\x00-\x1f<>&='\u2028\u2029]")
 
 
 class JsonWriting(NamedTuple):
-    """How messages are printed.
+    """How messages are printed."""
 
-    Attributes
-    ----------
-    indent : bool
-        Whether each field has a line of its own.
-    defaults : str
-        Which fields that are not set are printed, of `DEFAULTS`: ``"none"``; ``"no_presence"``, those without
-        presence, lists and maps; ``"all"``, also scalars of proto2 and editions, with the default that they declare.
-    proto_names : bool
-        Whether names are as declared, rather than in camel case.
-    """
-
+    #: Whether each field has a line of its own.
     indent: bool = False
+    #: Which fields that are not set are printed, of `DEFAULTS`: ``"none"``; ``"no_presence"``, those without presence,
+    #: lists and maps; ``"all"``, also scalars of proto2 and editions, with the default that they declare.
     defaults: str = "none"
+    #: Whether names are as declared, rather than in camel case.
     proto_names: bool = False
 
 

@@ -34,16 +34,11 @@ _BITS = {
 
 
 def check_descriptors(names: Names, path: str) -> None:
-    """Check a file as protobuf-java does that makes a descriptor of it.
+    """Check a file as protobuf-java does that makes a descriptor of it; `SchemaError` with line and column.
 
     Names that stand twice in one scope, numbers of fields, enums without values, maps in oneofs, types that are not
     imported or that an inner name hides, defaults of another type, what cannot be packed, and extensions beyond the
     ranges that are declared for them. Groups have no descriptor there, so nobody looks at them.
-
-    Raises
-    ------
-    SchemaError
-        With line and column of what is wrong.
     """
     file = names.files[path]
     if file.misnamed is not None:

@@ -53,12 +53,7 @@ def derive_text(kind: pa.DataType, name: str = MESSAGE) -> str:
     """Return the text of a schema with one message, of a full name, for columns of a struct.
 
     Fields are numbered in their order; those that may be null are ``optional``, and nested structs become nested
-    messages.
-
-    Raises
-    ------
-    SchemaError
-        If Protobuf has nothing for a type.
+    messages. A type that Protobuf has nothing for is a `SchemaError`.
 
     Examples
     --------

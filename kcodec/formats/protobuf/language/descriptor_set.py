@@ -52,12 +52,8 @@ _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 def read_descriptors(data: bytes) -> dict[str, File]:
     """Return the files of a FileDescriptorSet, or of one FileDescriptorProto, by their paths.
 
-    The first is the main one: the last that no other imports.
-
-    Raises
-    ------
-    SchemaError
-        If the bytes are neither, or have more than 500,000 parts.
+    The first is the main one: the last that no other imports. Other bytes, and more than 500,000 parts, are a
+    `SchemaError`.
     """
     try:
         protos = _read(data, "google.protobuf.FileDescriptorSet").get("file", [])

@@ -52,15 +52,10 @@ _Named = Message | Oneof | Enum | EnumValue | Service | Rpc
 
 
 def check_editions(names: Names, linked: Linked) -> None:
-    """Check the texts that have an edition.
+    """Check the texts that have an edition; what is wrong is a `SchemaError` with line and column.
 
     That is where options and features stand, what fields make of them, how names are spelled, and which types are named
     from other files.
-
-    Raises
-    ------
-    SchemaError
-        With line and column of what is wrong.
     """
     defaults: dict[str, str] = {}
     for path, file in names.files.items():

@@ -81,12 +81,9 @@ def json_name(name: str) -> str:
 
 
 def link(files: Mapping[str, File] | Names) -> Linked:
-    """Resolve files, the main one first. Imports that are missing are an error only if a name is missing.
+    """Resolve files, the main one first; `SchemaError` with the place of what cannot be resolved.
 
-    Raises
-    ------
-    SchemaError
-        With the place of what cannot be resolved.
+    Imports that are missing are an error only if a name is missing.
     """
     return _Linker(files if isinstance(files, Names) else Names(files)).linked
 

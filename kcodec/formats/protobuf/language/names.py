@@ -41,23 +41,15 @@ class Names:
     """The declared names of some files.
 
     Known files count as if they were imported, as the registry has it.
-
-    Attributes
-    ----------
-    files : dict of str to File
-        The files by path; known ones may be added when a name is looked for.
-    types : dict of str to Message or Enum
-        What each full name declares; entries of ``map<>`` fields too.
-    paths : dict of str to str
-        In which file.
-    extensions : dict of str to Extension
-        The extensions, by full name.
     """
 
     def __init__(self, files: Mapping[str, File]) -> None:
+        #: The files by path; known ones may be added when a name is looked for.
         self.files = dict(files)
+        #: What each full name declares, entries of ``map<>`` fields too, and in which file.
         self.types: dict[str, Message | Enum] = {}
         self.paths: dict[str, str] = {}
+        #: By full name.
         self.extensions: dict[str, Extension] = {}
         self._visible: dict[str, set[str]] = {}
         self._found: dict[tuple[str, str, str], str] = {}

@@ -40,23 +40,14 @@ _ENOUGH = Context(prec=400)
 
 
 def normalize(names: Names, path: str) -> File:
-    """Return the normalized tree of a file.
-
-    Raises
-    ------
-    SchemaError
-        If a type cannot be resolved.
-    """
+    """Return the normalized tree of a file; `SchemaError` if a type cannot be resolved."""
     return _Normalizer(names, path).file()
 
 
 def check_names(names: Names, path: str) -> None:
     """Check that the types that a file names exist, those of maps excepted, as the registry does.
 
-    Raises
-    ------
-    SchemaError
-        With the place of one that does not.
+    The first that does not is a `SchemaError` with its place.
     """
     _Normalizer(names, path).file()
 

@@ -200,22 +200,9 @@ class Service:
 
 @dataclass(slots=True)
 class File:
-    """A whole text.
+    """A whole text."""
 
-    Attributes
-    ----------
-    syntax : str
-        ``"proto2"``, ``"proto3"`` or an edition; empty where the text says nothing, which means proto2.
-    comments : list of (int, int)
-        Where comments begin and end.
-    text : str
-        What was read, to find lines and columns in; empty if it was a descriptor.
-    refused : tuple of (int, str) or None
-        Where and why Confluent's registry does not take the text, although protoc does.
-    misnamed : tuple of (int, str) or None
-        Where a name is none to protoc, although Confluent's registry keeps the text.
-    """
-
+    #: ``"proto2"``, ``"proto3"`` or an edition; empty where the text says nothing, which means proto2.
     syntax: str = ""
     package: str = ""
     imports: list[Import] = field(default_factory=list)
@@ -224,9 +211,13 @@ class File:
     enums: list[Enum] = field(default_factory=list)
     extends: list[Extend] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
+    #: Where comments begin and end.
     comments: list[tuple[int, int]] = field(default_factory=list, repr=False)
+    #: What was read, to find lines and columns in; empty if it was a descriptor.
     text: str = field(default="", repr=False)
+    #: Where and why Confluent's registry does not take the text, although protoc does.
     refused: tuple[int, str] | None = None
+    #: Where a name is none to protoc, although Confluent's registry keeps the text.
     misnamed: tuple[int, str] | None = None
 
 

@@ -54,17 +54,10 @@ _PRESENT: _Lines = []
 def print_file(file: File, *, extensions: bool = True, normalized: bool = False) -> str:
     """Return a file's text.
 
-    Comments, weak imports and groups among extensions are lost, as the registry loses them.
-
-    Parameters
-    ----------
-    file : File
-        The tree.
-    extensions : bool
-        Whether extensions, their ranges and the options that they name are printed.
-    normalized : bool
-        Whether options of fields stand in the order that they have, and oneofs without members but groups are left
-        out. What separated these from other members stays.
+    Comments, weak imports and groups among extensions are lost, as the registry loses them. Extensions are printed with
+    their ranges and the options that they name, or not at all. In a `normalized` text options of fields stand in the
+    order that they have, and oneofs without members but groups are left out; what separated these from other members
+    stays.
     """
     return "\n".join([*_Printer(extensions, normalized).file(file), ""])
 

@@ -21,12 +21,7 @@ _Use = tuple[int, str, str]
 def check_visibility(names: Names, defaults: Mapping[str, str]) -> None:
     """Check the types that files name.
 
-    Parameters
-    ----------
-    names : Names
-        The files.
-    defaults : mapping of str to str
-        By path of the files whose types may be local: what they are if they do not say it.
+    `defaults` has, by path of the files whose types may be local, what they are if they do not say it.
 
     Raises
     ------

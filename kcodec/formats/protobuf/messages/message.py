@@ -38,18 +38,6 @@ _ITEM, _ITEM_TYPE, _ITEM_MESSAGE = 1, 2, 3
 class Message:
     """A message.
 
-    Attributes
-    ----------
-    type : MessageType
-        What it is.
-    values : dict of int to object
-        What is set, by field number: int (unsigned for unsigned types), bool, str, bytes, the bits of floats and
-        doubles as int, the number of enums, `Message`; lists of these for repeated fields, and a dict for maps. Text
-        that is not checked keeps bytes that are not UTF-8 as ``surrogateescape`` does. Fields without presence may
-        be here with their default; `fields` leaves them out.
-    unknown : bytearray
-        The unknown fields, as they were written.
-
     Examples
     --------
     >>> point = MessageType("Point", (FieldType("x", 1, "sint32"), FieldType("tag", 2, "string", repeated=True)))
@@ -60,8 +48,14 @@ class Message:
     '08031201611800'
     """
 
+    #: What it is.
     type: MessageType
+    #: What is set, by field number: int (unsigned for unsigned types), bool, str, bytes, the bits of floats and doubles
+    #: as int, the number of enums, `Message`; lists of these for repeated fields, and a dict for maps. Text that is not
+    #: checked keeps bytes that are not UTF-8 as ``surrogateescape`` does. Fields without presence may be here with
+    #: their default; `fields` leaves them out.
     values: dict[int, Any] = dataclasses.field(default_factory=dict)
+    #: The unknown fields, as they were written.
     unknown: bytearray = dataclasses.field(default_factory=bytearray)
     _members: dict[str, int] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 

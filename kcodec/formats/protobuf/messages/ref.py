@@ -20,12 +20,7 @@ def write_ref(name: str) -> bytes:
 
 
 def read_ref(data: bytes) -> str:
-    r"""Return the name in a ``Ref``, the last one if there are several.
-
-    Raises
-    ------
-    SchemaError
-        If the bytes are something else.
+    r"""Return the name in a ``Ref``, the last one if there are several; other bytes are a `SchemaError`.
 
     Examples
     --------

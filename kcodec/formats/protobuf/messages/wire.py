@@ -88,16 +88,8 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 def skip_field(data: bytes, at: int, end: int, number: int, wire_type: int, depth: int) -> int:
     """Return the byte after a field.
 
-    Parameters
-    ----------
-    data : bytes
-        The input.
-    at, end : int
-        The byte after the field's tag, and the end of the message around it.
-    number, wire_type : int
-        Of its tag, which is not that of a group's end.
-    depth : int
-        How many groups may stand in each other here, the field itself included.
+    It is given the byte after the field's tag, which is not that of a group's end, and the end of the message around
+    it. `depth` is how many groups may stand in each other here, the field itself included.
     """
     groups: list[int] = []
     while True:

@@ -16,21 +16,14 @@ __all__ = ["Conversion", "message_in", "object_reader", "object_writer"]
 
 
 class Conversion(NamedTuple):
-    """How the messages of a plan that are one value each become objects, or are made of them.
+    """How the messages of a plan that are one value each become objects, or are made of them."""
 
-    Attributes
-    ----------
-    message : MessageType
-        The type that the plan is of.
-    kind : pyarrow.DataType
-        That of its columns, with values in place of bytes.
-    convert : callable
-        Makes what converts a message of a type, of the type of its column, and so many levels down; None if columns
-        are to.
-    """
-
+    #: The type that the plan is of.
     message: MessageType
+    #: That of its columns, with values in place of bytes.
     kind: pa.DataType
+    #: Makes what converts a message of a type, of the type of its column, and so many levels down; None if columns are
+    #: to.
     convert: Callable[[MessageType, pa.DataType, int], Callable[[Any], Any] | None]
 
 

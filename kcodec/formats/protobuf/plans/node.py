@@ -21,60 +21,42 @@ class FieldNode(Node):
     """A field of a message.
 
     The column of a repeated field is a list, of a map a map; those of their items follow.
-
-    Attributes
-    ----------
-    number : int
-        The field's number.
-    kind : str
-        A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
-        value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes). When encoding also
-        ``"case"``: no field, but the name of the member of a oneof that is set, which is only checked.
-    label : {"singular", "required", "repeated", "map", "entry"}
-        Of a map, children[0] is the entry; ``"entry"``, when encoding, is for a key or value of one.
-    presence : bool
-        Whether the column is null if the field is not set; else it holds the default. When encoding: whether the
-        default is written.
-    nulls : bool
-        Whether the default is null too, for fields without presence.
-    factor : int
-        Of a time: nanoseconds in a unit of the column. When encoding: its units in a second.
-    oneof : int
-        Number of the oneof of which it is a member; -1 for none.
-    utf8 : bool
-        Whether text must be valid; if not, what is not is replaced as Java does.
-    symbols : tuple of str
-        The names of an enum. Of a case: the members of its oneof.
-    default : int
-        Of an enum: the number that it has by default.
-    numbers : tuple of int
-        Of an enum: by position in `symbols`. Of a case: by member, the member's column, or -1.
-    closed : bool
-        Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
-    strict : bool
-        Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors. When
-        encoding unsigned numbers: whether negative ones are.
-    packed : bool
-        Whether repeated scalars are written packed.
-    conversion : str
-        How the field differs from the one that was written: what is told to people.
     """
 
     op: Op
+    #: The field's number.
     number: int = 0
+    #: A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
+    #: value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes). When encoding also
+    #: ``"case"``: no field, but the name of the member of a oneof that is set, which is only checked.
     kind: str = ""
+    #: Of a map, children[0] is the entry; ``"entry"``, when encoding, is for a key or value of one.
     label: str = "singular"
+    #: Whether the column is null if the field is not set; else it holds the default. When encoding: whether the default
+    #: is written.
     presence: bool = False
+    #: Whether the default is null too, for fields without presence.
     nulls: bool = False
+    #: Of a time: nanoseconds in a unit of the column. When encoding: its units in a second.
     factor: int = 1
+    #: Number of the oneof of which it is a member; -1 for none.
     oneof: int = -1
+    #: Whether text must be valid; if not, what is not is replaced as Java does.
     utf8: bool = True
+    #: The names of an enum. Of a case: the members of its oneof.
     symbols: tuple[str, ...] = ()
+    #: Of an enum: the number that it has by default.
     default: int = 0
+    #: Of an enum: by position in `symbols`. Of a case: by member, the member's column, or -1.
     numbers: tuple[int, ...] = ()
+    #: Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
     closed: bool = False
+    #: Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors. When encoding
+    #: unsigned numbers: whether negative ones are.
     strict: bool = False
+    #: Whether repeated scalars are written packed.
     packed: bool = False
+    #: How the field differs from the one that was written: what is told to people.
     conversion: str = ""
 
     def notes(self) -> list[str]:
@@ -94,24 +76,16 @@ class FieldNode(Node):
 
 @dataclass(frozen=True, slots=True)
 class MessageNode(Node):
-    """A message: its fields, by number.
-
-    Attributes
-    ----------
-    oneofs : tuple of str
-        Their names.
-    unknown : int
-        Column of the unknown fields, -1 for none.
-    cases : tuple of int
-        By oneof: the column of the name of the member that is set; -1 for none.
-    skipped : tuple of FieldNode
-        Fields that the writer has and the reader does not, which are unknown fields to it: these are only printed.
-    """
+    """A message: its fields, by number."""
 
     op: Op
+    #: The names of its oneofs.
     oneofs: tuple[str, ...] = ()
+    #: Column of the unknown fields, -1 for none.
     unknown: int = -1
+    #: By oneof: the column of the name of the member that is set; -1 for none.
     cases: tuple[int, ...] = ()
+    #: Fields that the writer has and the reader does not, which are unknown fields to it: these are only printed.
     skipped: tuple[FieldNode, ...] = ()
 
     def notes(self) -> list[str]:

@@ -53,15 +53,7 @@ cdef void set_tag(Op *op, uint32_t number, int32_t wire_type) noexcept nogil:
 
 
 cdef class ProtobufProgram(Program):
-    """A plan of Protobuf made ready to run.
-
-    Parameters
-    ----------
-    plan : kcodec.plan.Plan
-        What to do.
-    limits : kcodec.plan.Limits, optional
-        Bounds on what one row may cost.
-    """
+    """A plan of Protobuf made ready to run."""
 
     def __init__(self, plan, limits=Limits(), *, trusts_text=True):
         Program.__init__(self, plan, limits, sizeof(Op), trusts_text)
