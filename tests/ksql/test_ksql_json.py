@@ -76,6 +76,17 @@ def test_floats_are_rounded_before_they_are_doubles(impl):
     ]
 
 
+def test_doubles_that_are_minus_zero(impl):
+    """BigDecimal, which ksqlDB has numbers as, knows no -0.0; what is too small for a double keeps its sign."""
+    columns, registry = "A DOUBLE, B ARRAY<DOUBLE>", MemoryRegistry()
+    strict = codec_of("JSON_SR", columns, registry=registry)
+    row = framed(strict.register(), b'{"A":-0.0,"B":[-0,-0e5,1.5,-1e-400]}')
+    found = strict.decode([row]).to_pylist()
+    assert repr(found) == "[{'A': -0.0, 'B': [-0.0, -0.0, 1.5, -0.0]}]"
+    found = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb").decode([row]).to_pylist()
+    assert repr(found) == "[{'A': 0.0, 'B': [0.0, 0.0, 1.5, -0.0]}]"
+
+
 def test_documents_as_ksqldb_reads_them(impl):
     """What the row loop refuses is 0, false or null, where Connect's converter has it so."""
     columns = "I INT, L BIGINT, B BOOLEAN, D DOUBLE, S STRING, N DECIMAL(4, 1), E DATE, A ARRAY<INT>"

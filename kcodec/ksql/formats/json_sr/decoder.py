@@ -122,6 +122,7 @@ class _Planned:
         if source.type == "boolean":
             return JsonNode(Op.JSON_BOOLEAN, column, name, forms=forms)
         if source.type in ("float", "double"):
+            forms |= Form.CANONICAL if self.compatible else Form.PLAIN
             return JsonNode(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
             return JsonNode(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
