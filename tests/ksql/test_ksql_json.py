@@ -87,6 +87,22 @@ def test_doubles_that_are_minus_zero(impl):
     assert repr(found) == "[{'A': 0.0, 'B': [0.0, 0.0, 1.5, -0.0]}]"
 
 
+def test_maps_of_entries_whose_keys_are_never_null_are_objects(impl):
+    entry = {"type": "object", "properties": {"key": {"type": "string"}, "value": {"type": "integer"}}}
+    registry = MemoryRegistry()
+    properties = {"m": {"type": "array", "connect.type": "map", "items": entry}}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    codec = codec_of("JSON_SR", "`m` MAP<STRING, BIGINT>", registry=registry, properties={"schemaId": number})
+    rows = codec.encode(pa.array([{"m": [("a", 1)]}], codec.arrow_type))
+    assert rows.to_pylist() == [framed(number, b'{"m":{"a":1}}')]
+    assert codec.decode(rows).to_pylist() == [{"m": [("a", 1)]}]
+    lenient = codec_of("JSON_SR", "`m` MAP<STRING, BIGINT>", registry=registry, compat="ksqldb")
+    entries = framed(number, b'{"m":[{"key":"a","value":1}]}')
+    assert codec.decode([entries], errors="report")[1]["code"].to_pylist() == ["json_type"]
+    (reason,) = lenient.decode([entries], errors="report")[1]["reason"].to_pylist()
+    assert reason == "Maps with string fields should be encoded as JSON objects, but found ARRAY"
+
+
 def test_documents_as_ksqldb_reads_them(impl):
     """What the row loop refuses is 0, false or null, where Connect's converter has it so."""
     columns = "I INT, L BIGINT, B BOOLEAN, D DOUBLE, S STRING, N DECIMAL(4, 1), E DATE, A ARRAY<INT>"

@@ -97,9 +97,9 @@ class _Planned:
             item = self.node(found.parts[0], source.parts[0])
             return JsonNode(Op.JSON_LIST, column.index, name, (item,), forms=forms)
         if base == "MAP":
-            names = ("key", "value") if source.is_entries else ("", "")
+            names = ("key", "value") if source.has_entries else ("", "")
             key, item = map(self.node, found.parts, source.parts, names)
-            if not source.is_entries:
+            if not source.has_entries:
                 return JsonNode(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
             # Both are always there.
             entry = (replace(key, forms=key.forms & ~Form.NULL), item)
