@@ -1,5 +1,6 @@
 """JSON of any schema in ksqlDB's columns."""
 
+import json
 from decimal import Decimal
 
 import pyarrow as pa
@@ -101,6 +102,16 @@ def test_maps_of_entries_whose_keys_are_never_null_are_objects(impl):
     assert codec.decode([entries], errors="report")[1]["code"].to_pylist() == ["json_type"]
     (reason,) = lenient.decode([entries], errors="report")[1]["reason"].to_pylist()
     assert reason == "Maps with string fields should be encoded as JSON objects, but found ARRAY"
+
+
+def test_properties_of_registered_schemas_stand_as_ksqldb_has_them():
+    """What ksqlDB registered for the columns; another order would be another schema of the subject."""
+    names = ["ID", "NAME", "PRICE", "QTY", "A", "B", "C", "D", "E", "F", "G", "H", "I", "J"]
+    codec = codec_of("JSON_SR", f"{' INT, '.join(names)} INT, `m` MAP<STRING, INT>")
+    properties = json.loads(codec.schema)["properties"]
+    assert " ".join(properties) == "A B C PRICE D E F G H I J m NAME QTY ID"
+    assert [properties[name]["connect.index"] for name in names] == list(range(14))
+    assert list(properties["m"]["oneOf"][1]["items"]["properties"]) == ["value", "key"]
 
 
 def test_documents_as_ksqldb_reads_them(impl):
