@@ -283,7 +283,7 @@ def test_normalized_attributes_of_a_field_stand_once():
         'syntax = "proto2"; message M { optional int32 a = 1 [default = 1, json_name = "x", deprecated = true, '
         'deprecated = true, json_name = "y", default = 2]; }'
     )
-    names = "default = 2,\n    deprecated = true,\n    deprecated = true,\n    json_name = \"y\""
+    names = 'default = 2,\n    deprecated = true,\n    deprecated = true,\n    json_name = "y"'
     assert f"a = 1 [\n    {names}\n  ];" in PROTOBUF.normalized(schema)
 
 
