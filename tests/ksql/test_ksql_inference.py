@@ -32,6 +32,13 @@ def test_columns_are_taken_from_the_latest_schema(impl):
     assert str(keys.columns[0]) == "`ROWKEY` INTEGER KEY"
 
 
+@pytest.mark.parametrize("kind", ["null", ["null"]])
+def test_fields_that_are_always_null_are_left_out(kind):
+    registry = MemoryRegistry()
+    registered(registry, record(("a", "int"), ("b", kind)), subject="t-value")
+    assert ", ".join(map(str, KsqlCodec("AVRO", registry=registry, topic="t").columns)) == "`A` INTEGER"
+
+
 INFERRED = [
     (
         "AVRO",

@@ -1,5 +1,6 @@
 """JSON of any schema in ksqlDB's columns."""
 
+import json
 from decimal import Decimal
 
 import pyarrow as pa
@@ -74,6 +75,43 @@ def test_floats_are_rounded_before_they_are_doubles(impl):
         {"D": infinity, "S": None, "A": [-infinity]},
         {"D": 0.0, "S": None, "A": None},
     ]
+
+
+def test_doubles_that_are_minus_zero(impl):
+    """BigDecimal, which ksqlDB has numbers as, knows no -0.0; what is too small for a double keeps its sign."""
+    columns, registry = "A DOUBLE, B ARRAY<DOUBLE>", MemoryRegistry()
+    strict = codec_of("JSON_SR", columns, registry=registry)
+    row = framed(strict.register(), b'{"A":-0.0,"B":[-0,-0e5,1.5,-1e-400]}')
+    found = strict.decode([row]).to_pylist()
+    assert repr(found) == "[{'A': -0.0, 'B': [-0.0, -0.0, 1.5, -0.0]}]"
+    found = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb").decode([row]).to_pylist()
+    assert repr(found) == "[{'A': 0.0, 'B': [0.0, 0.0, 1.5, -0.0]}]"
+
+
+def test_maps_of_entries_whose_keys_are_never_null_are_objects(impl):
+    entry = {"type": "object", "properties": {"key": {"type": "string"}, "value": {"type": "integer"}}}
+    registry = MemoryRegistry()
+    properties = {"m": {"type": "array", "connect.type": "map", "items": entry}}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    codec = codec_of("JSON_SR", "`m` MAP<STRING, BIGINT>", registry=registry, properties={"schemaId": number})
+    rows = codec.encode(pa.array([{"m": [("a", 1)]}], codec.arrow_type))
+    assert rows.to_pylist() == [framed(number, b'{"m":{"a":1}}')]
+    assert codec.decode(rows).to_pylist() == [{"m": [("a", 1)]}]
+    lenient = codec_of("JSON_SR", "`m` MAP<STRING, BIGINT>", registry=registry, compat="ksqldb")
+    entries = framed(number, b'{"m":[{"key":"a","value":1}]}')
+    assert codec.decode([entries], errors="report")[1]["code"].to_pylist() == ["json_type"]
+    (reason,) = lenient.decode([entries], errors="report")[1]["reason"].to_pylist()
+    assert reason == "Maps with string fields should be encoded as JSON objects, but found ARRAY"
+
+
+def test_properties_of_registered_schemas_stand_as_ksqldb_has_them():
+    """What ksqlDB registered for the columns; another order would be another schema of the subject."""
+    names = ["ID", "NAME", "PRICE", "QTY", "A", "B", "C", "D", "E", "F", "G", "H", "I", "J"]
+    codec = codec_of("JSON_SR", f"{' INT, '.join(names)} INT, `m` MAP<STRING, INT>")
+    properties = json.loads(codec.schema)["properties"]
+    assert " ".join(properties) == "A B C PRICE D E F G H I J m NAME QTY ID"
+    assert [properties[name]["connect.index"] for name in names] == list(range(14))
+    assert list(properties["m"]["oneOf"][1]["items"]["properties"]) == ["value", "key"]
 
 
 def test_documents_as_ksqldb_reads_them(impl):

@@ -189,7 +189,7 @@ def test_unions_and_maps_are_written_as_the_chosen_schema_has_them(impl):
         "n": {
             "type": "array",
             "connect.type": "map",
-            "items": {"properties": {"key": {"type": "string"}, "value": {"type": "integer"}}},
+            "items": {"properties": {"key": {"type": ["null", "string"]}, "value": {"type": "integer"}}},
         },
     }
     number = registered(registry, {"type": "object", "properties": properties}, "JSON")

@@ -56,6 +56,8 @@ class AvroAsConnect(ConnectType):
         kind = schema.props.get("connect.type")
         if schema.type == "int" and kind in ("int8", "int16") and "logicalType" not in schema.props:
             return str(kind)
+        if schema.type == "union" and not schema.values:
+            return ""
         return "map" if self._entry is not None else _TYPES.get(schema.type, "")
 
     @cached_property

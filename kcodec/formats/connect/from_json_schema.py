@@ -237,10 +237,15 @@ class JsonSchemaAsConnect(ConnectType):
 
     @property
     def is_entries(self) -> bool:
-        """Whether it is a map that stands as a list of its entries."""
+        """Whether it is a map that its schema says to be a list of entries."""
         if self._kind != "array" or self._connect_type != "map":
             return False
         return self._below(self.node.get("items"))._kind == "object"
+
+    @cached_property
+    def has_entries(self) -> bool:
+        """Whether documents have such a list; with keys of text that may not be null, Connect has an object."""
+        return self.is_entries and (self.parts[0].type != "string" or self.parts[0].optional)
 
     @cached_property
     def name(self) -> str | None:

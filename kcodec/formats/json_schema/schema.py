@@ -101,7 +101,7 @@ def parse(text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
 
     Examples
     --------
-    >>> schema = parse('{"type": "object", "properties": {"a": {"$ref": "a.json"}}}', [NamedText("a.json", "true")])
+    >>> schema = parse('{"type": "object", "properties": {"a": {"$ref": "a.json"}}}', [NamedText("a.json", "{}")])
     >>> schema.root.kind, schema.root.rules["properties"]["a"].target.kind
     ('object', 'empty')
     """
@@ -128,6 +128,10 @@ class _Loader:
         self.nodes = 0
         self.digests: dict[int, bytes] = {}
         self.documents = Documents(document, named)
+        if self.documents.main.draft != 2020:
+            for name, each in named:
+                if not isinstance(each, dict):
+                    raise SchemaError(f"the reference {name}: before draft 2019-09 a reference is an object")
         self.targets: dict[tuple[int, str, int], Node] = {}
         self.waiting: list[tuple[Node, Resource, str, str, int]] = []
         #: Schemas whose definitions have been read.
@@ -161,7 +165,15 @@ class _Loader:
             part = found.part(path, reference)
             path = f"{found.place}#{found.fragment}"
             known = self.targets[key] = self.schema(part, found.resource, path, 0)
+            if found.resource.draft == 2020 and not found.resource.is_main:
+                self.whole(found.resource, found.place)
         return known
+
+    def whole(self, resource: Resource, place: str) -> None:
+        """Read all of a document, as the reader of the newer drafts does where a part of it is referred to."""
+        key = (id(resource), "", 0)
+        if key not in self.targets:
+            self.targets[key] = self.schema(resource.document, resource, f"{place}#", 0)
 
     # One schema
 

@@ -586,7 +586,7 @@ class TestWriting:
 
 
 def test_arguments():
-    made = codec({"properties": {"a": INTEGER}}, {"r": True}, unknown="keep")
+    made = codec({"properties": {"a": INTEGER}}, {"r": {}}, unknown="keep")
     again = pickle.loads(pickle.dumps(made))
     assert again == made != codec({"properties": {"a": INTEGER}}, unknown="keep")
     assert again.decode([b'{"a":1}']).to_pylist() == [{"a": 1, "_unknown": None}]

@@ -446,3 +446,36 @@ def test_uris_that_java_takes(text):
 )  # fmt: skip
 def test_what_java_takes_for_no_uri(text):
     assert not is_uri(text)
+
+
+@pytest.mark.parametrize(
+    ("reference", "refused"),
+    [
+        ({"definitions": {"a": {}}, "$ref": "#/definitions/b"}, True),
+        ({"definitions": {"a": {}, "b": {"$ref": "#/definitions/c"}}}, True),
+        ({"definitions": {"a": {}}, "minLength": "x"}, True),
+        ({"definitions": {"a": {}}, "items": [{}]}, True),
+        ({"definitions": {"a": {}}, "anyOf": [{"$ref": "other.json"}]}, True),
+        ({"definitions": {"a": {}}, "x": {"$ref": "#/definitions/b"}}, False),
+    ],
+)
+def test_documents_that_are_referred_to_are_read_whole_by_newer_drafts(reference, refused):
+    """Asked of json-sKema 0.31.0 and everit 1.14.6 in Confluent's registry."""
+    named = [NamedText("a.json", json.dumps(reference))]
+    part = {"$ref": "a.json#/definitions/a"}
+    parse(json.dumps(part), named)
+    newer = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    parse(json.dumps(newer), named)
+    if refused:
+        with pytest.raises(SchemaError):
+            parse(json.dumps({**newer, **part}), named)
+    else:
+        parse(json.dumps({**newer, **part}), named)
+
+
+@pytest.mark.parametrize("text", ["true", "false", "[]", "null", "5"])
+def test_references_of_older_drafts_are_objects(text):
+    named = [NamedText("a.json", text)]
+    with pytest.raises(SchemaError, match=r"a\.json: before draft 2019-09"):
+        parse("{}", named)
+    parse('{"$schema": "https://json-schema.org/draft/2020-12/schema"}', named)

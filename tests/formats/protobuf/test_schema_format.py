@@ -277,6 +277,16 @@ def test_what_stands_later_among_normalized_options():
     assert kept in PROTOBUF.normalized(schema)
 
 
+def test_normalized_attributes_of_a_field_stand_once():
+    """They are no options to the registry, which keeps all of an option that is said twice."""
+    schema = PROTOBUF.parse(
+        'syntax = "proto2"; message M { optional int32 a = 1 [default = 1, json_name = "x", deprecated = true, '
+        'deprecated = true, json_name = "y", default = 2]; }'
+    )
+    names = 'default = 2,\n    deprecated = true,\n    deprecated = true,\n    json_name = "y"'
+    assert f"a = 1 [\n    {names}\n  ];" in PROTOBUF.normalized(schema)
+
+
 @pytest.mark.parametrize(
     "option", ["lazy = true", "weak = true", "nope = 1", "features.field_presence = IMPLICIT"]
 )

@@ -112,7 +112,7 @@ class _Normalizer:
         return sorted((self.field(scope, each) for each in nodes), key=lambda each: each.number)
 
     def field(self, scope: str, node: Field) -> Field:
-        options = self.options(scope, node.options)
+        options = self.options(scope, _last_attributes(node.options))
         if node.group is not None:
             group = replace(node.group, fields=self.fields(scope, node.group.fields))
             return replace(node, group=group, options=options)
@@ -221,6 +221,13 @@ class _Normalizer:
             else:
                 found[name] = value
         return Aggregate(list(found.items()))
+
+
+def _last_attributes(options: list[Option]) -> list[Option]:
+    """Leave the last one of each attribute of a field, which the registry does not have among the options."""
+    last: dict[tuple[str, ...], Option] = {}
+    last.update((each.name, each) for each in options if each.name in (("default",), ("json_name",)))
+    return [each for each in options if last.get(each.name, each) is each]
 
 
 def _elements(value: Value) -> list[Value]:

@@ -255,7 +255,7 @@ class _Encoder:
             item = self.below(kind.parts[0], "", at.children[0], below)
             return JsonNode(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
-            entries = source is not None and source.is_entries
+            entries = source is not None and source.has_entries
             names = ("key", "value") if entries else ("", "")
             entry = tuple(map(self.below, kind.parts, names, at.children, _parts(source, "map")))
             if entries:

@@ -97,9 +97,9 @@ class _Planned:
             item = self.node(found.parts[0], source.parts[0])
             return JsonNode(Op.JSON_LIST, column.index, name, (item,), forms=forms)
         if base == "MAP":
-            names = ("key", "value") if source.is_entries else ("", "")
+            names = ("key", "value") if source.has_entries else ("", "")
             key, item = map(self.node, found.parts, source.parts, names)
-            if not source.is_entries:
+            if not source.has_entries:
                 return JsonNode(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
             # Both are always there.
             entry = (replace(key, forms=key.forms & ~Form.NULL), item)
@@ -122,6 +122,7 @@ class _Planned:
         if source.type == "boolean":
             return JsonNode(Op.JSON_BOOLEAN, column, name, forms=forms)
         if source.type in ("float", "double"):
+            forms |= Form.CANONICAL if self.compatible else Form.PLAIN
             return JsonNode(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
             return JsonNode(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)

@@ -89,7 +89,7 @@ def _struct(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
 
 def _map(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     keys, items = found.parts
-    if not source.is_entries:
+    if not source.has_entries:
         if not isinstance(node, dict):
             raise _wrong(node, "Maps with string fields should be encoded as JSON objects")
         pairs: list[tuple[Any, Any]] = list(node.items())

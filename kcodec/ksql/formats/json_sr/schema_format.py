@@ -17,6 +17,7 @@ from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.payloads import SchemaDecoder, SchemaEncoder
 from kcodec.formats.tagged import TaggedField
+from kcodec.java.hashing import hash_order
 from kcodec.java.jackson import write_tree
 from kcodec.ksql.formats.json.plan import cast_written, encode_plan, with_default, written_type
 from kcodec.ksql.formats.json_sr.decoder import DocumentDecoder, annotation
@@ -92,10 +93,15 @@ def _type(kind: SqlType) -> dict[str, Any]:
     if kind.base == "MAP":
         if kind.parts[0].base != "STRING":
             raise SchemaError("JSON only supports MAP types with STRING keys")
-        entry = {"key": _property(kind.parts[0], 0), "value": _property(kind.parts[1], 1)}
-        return {"type": "array", "connect.type": "map", "items": {"type": "object", "properties": entry}}
-    properties = {field.name: _property(field.type, number) for number, field in enumerate(kind.fields)}
-    return {"type": "object", "properties": properties}
+        entry = {"key": kind.parts[0], "value": kind.parts[1]}
+        return {"type": "array", "connect.type": "map", "items": _object(entry)}
+    return _object({field.name: field.type for field in kind.fields})
+
+
+def _object(fields: dict[str, SqlType]) -> dict[str, Any]:
+    # The text is that of ksqlDB only if its properties stand as Connect's hash table has them.
+    found = {name: _property(kind, number) for number, (name, kind) in enumerate(fields.items())}
+    return {"type": "object", "properties": {name: found[name] for name in hash_order((), found)}}
 
 
 def _optional(kind: SqlType) -> dict[str, Any]:
