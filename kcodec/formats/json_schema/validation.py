@@ -113,7 +113,7 @@ class Validator:
         # Whether a number such as 1.0 needs a validator of its own.
         word = "integer" if self._is_old else "uniqueItems"
         self._has_exception = any(_mentions(each, word) for each in schemas)
-        self._has_recursive_choice = _may_choose_again(schemas)
+        self._may_recur = _may_recur(schemas)
         #: Regular expressions as they stand in the schemas, by what they are translated to.
         self._patterns: dict[str, str] = {}
         self._cost = 0
@@ -136,22 +136,30 @@ class Validator:
     @functools.cached_property
     def _telling(self) -> Any:
         """What tells why a document is not valid."""
-        return self._without_choices(lambda schema: schema, {}) or self._validator
+        return self._narrowed(lambda schema: schema, {}) or self._validator
 
     @functools.cached_property
     def _exact_telling(self) -> Any:
-        return self._without_choices(*self._exactly) or self._exact
+        return self._narrowed(*self._exactly) or self._exact
 
-    def _without_choices(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
-        """Return what tells of a choice of schemas without looking for what is wrong with each of them.
+    def _narrowed(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
+        """Return what looks for a violation in values that are not valid only, and not in each schema of a choice.
 
-        The library looks for that as well, and in a value at each level below again: twice as long with each level, or
-        more. None if there is no need, or no way since a reference names one of the schemas by its place.
+        The library looks for it everywhere, and where two schemas are about one value, twice: at each level below
+        again. Whether a value is valid it finds once. None if there is no need, or no way since a reference names by
+        its place what is moved.
         """
-        if not self._has_recursive_choice:
+        if not self._may_recur:
             return None
+        changes = [_with_opaque_choices]
+        named = (reference_draft(each, self._draft) or self._draft for _, each in self._sources[1])
+        if min((self._draft, *named)) >= 7:
+            # Those before have no condition.
+            changes.append(functools.partial(_with_asked_references, self._is_old))
         try:
-            return self._compiled(lambda schema: _opaque(rewrite(schema)), keywords)
+            return self._compiled(
+                lambda schema: functools.reduce(_narrowed, changes, rewrite(schema)), keywords
+            )
         except SchemaError:
             return None
 
@@ -489,22 +497,34 @@ def _without_unique(schema: Any) -> Any:
     return _changed(schema, change)
 
 
-def _may_choose_again(schemas: Sequence[Any]) -> bool:
-    """Return whether there are choices among schemas, perhaps within each other, and none says what is evaluated."""
+def _may_recur(schemas: Sequence[Any]) -> bool:
+    """Return whether schemas may be within themselves, and none says what is evaluated."""
 
     def mention(*words: str) -> bool:
         return any(_mentions(each, word) for each in schemas for word in words)
 
-    return (
-        mention("anyOf", "oneOf")
-        and mention("$ref", "$dynamicRef", "$recursiveRef")
-        and not mention("unevaluatedProperties", "unevaluatedItems")
+    return mention("$ref", "$dynamicRef", "$recursiveRef") and not mention(
+        "unevaluatedProperties", "unevaluatedItems"
     )
 
 
-def _opaque(schema: Any) -> Any:
-    """Return a schema with opaque choices, but where the message has the schema, or a name that has no levels."""
-    return _changed(schema, _with_opaque_choices, but=("not", "propertyNames"))
+def _narrowed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """Return a schema with a change, but where the message has the schema, or a name that has no levels."""
+    return _changed(schema, change, but=("not", "propertyNames"))
+
+
+def _with_asked_references(is_old: bool, part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that is only looked into for a violation where it refers to one that a value violates."""
+    if not isinstance(part.get("$ref"), str) or "$id" in part or "id" in part:
+        return part
+    reference = {"$ref": part["$ref"]}
+    asked = {"if": {"not": reference}, "then": reference}
+    rest = _without(part, "$ref")
+    if is_old:
+        # What else stands there counts for nothing, but others may refer to it.
+        rest = {key: rest[key] for key in ("definitions", "$defs") if key in rest}
+        return {**rest, **asked}
+    return {**rest, "allOf": [*part.get("allOf", []), asked]}
 
 
 def _with_opaque_choices(part: dict[str, Any]) -> dict[str, Any]:

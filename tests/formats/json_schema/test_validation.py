@@ -309,6 +309,16 @@ def test_choices_at_many_levels(keyword, message):
     assert violation(schema, '{"c":' * 60 + "1.0" + "}" * 60) == ("", reason)
 
 
+@cases("draft", [7, 2019, 2020])
+def test_two_schemas_of_one_value_at_many_levels(draft):
+    """The library would look for a violation twice in a value, though it is valid, and in what is in it."""
+    node = {"properties": {"c": {"$ref": "#/definitions/t"}}}
+    root = {"$schema": DRAFTS[draft], "definitions": {"t": {"allOf": [node, node]}}}
+    schema = {**root, "properties": {"a": {"$ref": "#/definitions/t"}, "b": {"type": "string"}}}
+    document = '{"a":' + '{"c":' * 60 + "{}" + "}" * 60 + ',"b":1}'
+    assert violation(schema, document) == ("b", 'type at /b: the value is not of type "string"')
+
+
 def test_reasons_where_choices_may_recur():
     """They are those that schemas have where none may."""
     several = {"oneOf": [{"minimum": 1}, {"maximum": 3}]}
