@@ -390,6 +390,13 @@ def test_a_list_that_changes_while_it_is_written(change, impl):
         assert codec.decode_one(codec.encode_one(items)) == [1, 5, 2]
 
 
+def test_a_payload_whose_bytes_stand_apart(impl):
+    codec = AvroCodec({"type": "array", "items": "long"})
+    apart = memoryview(b"\x04-\x02-\x04-\x00-")[::2]
+    assert codec.decode_one(apart) == [1, 2]
+    assert codec.decode_list([apart]) == codec.decode([apart]).to_pylist() == [[1, 2]]
+
+
 def test_a_default_is_new_each_time(impl):
     reader = record(("a", "int"))
     reader["fields"].append({"name": "tags", "type": {"type": "array", "items": "int"}, "default": [3]})
