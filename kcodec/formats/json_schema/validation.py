@@ -53,7 +53,17 @@ _URIS = ("$ref", "$dynamicRef", "$id", "id")
 _ASCII = "".join(map(chr, range(128)))
 _PLAIN = "".join(set(_ASCII[33:127]) - set('"<>[]\\^`{|}'))
 
-_INTEGER, _UNIQUE = "kcodec.integer", "kcodec.unique"
+_INTEGER, _UNIQUE, _CHOICE = "kcodec.integer", "kcodec.unique", "kcodec.choice"
+
+#: How values violate a choice of schemas: keyword and message, by what stands under `_CHOICE`.
+_CHOICES = {
+    "anyOf": ("anyOf", "the value is not valid under any of the schemas listed in the 'anyOf' keyword"),
+    "none": ("oneOf", "the value is not valid under any of the schemas listed in the 'oneOf' keyword"),
+    "several": (
+        "oneOf",
+        "the value is valid under more than one of the schemas listed in the 'oneOf' keyword",
+    ),
+}
 
 #: Characters of a number that a double holds exactly.
 _SHORT = 15
@@ -98,6 +108,7 @@ class Validator:
         # Whether a number such as 1.0 needs a validator of its own.
         word = "integer" if self._is_old else "uniqueItems"
         self._has_exception = any(_mentions(each, word) for each in schemas)
+        self._may_recur = _may_recur(schemas)
         #: Regular expressions as they stand in the schemas, by what they are translated to.
         self._patterns: dict[str, str] = {}
         self._cost = 0
@@ -109,9 +120,43 @@ class Validator:
     @functools.cached_property
     def _exact(self) -> Any:
         """The validator that tells 1.0 from 1."""
+        return self._compiled(*self._exactly)
+
+    @property
+    def _exactly(self) -> tuple[Callable[[Any], Any], Mapping[str, type]]:
         if self._is_old:
-            return self._compiled(_without_integers, {_INTEGER: _IsInteger})
-        return self._compiled(_without_unique, {_UNIQUE: _IsUnique})
+            return _without_integers, {_INTEGER: _IsInteger}
+        return _without_unique, {_UNIQUE: _IsUnique}
+
+    @functools.cached_property
+    def _telling(self) -> Any:
+        """What tells why a document is not valid."""
+        return self._narrowed(lambda schema: schema, {}) or self._validator
+
+    @functools.cached_property
+    def _exact_telling(self) -> Any:
+        return self._narrowed(*self._exactly) or self._exact
+
+    def _narrowed(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
+        """Return what looks for a violation in values that are not valid only, and not in each schema of a choice.
+
+        The library looks for it everywhere, and where two schemas are about one value, twice: at each level below
+        again. Whether a value is valid it finds once. None if there is no need, or no way since a reference names by
+        its place what is moved.
+        """
+        if not self._may_recur:
+            return None
+        changes = [_with_opaque_choices]
+        named = (reference_draft(each, self._draft) or self._draft for _, each in self._sources[1])
+        if min((self._draft, *named)) >= 7:
+            # Those before have no condition.
+            changes.append(functools.partial(_with_asked_references, self._is_old))
+        try:
+            return self._compiled(
+                lambda schema: functools.reduce(_narrowed, changes, rewrite(schema)), keywords
+            )
+        except SchemaError:
+            return None
 
     def _compiled(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
         engine = library()
@@ -217,10 +262,12 @@ class Validator:
             return "", "JSON does not allow numbers that are not finite"
         except ValueError:
             return None
-        validator = self._exact if reader.has_whole and self._has_exception else self._validator
+        is_exact = reader.has_whole and self._has_exception
+        validator = self._exact if is_exact else self._validator
         try:
             if validator.is_valid(tree):
                 return None
+            (self._exact_telling if is_exact else self._telling).validate(tree)
             validator.validate(tree)
         except library().ValidationError as error:
             return _path(error.instance_path), _reason(error, self._patterns)
@@ -320,6 +367,8 @@ def _reason(error: Any, patterns: Mapping[str, str]) -> str:
     message, cause = error.message, error
     while isinstance(cause.kind, library().ValidationErrorKind.PropertyNames):
         cause = cause.kind.error
+    if isinstance(cause.kind, library().ValidationErrorKind.Not) and isinstance(cause.kind.schema, dict):
+        keyword, message = _CHOICES.get(str(cause.kind.schema.get(_CHOICE)), (keyword, message))
     if isinstance(cause.kind, library().ValidationErrorKind.Pattern):
         pattern = cause.kind.pattern
         message = f'{message.removesuffix(pattern + chr(34))}{patterns.get(pattern, pattern)}"'
@@ -433,20 +482,64 @@ def _without_unique(schema: Any) -> Any:
     return _changed(schema, change)
 
 
-def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Return a schema with a change made to each of the schemas in it."""
+def _may_recur(schemas: Sequence[Any]) -> bool:
+    """Return whether schemas may be within themselves, and none says what is evaluated."""
+
+    def mention(*words: str) -> bool:
+        return any(_mentions(each, word) for each in schemas for word in words)
+
+    return mention("$ref", "$dynamicRef", "$recursiveRef") and not mention(
+        "unevaluatedProperties", "unevaluatedItems"
+    )
+
+
+def _narrowed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """Return a schema with a change, but where the message has the schema, or a name that has no levels."""
+    return _changed(schema, change, but=("not", "propertyNames"))
+
+
+def _with_asked_references(is_old: bool, part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that is only looked into for a violation where it refers to one that a value violates."""
+    if not isinstance(part.get("$ref"), str) or "$id" in part or "id" in part:
+        return part
+    reference = {"$ref": part["$ref"]}
+    asked = {"if": {"not": reference}, "then": reference}
+    rest = _without(part, "$ref")
+    if is_old:
+        # What else stands there counts for nothing, but others may refer to it.
+        rest = {key: rest[key] for key in ("definitions", "$defs") if key in rest}
+        return {**rest, **asked}
+    return {**rest, "allOf": [*part.get("allOf", []), asked]}
+
+
+def _with_opaque_choices(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose choices are twice negated: the library only asks whether what is negated is valid."""
+    rest = {key: value for key, value in part.items() if key not in ("anyOf", "oneOf")}
+    if len(rest) == len(part) or not isinstance(part.get("allOf", []), list):
+        return part
+    opaque = [*part.get("allOf", [])]
+    if "anyOf" in part:
+        opaque.append({"not": {_CHOICE: "anyOf", "not": {"anyOf": part["anyOf"]}}})
+    if "oneOf" in part:
+        opaque.append({"not": {_CHOICE: "none", "not": {"anyOf": part["oneOf"]}}})
+        opaque.append({"not": {_CHOICE: "several", "not": {"oneOf": part["oneOf"]}}})
+    return {**rest, "allOf": opaque}
+
+
+def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]], but: Sequence[str] = ()) -> Any:
+    """Return a schema with a change made to each of the schemas in it, but those of some keywords."""
     if isinstance(schema, list):
-        return [_changed(each, change) for each in schema]
+        return [_changed(each, change, but) for each in schema]
     if not isinstance(schema, dict):
         return schema
     made = {}
     for key, value in schema.items():
-        if key in _DATA:
+        if key in _DATA or key in but:
             made[key] = value
         elif key in _BY_NAME and isinstance(value, dict):
-            made[key] = {name: _changed(each, change) for name, each in value.items()}
+            made[key] = {name: _changed(each, change, but) for name, each in value.items()}
         else:
-            made[key] = _changed(value, change)
+            made[key] = _changed(value, change, but)
     return change(made)
 
 

@@ -1,6 +1,7 @@
 """Avro's values one by one: the objects and the faults of columns, on both implementations."""
 
 import collections
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -368,6 +369,32 @@ def test_a_wrong_default_costs_only_the_objects_that_need_it(impl):
     assert fault["reason"] == "the field is missing, and the default of b: 'one' is not a value of int"
     with pytest.raises(EncodeError, match="unknown_field: row 0, r: the record has no field 'c'"):
         codec.encode_one({"r": {"a": 1, "c": 2}})
+
+
+@pytest.mark.parametrize("change", [list.clear, lambda items: items.extend([7, 8])])
+def test_a_list_that_changes_while_it_is_written(change, impl):
+    """Not a payload that says to have other items than it has: as it was, or the error that Python has for dicts."""
+
+    class Number:
+        changed = False
+
+        def __index__(self):
+            if not self.changed:
+                self.changed = True
+                change(items)
+            return 5
+
+    codec = AvroCodec({"type": "array", "items": "long"})
+    items = [1, Number(), 2]
+    with contextlib.suppress(RuntimeError):
+        assert codec.decode_one(codec.encode_one(items)) == [1, 5, 2]
+
+
+def test_a_payload_whose_bytes_stand_apart(impl):
+    codec = AvroCodec({"type": "array", "items": "long"})
+    apart = memoryview(b"\x04-\x02-\x04-\x00-")[::2]
+    assert codec.decode_one(apart) == [1, 2]
+    assert codec.decode_list([apart]) == codec.decode([apart]).to_pylist() == [[1, 2]]
 
 
 def test_a_default_is_new_each_time(impl):

@@ -293,6 +293,64 @@ def test_hostile_schemas_and_documents():
             violation(circle, "1")
 
 
+@cases(
+    "keyword, message",
+    [
+        ("anyOf", "is not valid under any of the schemas listed in the 'anyOf' keyword"),
+        ("oneOf", "is not valid under any of the schemas listed in the 'oneOf' keyword"),
+    ],
+)
+def test_choices_at_many_levels(keyword, message):
+    """The library would look for what is wrong with each choice, and in it with each of the next level."""
+    node = {"type": "object", "properties": {"c": {"$ref": "#"}}}
+    schema = {keyword: [{**node, "required": ["x"]}, {**node, "required": ["y"]}, {"type": "integer"}]}
+    reason = f"{keyword} at the root: the value {message}"
+    assert violation(schema, '{"c":' * 60 + '"z"' + "}" * 60) == ("", reason)
+    assert violation(schema, '{"c":' * 60 + "1.0" + "}" * 60) == ("", reason)
+
+
+@cases("draft", [7, 2019, 2020])
+def test_two_schemas_of_one_value_at_many_levels(draft):
+    """The library would look for a violation twice in a value, though it is valid, and in what is in it."""
+    node = {"properties": {"c": {"$ref": "#/definitions/t"}}}
+    root = {"$schema": DRAFTS[draft], "definitions": {"t": {"allOf": [node, node]}}}
+    schema = {**root, "properties": {"a": {"$ref": "#/definitions/t"}, "b": {"type": "string"}}}
+    document = '{"a":' + '{"c":' * 60 + "{}" + "}" * 60 + ',"b":1}'
+    assert violation(schema, document) == ("b", 'type at /b: the value is not of type "string"')
+
+
+def test_reasons_where_choices_may_recur():
+    """They are those that schemas have where none may."""
+    several = {"oneOf": [{"minimum": 1}, {"maximum": 3}]}
+    parts = {
+        "a": {"anyOf": [{"type": "null"}, {"const": 1}]},
+        "b": {"allOf": [{"type": "string"}], "oneOf": [{"const": "x"}]},
+        "c": several,
+        "d": {"not": several},
+        "e": {"propertyNames": {"anyOf": [{"const": "k"}]}},
+        "f": {"anyOf": [{"type": "integer"}], "oneOf": [{"type": "integer"}]},
+    }
+    plain, recursive = ({"properties": {**parts, **more}} for more in ({}, {"z": {"$ref": "#"}}))
+    documents = [
+        '{"a":2}',
+        '{"b":1}',
+        '{"b":"y"}',
+        '{"c":2}',
+        '{"d":4}',
+        '{"e":{"l":1}}',
+        '{"f":1.0}',
+        '{"f":1}',
+    ]
+    reasons = [violation(plain, each) for each in documents]
+    assert [violation(recursive, each) for each in documents] == reasons
+    assert [reason and reason[1].partition(" ")[0] for reason in reasons] == [
+        "anyOf", "type", "oneOf", "oneOf", "not", "anyOf", "anyOf", None,
+    ]  # fmt: skip
+    # A reference to one of the choices by its place.
+    by_place = {"anyOf": [{"type": "string"}], "properties": {"a": {"$ref": "#/anyOf/0"}}}
+    assert violation(by_place, '{"a":1}')[1].startswith(("anyOf", "type"))
+
+
 class TestCodec:
     schema = '{"properties": {"id": {"type": "integer", "minimum": 1}}, "required": ["id"]}'
 

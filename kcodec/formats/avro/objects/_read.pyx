@@ -38,6 +38,8 @@ cdef class ObjectReader:
     cdef object read(self, object data, int64_t start):
         cdef Cursor cursor = self.blank
         cdef Py_buffer view
+        if type(data) is not bytes and not memoryview(data).c_contiguous:
+            data = memoryview(data).tobytes()
         if type(data) is bytes:
             cursor.start = <const uint8_t *>PyBytes_AS_STRING(data)
             cursor.end = cursor.start + PyBytes_GET_SIZE(data)

@@ -76,17 +76,21 @@ cdef class Array(Node):
 
     cdef int write(self, Buffer *b, object value) except -1:
         cdef Frame frame
+        cdef Py_ssize_t count
         if type(value) is not list:
             value = self.take_as(b, taken.items, value)
         frame.outer = b.frame
         frame.item = 0
-        if len(value):
-            put_number(b, len(value))
+        count = len(value)
+        if count:
+            put_number(b, count)
             b.frame = &frame
             for item in value:
                 self.item.write(b, item)
                 frame.item += 1
             b.frame = frame.outer
+            if unlikely(frame.item != count):
+                raise RuntimeError("a list changed its size while it was written")
         return put_number(b, 0)
 
 
