@@ -25,7 +25,9 @@ from kcodec.columns.built._builder cimport Builder
 from kcodec.columns.built._column cimport BLOB, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.columns.built._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
 from kcodec.columns.rows._rows cimport SLACK, Slice
-from kcodec.formats.avro.block._fixed cimport read_decimals, read_nullables, read_reals, set_nulls
+from kcodec.formats.avro.block._fixed cimport (
+    is_empty, is_fixed, read_decimals, read_nullables, read_reals, repeat_default, set_nulls,
+)
 from kcodec.formats.avro.block._lanes cimport (
     DEPTH, ITEMS, LANES, PROGRAMS, Block, leave_out, reject, without_odd,
 )
@@ -38,7 +40,7 @@ from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._leaf cimport read_leaf
 from kcodec.formats.avro.rows._program cimport *
 from kcodec.formats.avro.rows._row cimport run
-from kcodec.plan._budget cimport begin_row
+from kcodec.plan._budget cimport begin_row, charge
 from kcodec.wire.binary.cursor cimport has_pext, likely, read_branch, unlikely
 from kcodec.wire.binary.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.binary.varint_lanes cimport (
@@ -484,10 +486,19 @@ cdef int64_t run_lanes(
             count = skip_lanes(block, op + 1, op + op.next, lanes, count)
             if count < 0:
                 return -1
+        elif op.code == DO_DEFAULT and is_fixed(op, columns):
+            context.ops = ops
+            if not repeat_default(context, op, columns, lanes, count, index, tag):
+                return -1
         elif op.code == DO_DEFAULT:
-            if not of_rows or not in_order(block, columns, op) or not run_each(
-                block, columns, op, ops, lanes, count, tag
-            ):
+            if not of_rows or not in_order(block, columns, op):
+                return -1
+            if is_empty(op):
+                if charge(&context.budget, count * op.size) != OK:
+                    return -1
+                for at in range(block.count):
+                    put_nothing(columns, op.column, block.row + at, offset_t is int64_t)
+            elif not run_each(block, columns, op, ops, lanes, count, tag):
                 return -1
         elif op.code == DO_FAIL:
             # The columns below would hold items of which nothing is written.
@@ -564,7 +575,7 @@ cdef bint read_lists(
         if columns[child].kind == LIST or columns[child].kind == MAP:
             nested = True
     for at in range(1, op.next):
-        if op[at].code == DO_DEFAULT:
+        if op[at].code == DO_DEFAULT and not is_fixed(op + at, columns):
             nested = True
         elif (
             op[at].code == DO_NULLABLE or op[at].code == DO_UNION or op[at].code == DO_MEMBER

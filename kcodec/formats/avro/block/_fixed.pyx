@@ -1,15 +1,19 @@
 """Values of fixed width of a block of rows, and nulls; see _decode.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-from kcodec.columns.built._column cimport BITS, FIXED, Column, set_null, set_zero
+from kcodec.columns.built._column cimport BITS, FIXED, Column, offset_t, set_null, set_zero
 from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro.block._lanes cimport Block, reject
 from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._leaf cimport read_leaf, read_small_decimal
 from kcodec.formats.avro.rows._program cimport DO_FLOAT, Op
+from kcodec.formats.avro.rows._row cimport run
+from kcodec.plan._budget cimport charge
 from kcodec.wire.binary.cursor cimport load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.binary.decimal cimport decimal_limit
+from kcodec.wire.binary.status cimport OK
 
 
 cdef inline void reals(
@@ -156,3 +160,43 @@ cdef void set_nulls(
             set_zero(column, index[lanes[at]])
     for at in range(count):
         column.valid[index[lanes[at]]] = 0
+
+
+cdef bint repeat_default(
+    Context *context, const Op *op, Column *columns, const int64_t *lanes, int64_t count, const int64_t *index,
+    offset_t *tag
+) noexcept nogil:
+    """Store a default of fixed width for some rows: read for the first one, and copied for the others."""
+    cdef int32_t part
+    if charge(&context.budget, count * op.size) != OK:
+        return False
+    context.depth = 0
+    context.end = context.limit = op.texts[0].data + op.texts[0].size
+    if run(context, op + 1, op + op.next, index[lanes[0]], 1, op.texts[0].data, tag) == NULL:
+        return False
+    for part in range(1, op.next):
+        repeat(<Column *>(<char *>columns + op[part].place), lanes, count, index)
+    return True
+
+
+cdef void repeat(Column *column, const int64_t *lanes, int64_t count, const int64_t *index) noexcept nogil:
+    """Copy the value of the first of some rows to the others."""
+    cdef int64_t width = 1 if column.kind == BITS else column.width
+    cdef uint8_t *data = column.data
+    cdef const uint8_t *value = data + index[lanes[0]] * width
+    cdef uint64_t word = 0
+    cdef int64_t at
+    if width == 8:
+        memcpy(&word, value, 8)
+        for at in range(1, count):
+            (<uint64_t *>data)[index[lanes[at]]] = word
+    elif width == 4:
+        memcpy(&word, value, 4)
+        for at in range(1, count):
+            (<uint32_t *>data)[index[lanes[at]]] = (<uint32_t *>&word)[0]
+    elif width == 1:
+        for at in range(1, count):
+            data[index[lanes[at]]] = value[0]
+    else:
+        for at in range(1, count):
+            memcpy(data + index[lanes[at]] * width, value, width)

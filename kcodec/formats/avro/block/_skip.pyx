@@ -6,8 +6,8 @@ from kcodec.columns.rows._rows cimport SLACK
 from kcodec.formats.avro.block._lanes cimport DEPTH, LANES, LONG_LISTS, Block, reject, without_odd
 from kcodec.formats.avro.rows._context cimport Context
 from kcodec.formats.avro.rows._program cimport (
-    SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING,
-    SKIP_STRING, Op,
+    SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG,
+    SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
 from kcodec.formats.avro.rows._skip cimport skip
 from kcodec.wire.binary.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
@@ -181,6 +181,19 @@ cdef int64_t skip_lanes(
                     reject(block, lane)
                     continue
                 ats[lane] = p + length
+        elif op.code == SKIP_NULLABLE:
+            chosen_count = 0
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
+                    reject(block, lane)
+                    continue
+                ats[lane] = p + 1
+                active[chosen_count] = lane
+                chosen_count += (p[0] >> 1) ^ null_branch
+            if skip_lanes(block, op + 1, op + op.next, active, chosen_count) < 0:
+                return -1
         elif op.code == SKIP_ARRAY and op.minimum > 0 and short_lists(block, lanes, count, counts):
             chosen_count = 0
             for at in range(count):

@@ -177,6 +177,13 @@ cdef class AvroProgram(Program):
             at = self.add(DO_CONSTANT, path, node.column)
             self.ops[at].texts = self.text_table([read_zigzag(data)[1]])
             self.ops[at].size = charge
+        elif node.op is Step.ENUM and node.symbols[read_zigzag(data)[0]] is not None:
+            at = self.add(DO_CONSTANT, path, node.column)
+            symbol = node.symbols[read_zigzag(data)[0]].encode()
+            self.ops[at].texts = self.text_table([symbol])
+            # The symbol of an enum counts, too.
+            self.ops[at].size = charge + len(symbol)
+            self.expansion += len(symbol)
         else:
             at = self.add(DO_DEFAULT, path, node.column)
             self.ops[at].texts = self.text_table([data])
