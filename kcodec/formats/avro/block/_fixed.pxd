@@ -43,4 +43,5 @@ cdef inline bint is_fixed(const Op *op, const Column *columns) noexcept nogil:
 
 cdef inline bint is_empty(const Op *op) noexcept nogil:
     """Return whether a default is a list or map without items."""
-    return (op[1].code == DO_ARRAY or op[1].code == DO_MAP) and op.texts[0].size == 1 and op.texts[0].data[0] == 0
+    # What has bytes has an op that reads them.
+    return op.texts[0].size == 1 and op.texts[0].data[0] == 0 and (op[1].code == DO_ARRAY or op[1].code == DO_MAP)
