@@ -15,6 +15,8 @@ __all__ = ["column", "rows"]
 _FEW = 4
 #: What the name of a type has where times are in UTC, to which pyarrow gives a zone of another class.
 _UTC = "tz=UTC"
+#: The last type that was asked for it, and the answer: to find it takes longer than the values of one row.
+_asked: tuple[pa.DataType, bool] = (pa.null(), False)
 
 
 def rows(array: Any) -> list[Any]:
@@ -57,10 +59,20 @@ def rows(array: Any) -> list[Any]:
     made: list[Any] = []
     for chunk in chunks:
         sound(chunk)
-        is_quick = len(chunk) < _FEW and _UTC not in str(chunk.type)
+        is_quick = len(chunk) < _FEW and not _has_utc(chunk.type)
         found = chunk.to_pylist() if is_quick else uncollected(kernel("objects._rows").rows, chunk)
         made = found if len(chunks) == 1 else made + found
     return made
+
+
+def _has_utc(kind: pa.DataType) -> bool:
+    global _asked
+    known, has_utc = _asked
+    if not kind.equals(known):
+        has_utc = _UTC in str(kind)
+        # At once, as other threads may ask.
+        _asked = kind, has_utc
+    return has_utc
 
 
 def column(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
