@@ -13,11 +13,10 @@ from kcodec.ksql.types import SqlField, SqlType
 from kcodec.objects.each import AloneReader, EachWriter
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.make_py import make_date, make_datetime, make_time
-from kcodec.objects.taken import micros, micros_of_day
+from kcodec.objects.taken import days, micros, micros_of_day
 
 __all__ = ["Cell", "DelimitedReader", "DelimitedWriter", "plain_cells"]
 
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 _WIDEST = 38
 #: Columns of which all cells are told apart at once: what that takes grows with their square.
 _MOST = 500
@@ -67,7 +66,7 @@ def _cell(name: str, kind: SqlType, delimiter: str) -> Cell | None:
             pattern = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
             return Cell(name, pattern, base64.b64decode, bytes, lambda data: base64.b64encode(data).decode())
         case "DATE":
-            return Cell(name, r"-?\d{1,7}", _date, datetime.date, lambda day: str(day.toordinal() - _EPOCH))
+            return Cell(name, r"-?\d{1,7}", _date, datetime.date, lambda day: str(days(day)))
         case "TIME":
             return Cell(name, r"\d{1,8}", _time, datetime.time, lambda time: _millis(micros_of_day(time)))
         case "TIMESTAMP":
