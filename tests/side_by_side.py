@@ -161,6 +161,14 @@ class _Columns:
 left_to_columns = _Columns()
 
 
+def told(act, value) -> Any:
+    """Return what an act makes of a value, told from what is equal but of another class; or its error."""
+    try:
+        return exact(act(value))
+    except (kcodec.KcodecError, TypeError) as error:
+        return type(error), str(error)
+
+
 def same_objects(name, plan, rows, expected, faults, limits) -> None:
     """Check that what a quick reader makes of rows is what columns have."""
     reader = kernel(QUICK[name], "native").object_reader(plan, limits, left_to_columns, ObjectForm())

@@ -5,9 +5,11 @@ import random
 
 import pyarrow as pa
 import pytest
+from side_by_side import same_decode
 
 from kcodec import AvroCodec, Limits
-from kcodec._impl import IMPLEMENTATIONS
+
+KERNEL = "formats.avro._kernel"
 
 
 def record(name, *fields):
@@ -65,17 +67,6 @@ DROPPED = [
 ]
 
 
-def both(monkeypatch, codec, rows):
-    """Return what each implementation reads of rows, and its report."""
-    found = []
-    for impl in IMPLEMENTATIONS:
-        monkeypatch.setenv("KCODEC_IMPL", impl)
-        array, report = codec.decode(rows, errors="report")
-        array.validate(full=True)
-        found.append((array, report.to_pylist()))
-    return found
-
-
 def damaged(rnd, rows):
     """Cut some of the rows, and change bytes of others."""
     rows = list(rows)
@@ -89,7 +80,7 @@ def damaged(rnd, rows):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(60))
-def test_fields_with_defaults(seed, monkeypatch):
+def test_fields_with_defaults(seed):
     rnd = random.Random(seed)
     shared = [field("id", "long"), field("s", "string")]
     more = [field("d", *rnd.choice(DEFAULTS))]
@@ -121,15 +112,13 @@ def test_fields_with_defaults(seed, monkeypatch):
     codec = AvroCodec(json.dumps(written), json.dumps(read), limits=limits)
     writer = AvroCodec(json.dumps(written))
     rows = writer.encode(pa.array([value() for _ in range(rnd.choice([3, 60, 300]))], writer.arrow_type))
-    (native, faults), (pure, others) = both(monkeypatch, codec, damaged(rnd, rows.to_pylist()))
-    assert faults == others
-    assert native.equals(pure)
+    same_decode(KERNEL, [codec.decode_plan], damaged(rnd, rows.to_pylist()), limits=limits)
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", DROPPED, ids=lambda each: json.dumps(each[0])[:30])
 @pytest.mark.parametrize("count", [5, 700])
-def test_fields_that_are_dropped(kind, count, monkeypatch):
+def test_fields_that_are_dropped(kind, count):
     rnd = random.Random(count)
     ends = [field("id", "long")], [field("s", "string")]
     written = json.dumps(record("R", *ends[0], field("d", kind[0]), *ends[1]))
@@ -139,9 +128,7 @@ def test_fields_that_are_dropped(kind, count, monkeypatch):
     expected = [{"id": value["id"], "s": value["s"]} for value in values]
     assert codec.decode(rows).to_pylist() == expected
     for _ in range(4):
-        (native, faults), (pure, others) = both(monkeypatch, codec, damaged(rnd, rows))
-        assert faults == others
-        assert native.equals(pure)
+        same_decode(KERNEL, [codec.decode_plan], damaged(rnd, rows))
 
 
 def test_a_default_has_the_same_value_in_each_row():

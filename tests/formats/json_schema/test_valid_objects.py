@@ -4,10 +4,10 @@ import json
 import random
 
 import pytest
-from side_by_side import exact
+from side_by_side import told
 
 import kcodec
-from kcodec import JsonSchemaCodec, KcodecError, Serde
+from kcodec import JsonSchemaCodec, Serde
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter
 from kcodec.registry import Schema
 
@@ -50,14 +50,6 @@ VALUES = [
     )
 ]
 NAMES = ["id", "name", "note", "tags", "price", "other"]
-
-
-def told(act, value):
-    """What an act returns, or its error."""
-    try:
-        return exact(act(value))
-    except (KcodecError, TypeError) as error:
-        return type(error), str(error)
 
 
 @pytest.mark.parametrize("options", [{}, {"formats": "ignore"}, {"round": "truncate"}], ids=str)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from random_messages import damaged, payload, schema_text
-from side_by_side import exact
+from side_by_side import told
 
 from kcodec import KcodecError, ProtobufCodec
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter
@@ -16,14 +16,6 @@ CHOICES = {
     "enums": ["name", "number"],
     "unsigned": ["wide", "native", "signed"],
 }
-
-
-def told(act, value):
-    """What an act returns, or its error."""
-    try:
-        return exact(act(value))
-    except (KcodecError, TypeError) as error:
-        return type(error), str(error)
 
 
 def spoil(rnd, value):
