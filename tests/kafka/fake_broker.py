@@ -14,16 +14,18 @@ from kcodec.kafka.messages import definitions
 from kcodec.protocol import Connection, join_messages, read_batches, write_batches
 
 HOST = "127.0.0.1"
-#: A test ends long before it is stopped.
+#: Tries follow each other fast; nothing that is to succeed ends by time, also where a machine has much to do.
 FAST = {
-    "request.timeout.ms": 1_000,
-    "default.api.timeout.ms": 2_000,
+    "request.timeout.ms": 10_000,
+    "default.api.timeout.ms": 20_000,
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 50,
     "fetch.max.wait.ms": 20,
-    "socket.connection.setup.timeout.ms": 1_000,
+    "socket.connection.setup.timeout.ms": 10_000,
 }
-#: For what is to succeed, also where a machine has much to do.
+#: For what is to end by time.
+SHORT = {**FAST, "request.timeout.ms": 1_000, "default.api.timeout.ms": 2_000}
+#: As a user's, but for waits where there is nothing.
 PATIENT = {"fetch.max.wait.ms": 20}
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC, UNKNOWN_ID, TOO_LARGE = 1, 6, 45, 3, 100, 10

@@ -171,7 +171,7 @@ def test_a_topic_without_partitions():
     "head",
     [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\4\0\0\0\7", b"HTTP/1.1 400\r\n", b""],
 )
-def test_frames_that_are_none(fast, head):
+def test_frames_that_are_none(short, head):
     """A size without limits, none, the answer to another request, a web server, and a closed door."""
     with socket.create_server((HOST, 0)) as server:
 
@@ -187,7 +187,7 @@ def test_frames_that_are_none(fast, head):
 
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(KafkaError):
-            read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=fast)
+            read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=short)
 
 
 def test_a_throttle_of_days():

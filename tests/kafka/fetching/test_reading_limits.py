@@ -78,13 +78,13 @@ def cut(cluster):
 
 
 @pytest.mark.parametrize("given", [{}, {"start": {"t": {0: 12}}, "end": {"t": {0: 17}}}])
-def test_batches_that_are_cut_are_asked_for_anew(fast, given):
+def test_batches_that_are_cut_are_asked_for_anew(short, given):
     one = write_batches(pa.table({"value": [random.Random(1).randbytes(100_000)] * 2}))
     with FakeCluster({"t": 1}) as cluster:
         for _ in range(10):
             cluster.append(PLACE, one)
         cut(cluster)
-        config = {**fast, "max.partition.fetch.bytes": 1_000}
+        config = {**short, "max.partition.fetch.bytes": 1_000}
         assert offsets(cluster, config, **given) == list(range(20))[slice(12, 17) if given else slice(20)]
         config["receive.message.max.bytes"] = config["fetch.max.bytes"] = 50_000
         with pytest.raises(KafkaError, match=r"t-0: the batch at offset \d+ is larger than 50000 bytes"):

@@ -282,12 +282,12 @@ def silent(_):
 
 
 @pytest.mark.parametrize("name", ["ApiVersions", "Metadata", "ListOffsets", "Fetch"])
-def test_a_broker_that_says_nothing(fast, name):
+def test_a_broker_that_says_nothing(short, name):
     with filled() as cluster:
         cluster.brokers[0].hooks[name] = silent
         start = time.monotonic()
         with pytest.raises(KafkaTimeoutError, match="timed out"):
-            offsets(cluster, fast)
+            offsets(cluster, short)
         assert time.monotonic() - start < 10
 
 
@@ -331,7 +331,7 @@ def test_quotas(fast):
         assert offsets(cluster, {**fast, "default.api.timeout.ms": 800}) == list(range(35))
 
 
-def test_a_broker_that_never_has_what_it_says_to_have(fast):
+def test_a_broker_that_never_has_what_it_says_to_have(short):
     with filled() as cluster:
 
         def nothing(body):
@@ -341,7 +341,7 @@ def test_a_broker_that_never_has_what_it_says_to_have(fast):
 
         cluster.brokers[0].hooks["Fetch"] = nothing
         with pytest.raises(KafkaTimeoutError, match="t-0: nothing came for offset 0, before its end at 35"):
-            offsets(cluster, fast)
+            offsets(cluster, short)
         # It is not asked as fast as it answers.
         assert cluster.brokers[0].asked.count("Fetch") < 400
 
@@ -404,13 +404,13 @@ def test_a_partition_that_fails_takes_nothing_of_others_with_it(fast):
         assert times == [3]
 
 
-def test_a_partition_without_leader(fast):
+def test_a_partition_without_leader(short):
     with filled(partitions=2) as cluster:
         cluster.leaders["t", 1] = -1
         with pytest.raises(KafkaTimeoutError, match=r"t-1: LEADER_NOT_AVAILABLE \(after tries for 2000 ms\)"):
-            offsets(cluster, fast)
+            offsets(cluster, short)
         # The other one is read meanwhile.
-        reader = read([Range("t", 0, 0, 35), Range("t", 1, 0, 35)], servers=cluster.address, config=fast)
+        reader = read([Range("t", 0, 0, 35), Range("t", 1, 0, 35)], servers=cluster.address, config=short)
         assert sum(len(reader.read_next_batch()) for _ in range(1)) == 35
         cluster.leaders["t", 1] = 0
         assert reader.read_all().num_rows == 35
@@ -565,7 +565,7 @@ def test_ranges_without_an_end(fast):
         assert sorted(found.read_all()["offset"].to_pylist()) == [3, 4, *range(30, 35)]
 
 
-def test_a_leader_that_refuses_for_ever(fast):
+def test_a_leader_that_refuses_for_ever(short):
     with filled() as cluster:
 
         def refuses(body):
@@ -575,7 +575,7 @@ def test_a_leader_that_refuses_for_ever(fast):
 
         cluster.brokers[0].hooks["Fetch"] = refuses
         with pytest.raises(KafkaTimeoutError, match="NOT_LEADER_OR_FOLLOWER"):
-            offsets(cluster, fast)
+            offsets(cluster, short)
 
 
 def test_the_end_of_the_time_hides_no_answer(fast):

@@ -82,14 +82,14 @@ def test_a_broker_that_restarts(fast):
         assert values(cluster) == list(range(4_000))
 
 
-def test_time_outs(fast):
+def test_time_outs(short):
     with FakeCluster({"t": 1}) as cluster:
         broker = cluster.brokers[0]
         for name in ("Produce", "InitProducerId", "Metadata"):
             broker.hooks = {name: lambda body: False}
             start = time.monotonic()
             with pytest.raises(KafkaTimeoutError):
-                write(numbers(10), "t", servers=cluster.address, config=fast)
+                write(numbers(10), "t", servers=cluster.address, config=short)
             assert time.monotonic() - start < 10
 
 
