@@ -12,9 +12,11 @@ integer, decimal            the number
 ==========================  =======================================================  =========================
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
@@ -203,34 +205,42 @@ class DecimalCodec(Codec):
         names = [field.name for field in array.type]
         if not {"scale", "value"} <= set(names):
             raise SchemaError(f"a decimal of variable scale is a struct of scale and value, not of {names}")
-        parts = dict(zip(names, unpack(array).flatten(), strict=True))
-        scales, values = parts["scale"].cast(pa.int64()), parts["value"]
+        fields = dict(zip(names, unpack(array).flatten(), strict=True))
+        scales, values = fields["scale"].cast(pa.int64()), fields["value"]
         faults: list[Fault] = []
         if is_text(values.type):
             values, faults = _base64(values, stop)
             if stop and faults:
                 return self._first(array, faults)
         values = _binary(values)
-        given = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), parts["value"].is_valid()))
+        given = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), fields["value"].is_valid()))
         faults += refused(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
         fits = pc.fill_null(
             pc.and_(pc.greater_equal(scales, _SCALES[0]), pc.less_equal(scales, _SCALES[1])), True
         )
         faults += refused(pc.and_(given, pc.invert(fits)), "out_of_range")
+        usable = pc.and_(values.is_valid(), pc.and_(given, fits))
+        rows = np.flatnonzero(usable)
+        numbers = np.asarray(scales.fill_null(0))[rows]
+        if not len(rows) or (numbers == numbers[0]).all():
+            # As columns of one table are. What is not usable is null, or null already.
+            values = values if len(rows) + values.null_count == len(array) else pc.if_else(usable, values, None)
+            decoded, found = self._unscaled(values, int(numbers[0]) if len(rows) else 0, stop)
+            return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
         # By their scales, and in the end in their own order again.
-        rows = pc.indices_nonzero(pc.and_(values.is_valid(), pc.and_(given, fits)))
-        rows = rows.take(pc.sort_indices(scales.take(rows)))
-        runs = pc.run_end_encode(scales.take(rows))
-        values = values.take(rows)
-        decoded = [pa.nulls(0, self.arrow_type)]
-        start = 0
-        for end, scale in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
-            part, found = self._unscaled(values.slice(start, end - start), scale, stop)
-            faults += [fault._replace(row=rows[start + fault.row].as_py()) for fault in found]
-            decoded.append(pa.nulls(end - start, self.arrow_type) if stop and found else part)
-            start = end
-        places = pc.index_in(pa.array(range(len(array)), pa.uint64()), value_set=rows)
-        return pa.concat_arrays(decoded).take(places), sorted(faults, key=lambda fault: fault.row)
+        order = np.argsort(numbers, kind="stable")
+        rows, numbers = rows[order], numbers[order]
+        values = values.take(pa.array(rows))
+        starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(rows)]
+        parts = []
+        for start, end in itertools.pairwise(starts):
+            part, found = self._unscaled(values.slice(start, end - start), int(numbers[start]), stop)
+            faults += [fault._replace(row=int(rows[start + fault.row])) for fault in found]
+            parts.append(pa.nulls(end - start, self.arrow_type) if stop and found else part)
+        places = np.zeros(len(array), np.int64)
+        places[rows] = np.arange(len(rows))
+        decoded = pa.concat_arrays(parts).take(pa.array(places, mask=~np.asarray(usable)))
+        return decoded, sorted(faults, key=lambda fault: fault.row)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         number = DecimalCodec(self._scale, self._precision, text="number")

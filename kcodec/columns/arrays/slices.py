@@ -11,6 +11,9 @@ from kcodec.wire.slices import Slices
 
 __all__ = ["placed", "sliced", "unscaled", "unsliced"]
 
+#: Digits that every integer of 64 bits holds.
+_WORD_DIGITS = 18
+
 
 def sliced(array: pa.Array) -> tuple[Any, Any]:
     """Return the data of an array of bytes or text, and its offsets as NumPy has them."""
@@ -30,16 +33,26 @@ def unsliced(found: Slices, kind: pa.DataType) -> pa.Array:
 
 def unscaled(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the unscaled bytes of decimals and how many digits each has; those of nulls may be any."""
+    import numpy as np
+
     kind, rows = array.type, len(array)
     slots = array.buffers()[1].slice(kind.byte_width * array.offset, kind.byte_width * rows)
-    whole = pa.Array.from_buffers(WHOLE_DECIMALS[kind.bit_width], rows, [None, slots])
     found = unsliced(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary())
+    if kind.precision <= _WORD_DIGITS:
+        words = np.frombuffer(slots, "<i8")[:: kind.byte_width // 8]
+        powers = 10 ** np.arange(1, _WORD_DIGITS + 1)
+        return found, pa.array(np.searchsorted(powers, np.abs(words), side="right").astype(np.int32) + 1)
+    whole = pa.Array.from_buffers(WHOLE_DECIMALS[kind.bit_width], rows, [None, slots])
     return found, pc.utf8_length(pc.abs(whole).cast(pa.string()))
 
 
 def placed(values: pa.Array, rows: pa.Array, count: int) -> pa.Array:
-    """Put values into rows, which `pyarrow.compute.indices_nonzero` gave; the others of so many are null."""
+    """Put each value into a row of its own; the others of so many are null."""
     import numpy as np
 
-    every = pa.array(np.arange(count, dtype=np.uint64))
-    return values if rows.equals(every) else values.take(pc.index_in(every, value_set=rows))
+    numbers, every = np.asarray(rows), np.arange(count)
+    if np.array_equal(numbers, every):
+        return values
+    places, others = np.zeros(count, np.int64), np.ones(count, np.bool_)
+    places[numbers], others[numbers] = every[: len(numbers)], False
+    return values.take(pa.array(places, mask=others))
