@@ -55,10 +55,11 @@ cdef class AvroDecoder(Decoder):
         self.memory = BlockMemory(self.builder)
         self.in_blocks = self.memory.texts != NULL
         self.memory.block.context = &self.context
-        self.memory.block.alike = <int32_t *>calloc(2 * self.programs, sizeof(int32_t))
+        self.memory.block.alike = <int32_t *>calloc(3 * self.programs, sizeof(int32_t))
         if self.memory.block.alike == NULL:
             raise MemoryError
         self.memory.block.met = self.memory.block.alike + self.programs
+        self.memory.block.slots = self.memory.block.met + self.programs
         find_alike(self.memory.block.alike, <const Op **>self.tables, self.stops, self.programs)
 
     cdef int prepare(self, Compiled program) except -1:

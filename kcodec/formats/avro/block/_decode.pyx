@@ -114,8 +114,9 @@ cdef bint read_all(
     cdef Column *columns = builder.columns
     cdef Column *column
     cdef int32_t used[PROGRAMS]
-    cdef int32_t chosen[LANES]
-    cdef int64_t lanes[LANES]
+    cdef int32_t chosen[LANES]          # per row, which of the programs used
+    cdef int64_t lanes[PROGRAMS][LANES]
+    cdef int64_t counts[PROGRAMS]
     cdef int64_t absent[LANES]
     cdef int64_t absent_count = 0
     cdef const Op *heads[PROGRAMS]
@@ -127,7 +128,6 @@ cdef bint read_all(
     cdef int64_t lane
     cdef int64_t begin
     cdef int64_t count = 0
-    cdef int64_t chosen_count
     cdef bint at_end
     cdef uint64_t left = 0
     cdef int64_t row = block.row
@@ -184,9 +184,10 @@ cdef bint read_all(
                 if used_count == PROGRAMS:
                     return False
                 block.met[program] = block.turn
+                block.slots[program] = used_count
                 used[used_count] = program
                 used_count += 1
-            chosen[lane] = program
+            chosen[lane] = block.slots[program]
             begin = 0 if starts == NULL else starts[block.row + lane]
             if slices[lane].limit - slices[lane].end < SLACK:
                 return False
@@ -226,6 +227,11 @@ cdef bint read_all(
                 )
                 if count < 0:
                     return False
+            memset(counts, 0, used_count * sizeof(int64_t))
+            for lane in range(count):
+                at = chosen[block.lanes[lane]]
+                lanes[at][counts[at]] = block.lanes[lane]
+                counts[at] += 1
             at_end = True
             for at in range(used_count):
                 op = heads[at]
@@ -234,12 +240,8 @@ cdef bint read_all(
                 at_end = at_end and op == programs[used[at]] + stops[used[at]]
                 if op == heads[at]:
                     continue
-                chosen_count = 0
-                for lane in range(count):
-                    lanes[chosen_count] = block.lanes[lane]
-                    chosen_count += chosen[block.lanes[lane]] == used[at]
                 if run_lanes(
-                    block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, False,
+                    block, columns, heads[at], op, programs[used[at]], lanes[at], counts[at], block.rows, True, False,
                     tag
                 ) < 0:
                     return False

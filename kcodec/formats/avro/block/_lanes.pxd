@@ -44,7 +44,8 @@ cdef struct Block:
     int64_t ahead                  # bytes from a row to about the same place in the next block
     int32_t depth
     int32_t *alike                 # per program, the first that does the same
-    int32_t *met                   # and the last block that had rows of it
+    int32_t *met                   # and the last block that had rows of it,
+    int32_t *slots                 # and its number among the programs of that block
     int32_t turn                   # number of the block
     bint pext                      # which way varints are read
     int64_t failures               # blocks that had to be read again
