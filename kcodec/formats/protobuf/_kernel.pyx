@@ -13,8 +13,9 @@ from libc.string cimport memchr, memset
 
 from kcodec.columns.built._builder cimport Builder
 from kcodec.columns.rows._rows cimport Slice
-from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
+from kcodec.formats.protobuf.block._decode cimport drop_odd, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block
+from kcodec.formats.protobuf.block._unexpected cimport find_field
 from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf.rows._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf.rows._row cimport read_root
@@ -43,6 +44,7 @@ from kcodec.formats.protobuf.rows._program import ProtobufProgram as Program
 cdef enum:
     FEW_ROWS = 4              # fewer rows than these,
     FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
+    MAX_LESSONS = 16          # blocks that are read again for what was learned from them, at most
     MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
@@ -65,7 +67,7 @@ cdef class ProtobufDecoder(Decoder):
     def __init__(self, values, programs, selector, starts, picked):
         cdef ProtobufProgram program
         cdef int64_t words = 0
-        cdef int64_t ops = 0
+        cdef int32_t ops = 0
         cdef int32_t at
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True, picked)
         self.again = []
@@ -84,7 +86,8 @@ cdef class ProtobufDecoder(Decoder):
         self.context.columns = self.builder.columns
         self.context.wide = self.builder.wide
         self.messages = <const Message **>calloc(self.programs, sizeof(void *))
-        if self.messages == NULL:
+        self.block.known = <uint8_t **>calloc(self.programs, sizeof(void *))
+        if self.messages == NULL or self.block.known == NULL:
             raise MemoryError
         for at in range(self.programs):
             program = self.compiled[at]
@@ -92,12 +95,18 @@ cdef class ProtobufDecoder(Decoder):
                 self.messages[at] = program.messages
                 words = max(words, program.words)
                 ops = max(ops, program.count)
+        self.block.ops = ops
         self.context.seen = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
         self.context.times = <int64_t *>calloc(2 * ops, sizeof(int64_t))
         if self.context.seen == NULL or self.context.times == NULL:
             raise MemoryError
 
     def __dealloc__(self):
+        cdef int32_t at
+        if self.block.known != NULL:
+            for at in range(self.programs):
+                free(self.block.known[at])
+        free(self.block.known)
         free(self.block.memory)
         free(self.context.seen)
         free(self.context.times)
@@ -150,6 +159,12 @@ cdef class ProtobufDecoder(Decoder):
             if not self.block.failed:
                 self.pause = 0
                 return count
+            if self.block.learned and self.block.lessons < MAX_LESSONS:
+                self.block.lessons += 1
+                self.context.budget.room = room
+                memset(self.block.odd + self.next, 0, count)
+                memset(self.block.foul + self.next, 0, count)
+                continue
             # With `stop` only the first failing row counts, which the row loop finds exactly.
             if not self.stop and self.note_odd(count):
                 drop_odd(&self.block, self.builder.columns, self.row, self.next, count)

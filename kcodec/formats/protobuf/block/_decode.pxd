@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t
 
 from kcodec.columns.built._column cimport Column
 from kcodec.formats.protobuf.block._lanes cimport Block
@@ -10,4 +10,3 @@ cdef bint read_block(
     Block *block, Decoder decoder, const Message **messages, int64_t first, int64_t count
 ) noexcept nogil
 cdef void drop_odd(Block *block, Column *columns, int64_t base, int64_t first, int64_t count) noexcept nogil
-cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil

@@ -12,6 +12,9 @@ a list or map, of all rows behind each other, as they are stored. So text is alw
 messages that only some rows have are cleared first; the ends of the texts and lists that never came are put right
 when all others are known.
 
+What a message has that is not expected, and is the same in all rows (fields that its writer knows alone, lists packed
+or not) is noted when it is first met, and the block read again with that in mind.
+
 Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
 one after the other; whatever is wrong) is marked as odd, and the row loop reads it. The others are read to their end:
 if all that is odd turns out to be wrong, those rows become null over what they have stored, and all are done.
@@ -25,9 +28,10 @@ from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repea
 from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
+from kcodec.formats.protobuf.block._unexpected cimport REPACKED, UNKNOWN, learn, repack, skip_newer, skip_unknown
 from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
 from kcodec.formats.protobuf.rows._program cimport (
-    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
+    ENTRIES, FIXED32, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
 )
 from kcodec.plan._budget cimport begin_row
@@ -97,6 +101,8 @@ cdef bint read_message(
     cdef int64_t mark = block.used
     cdef int32_t *chosen = NULL
     cdef Lane *lane
+    cdef const Op *op
+    cdef Op repacked
     cdef int32_t at
     if lanes.count == 0:
         return True
@@ -109,7 +115,15 @@ cdef bint read_message(
     for at in range(message.count):
         if message.number == 0:
             block.root = at
-        if not read_field(block, message, block.context.ops + message.ops + at, lanes, chosen, depth):
+        op = block.context.ops + message.ops + at
+        if block.met != NULL:
+            if block.met[message.ops + at] & UNKNOWN:
+                skip_unknown(op, lanes, op[-1].number if at else 0)
+            if block.met[message.ops + at] & REPACKED:
+                repacked = op[0]
+                repack(&repacked)
+                op = &repacked
+        if not read_field(block, message, op, lanes, chosen, depth):
             return False
     for at in range(lanes.count):
         lane = &lanes.lane[at]
@@ -117,6 +131,7 @@ cdef bint read_message(
             if message.unknown >= 0 or not skip_newer(
                 lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
             ):
+                learn(block, message, lane)
                 reject_rest(block, message, lane)
     if message.unknown >= 0:
         put_no_text(block, lanes, &block.context.columns[message.unknown])
@@ -137,49 +152,6 @@ cdef inline void reject_rest(Block *block, const Message *message, const Lane *l
         block.root = message.count
     reject(block, lane)
     block.root = field
-
-
-cdef const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, uint64_t *number) noexcept nogil:
-    """Read past a field, whatever it is, but for groups; return the position behind, or NULL."""
-    cdef uint64_t tag
-    cdef uint64_t raw
-    cdef int64_t size = read_long(p, end, &tag)
-    if size > end - p or tag >> 32:
-        return NULL
-    number[0] = tag >> 3
-    p += size
-    size = 4 if tag & 7 == FIXED32 else 8
-    if tag & 7 == VARINT:
-        size = read_long(p, end, &raw)
-    elif tag & 7 == LENGTH:
-        size = read_long(p, end, &raw)
-        if raw >> 31:
-            return NULL
-        size += <int64_t>raw
-    elif tag & 7 != FIXED64 and tag & 7 != FIXED32:
-        return NULL
-    return p + size if size <= end - p else NULL
-
-
-cdef bint skip_newer(const Lane *lane, uint64_t last) noexcept nogil:
-    """Return whether a lane holds nothing more than unknown fields behind the last one that is known."""
-    cdef const uint8_t *p = lane.at
-    cdef uint64_t number = 0
-    while p != NULL and p < lane.end:
-        p = skip_field(p, lane.end, &number)
-        if number <= last:
-            return False
-    return p != NULL
-
-
-cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil:
-    """Return where the first field of such a number, or of a greater one, stands in a payload that is in order."""
-    cdef const uint8_t *at = p
-    cdef uint64_t found = 0
-    while at != NULL and found < number:
-        p = at
-        at = skip_field(p, end, &found)
-    return p
 
 
 cdef void put_no_text(Block *block, const Lanes *lanes, Column *column) noexcept nogil:
@@ -489,6 +461,7 @@ cdef bint read_block(
     cdef Lanes lanes
     block.used = 0
     block.failed = False
+    block.learned = False
     block.root = -1
     begin_row(&block.context.budget)
     lanes.lane = <Lane *>take(block, count * sizeof(Lane))
@@ -503,6 +476,8 @@ cdef bint read_block(
         block.ahead = lanes.lane[lanes.count - 1].end - lanes.lane[0].at
         block.context.ops = <const Op *>decoder.tables[program]
         block.context.messages = messages[program]
+        block.program = program
+        block.met = block.known[program]
         if not read_message(block, messages[program], &lanes, block.context.max_depth):
             return False
     if not lanes.dense:

@@ -10,11 +10,11 @@ from libc.string cimport memcpy
 
 from kcodec.columns.built._column cimport BITS, Column, offset_at, set_end
 from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, reject, take
-from kcodec.formats.protobuf.rows._names cimport find_name
+from kcodec.formats.protobuf.rows._names cimport DIGITS, find_name, print_number
 from kcodec.formats.protobuf.rows._program cimport (
     CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
-    READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
+    READ_UINT32_WIDE, STRICT, TEXT_MARGIN, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
 from kcodec.plan._budget cimport charge
 from kcodec.wire.binary.cursor cimport (
@@ -358,9 +358,12 @@ cdef void put_values(
 cdef bint put_names(
     Block *block, const Lanes *lanes, const Op *op, Column *column, const uint64_t *values, const uint8_t *flags
 ) noexcept nogil:
-    """Store what numbers of an enum are called."""
+    """Store what numbers of an enum are called; newer ones, of an enum that is open, are called by their digits."""
     cdef const Text **texts = <const Text **>take(block, lanes.count * sizeof(Text *))
     cdef const Text *name
+    cdef bint closed = (op.flags & (CLOSED | STRICT | ENTRY_VALUE)) != 0
+    cdef Text *printed = NULL
+    cdef uint8_t *digits = NULL
     cdef int64_t at
     cdef int32_t number
     if texts == NULL:
@@ -368,8 +371,17 @@ cdef bint put_names(
     for at in range(lanes.count):
         number = <int32_t>values[at] if flags[at] else op.first
         name = find_name(op.names, number)
-        if unlikely(name == NULL):
+        if unlikely(name == NULL) and closed:
             reject(block, &lanes.lane[at])
+        elif unlikely(name == NULL):
+            if printed == NULL:
+                printed = <Text *>take(block, lanes.count * sizeof(Text))
+                digits = <uint8_t *>take(block, lanes.count * DIGITS + TEXT_MARGIN)
+                if printed == NULL or digits == NULL:
+                    return False
+            printed[at].data = digits + DIGITS * at
+            printed[at].size = print_number(digits + DIGITS * at, number)
+            name = &printed[at]
         texts[at] = name
         if op.flags & ZERO_NULL:
             column.valid[lanes.lane[at].index] = number != op.first

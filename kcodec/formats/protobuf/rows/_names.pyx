@@ -57,19 +57,17 @@ cdef int64_t print_number(uint8_t *out, int32_t number) noexcept nogil:
 
 
 cdef Status put_name(Context *context, const Op *op, Column *column, int64_t index, int32_t number) noexcept nogil:
-    """Store what a number of an enum is called."""
+    """Store what a number of an enum is called: its digits, if it has no name."""
     cdef const Text *name = find_name(op.names, number)
+    cdef uint8_t digits[DIGITS]
     cdef int64_t start = offset_at(column, index, context.wide)
-    cdef int64_t size = name.size if name != NULL else 11
+    cdef int64_t size = name.size if name != NULL else print_number(digits, number)
     cdef Status status = charge(&context.budget, size)
     if unlikely(status != OK):
         return status
     status = fit_bytes(&context.budget, column, start + size)
     if unlikely(status != OK):
         return status
-    if name == NULL:
-        size = print_number(column.data + start, number)
-    else:
-        memcpy(column.data + start, name.data, size)
+    memcpy(column.data + start, name.data if name != NULL else digits, size)
     set_end(column, index, start + size, context.wide)
     return OK
