@@ -146,6 +146,9 @@ class Shapes:
         # A field that the schema does not have stands before all others, and behind them.
         self.unknown = pa.array([b"\xa2\x06\x03abc" + value for value in values], pa.binary())
         self.behind = pa.array([value + b"\xa2\x06\x03abc" for value in values], pa.binary())
+        # What a reader has whose message is older: fields that it does not know stand between those that it does.
+        older = NESTED.replace("optional string email = 4;", "").replace("int32 quantity = 6;", "")
+        self.older = kcodec.ProtobufCodec(older.replace("int32 quantity = 2;", ""))
         self.numbers = kcodec.ProtobufCodec('syntax = "proto3"; message M { repeated double d = 1; }')
         row = [1 / (number + 3) for number in range(768)]
         self.embeddings = self.numbers.encode(pa.array([{"d": row}] * max(1, ROWS // 100)))
@@ -158,6 +161,9 @@ class Shapes:
 
     def time_decode_unknown_field_behind(self) -> None:
         self.codec.decode(self.behind)
+
+    def time_decode_newer_fields(self) -> None:
+        self.older.decode(self.values)
 
     def time_decode_embeddings(self) -> None:
         self.numbers.decode(self.embeddings)

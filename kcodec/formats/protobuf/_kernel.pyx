@@ -14,7 +14,7 @@ from libc.string cimport memchr, memset
 from kcodec.columns.built._builder cimport Builder
 from kcodec.columns.rows._rows cimport Slice
 from kcodec.formats.protobuf.block._decode cimport drop_odd, read_block
-from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block
+from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Met
 from kcodec.formats.protobuf.block._unexpected cimport find_field
 from kcodec.formats.protobuf.rows._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf.rows._program cimport Message, Op, ProtobufProgram
@@ -44,7 +44,7 @@ from kcodec.formats.protobuf.rows._program import ProtobufProgram as Program
 cdef enum:
     FEW_ROWS = 4              # fewer rows than these,
     FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
-    MAX_LESSONS = 16          # blocks that are read again for what was learned from them, at most
+    MAX_LESSONS = 8           # blocks that are read again for what was learned from them; fewer in short columns
     MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
@@ -86,7 +86,7 @@ cdef class ProtobufDecoder(Decoder):
         self.context.columns = self.builder.columns
         self.context.wide = self.builder.wide
         self.messages = <const Message **>calloc(self.programs, sizeof(void *))
-        self.block.known = <uint8_t **>calloc(self.programs, sizeof(void *))
+        self.block.known = <Met **>calloc(self.programs, sizeof(void *))
         if self.messages == NULL or self.block.known == NULL:
             raise MemoryError
         for at in range(self.programs):
@@ -159,7 +159,7 @@ cdef class ProtobufDecoder(Decoder):
             if not self.block.failed:
                 self.pause = 0
                 return count
-            if self.block.learned and self.block.lessons < MAX_LESSONS:
+            if self.block.learned and self.block.lessons < min(MAX_LESSONS, 2 + (self.rows.length >> 10)):
                 self.block.lessons += 1
                 self.context.budget.room = room
                 memset(self.block.odd + self.next, 0, count)

@@ -1,8 +1,8 @@
 """Blocks of Protobuf messages to columns, a field at a time.
 
 A row loop asks of every tag which field it is of. Here one field is read for all rows of a block before the next one
-is, in the order of their numbers, in which encoders write them: it is asked once, and whether a row has the field is
-computed rather than branched on.
+is, in the order of their numbers, in which most encoders write them: it is asked once, and whether a row has the field
+is computed rather than branched on.
 
     payloads:  | row 0 .... | row 1 .......... | row 2 ... |
                     ^ at         ^ at             ^ at          all are asked for the same tag
@@ -12,8 +12,8 @@ a list or map, of all rows behind each other, as they are stored. So text is alw
 messages that only some rows have are cleared first; the ends of the texts and lists that never came are put right
 when all others are known.
 
-What a message has that is not expected, and is the same in all rows (fields that its writer knows alone, lists packed
-or not) is noted when it is first met, and the block read again with that in mind.
+What is not as expected, and is the same in many rows (fields that the writer knows alone, lists packed or not, fields
+in another order) is noted when it is first met, and the block read again with that in mind.
 
 Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
 one after the other; whatever is wrong) is marked as odd, and the row loop reads it. The others are read to their end:
@@ -28,7 +28,7 @@ from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repea
 from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
-from kcodec.formats.protobuf.block._unexpected cimport REPACKED, UNKNOWN, learn, repack, skip_newer, skip_unknown
+from kcodec.formats.protobuf.block._unexpected cimport REPACKED, UNKNOWN, learn, repack, skip_rest, skip_unknown
 from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
 from kcodec.formats.protobuf.rows._program cimport (
     ENTRIES, FIXED32, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
@@ -100,10 +100,10 @@ cdef bint read_message(
     """Read messages of one type, each to its end; return whether there is room for all that takes."""
     cdef int64_t mark = block.used
     cdef int32_t *chosen = NULL
-    cdef Lane *lane
     cdef const Op *op
     cdef Op repacked
     cdef int32_t at
+    cdef int32_t field
     if lanes.count == 0:
         return True
     if message.oneofs:
@@ -113,26 +113,20 @@ cdef bint read_message(
             return False
         memset(chosen, 0, message.oneofs * lanes.count * sizeof(int32_t))
     for at in range(message.count):
+        field = at if block.met == NULL else at + block.met[message.ops + at].shift
+        op = block.context.ops + message.ops + field
         if message.number == 0:
-            block.root = at
-        op = block.context.ops + message.ops + at
+            block.root = field
         if block.met != NULL:
-            if block.met[message.ops + at] & UNKNOWN:
-                skip_unknown(op, lanes, op[-1].number if at else 0)
-            if block.met[message.ops + at] & REPACKED:
+            if block.met[message.ops + field].what & REPACKED:
                 repacked = op[0]
                 repack(&repacked)
                 op = &repacked
+            if block.met[message.ops + field].what & UNKNOWN:
+                skip_unknown(block, message, op, lanes)
         if not read_field(block, message, op, lanes, chosen, depth):
             return False
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
-        if unlikely(lane.at != lane.end):
-            if message.unknown >= 0 or not skip_newer(
-                lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
-            ):
-                learn(block, message, lane)
-                reject_rest(block, message, lane)
+    end_message(block, message, lanes)
     if message.unknown >= 0:
         put_no_text(block, lanes, &block.context.columns[message.unknown])
     for at in range(message.cases):
@@ -140,6 +134,28 @@ cdef bint read_message(
             return False
     block.used = mark
     return True
+
+
+cdef void end_message(Block *block, const Message *message, const Lanes *lanes) noexcept nogil:
+    """Leave to the row loop what is not at its end, and learn from it."""
+    cdef Lane *lane
+    cdef Lane *longest = NULL
+    cdef int64_t at
+    cdef int64_t left = 0
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        if likely(lane.at == lane.end) or message.unknown < 0 and skip_rest(block, message, lane):
+            continue
+        reject_rest(block, message, lane)
+        left += 1
+        # Where many rows are damaged, to look at each would take long.
+        if left <= 4:
+            learn(block, message, lane, True)
+        if longest == NULL or lane.end - lane.at > longest.end - longest.at:
+            longest = lane
+    # One row is as it is; what many have is how their encoder writes, and the longest tells the most of that.
+    if 4 * left > lanes.count:
+        learn(block, message, longest, False)
 
 
 cdef inline void reject_rest(Block *block, const Message *message, const Lane *lane) noexcept nogil:

@@ -24,6 +24,12 @@ cdef struct Lanes:
     bint dense           # the indexes are `base` and those that follow
 
 
+cdef struct Met:
+    # How the field of an op comes in payloads.
+    uint8_t what         # bits of What (_unexpected.pxd)
+    int32_t shift        # the field that is read in the turn of this one, relative to it
+
+
 cdef struct Block:
     Context *context
     uint8_t *memory
@@ -35,13 +41,12 @@ cdef struct Block:
     int32_t root         # the field of payloads that is read now
     int64_t ahead        # bytes from a row to about the same place in the next block
     bint failed          # there are such rows
-    # What was met that is not expected (_unexpected.pxd): by program, then by op; NULL: nothing.
-    uint8_t **known
-    uint8_t *met         # of the program in hand,
+    Met **known          # by program, then by op; NULL: all was as expected
+    Met *met             # of the program in hand,
     int32_t program      # which is this one,
     int32_t ops          # and has so many ops at most
     bint learned         # something of that is new
-    int32_t lessons      # how often it was, in one call
+    int64_t lessons      # how often it was, in one call
     bint pext            # which way varints are read
 
 

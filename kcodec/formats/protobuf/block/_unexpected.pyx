@@ -1,15 +1,16 @@
-"""Fields of Protobuf that the reader's message does not have, or has in another form, for blocks of rows.
+"""Fields of Protobuf that come otherwise than a block of rows expects them.
 
-A writer whose message has more fields writes them in all of its rows, at the same places. What is met there is noted,
-for the program's op at that place, and its rows are read with that in mind from then on.
+A writer whose message has more fields, or whose encoder has an order of its own, writes all of its rows alike. What is
+met there is noted, by op of the program, and rows are read with that in mind from then on.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc
 
-from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes
+from kcodec.formats.protobuf.block._lanes cimport Block, Lane, Lanes, Met, take
 from kcodec.formats.protobuf.block._values cimport read_long
 from kcodec.formats.protobuf.rows._program cimport FIXED32, FIXED64, LENGTH, PACKABLE, PACKED, VARINT, Message, Op
+from kcodec.formats.protobuf.rows._row cimport place_of
 from kcodec.wire.binary.cursor cimport ctz64, likely, load_le64
 
 
@@ -51,17 +52,6 @@ cdef const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, uint64_t *t
     return p + size if size <= end - p else NULL
 
 
-cdef bint skip_newer(const Lane *lane, uint64_t last) noexcept nogil:
-    """Return whether a lane holds nothing more than unknown fields behind the last one that is known."""
-    cdef const uint8_t *p = lane.at
-    cdef uint64_t tag = 0
-    while p != NULL and p < lane.end:
-        p = skip_field(p, lane.end, &tag)
-        if tag >> 3 <= last:
-            return False
-    return p != NULL
-
-
 cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil:
     """Return where the first field of such a number, or of a greater one, stands in a payload that is in order."""
     cdef const uint8_t *at = p
@@ -72,13 +62,43 @@ cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t nu
     return p
 
 
-cdef inline bint is_other_form(const Op *op, uint64_t tag) noexcept nogil:
-    """Return whether a tag that has an op's number is that of the same list, packed or not."""
-    return op.flags & PACKABLE and (tag & 7 == LENGTH or tag & 7 == <uint64_t>op.wire_type)
+cdef inline int32_t field_of(const Op *ops, const Message *message, uint64_t tag) noexcept nogil:
+    """Return the position of the field that a tag is of, by its number and wire type; -1 if it is unknown."""
+    cdef uint64_t number = tag >> 3
+    cdef uint64_t wire_type = tag & 7
+    cdef int32_t position
+    if message.count == 0 or number > ops[message.count - 1].number:
+        return -1
+    if number == 0:
+        # No field has it: the row loop says so.
+        return 0
+    if number < <uint64_t>message.table_size:
+        position = message.table[number]
+    else:
+        position = place_of(ops, message.count, <uint32_t>number)
+    if position < 0 or wire_type == ops[position].tag & 7:
+        return position
+    # A list that may be packed is read both ways.
+    if ops[position].flags & PACKABLE and (wire_type == LENGTH or wire_type == <uint64_t>ops[position].wire_type):
+        return position
+    return -1
 
 
-cdef void skip_unknown(const Op *op, const Lanes *lanes, uint64_t before) noexcept nogil:
-    """Move lanes behind fields, up to an op's, that the message does not have, or with another wire type."""
+cdef bint skip_rest(const Block *block, const Message *message, const Lane *lane) noexcept nogil:
+    """Return whether a lane holds nothing more than unknown fields."""
+    cdef const Op *ops = block.context.ops + message.ops
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t tag = 0
+    while p != NULL and p < lane.end:
+        p = skip_field(p, lane.end, &tag)
+        if p != NULL and field_of(ops, message, tag) >= 0:
+            return False
+    return p != NULL
+
+
+cdef void skip_unknown(const Block *block, const Message *message, const Op *op, const Lanes *lanes) noexcept nogil:
+    """Move lanes behind unknown fields that stand before the field of an op."""
+    cdef const Op *ops = block.context.ops + message.ops
     cdef int64_t at
     cdef Lane *lane
     cdef const uint8_t *p
@@ -87,9 +107,7 @@ cdef void skip_unknown(const Op *op, const Lanes *lanes, uint64_t before) noexce
         lane = &lanes.lane[at]
         while (load_le64(lane.at) & op.tag_mask) != op.tag and lane.at < lane.end:
             p = skip_field(lane.at, lane.end, &tag)
-            if p == NULL or tag >> 3 <= before or tag >> 3 > op.number:
-                break
-            if tag >> 3 == op.number and (tag & 7 == op.tag & 7 or is_other_form(op, tag)):
+            if p == NULL or field_of(ops, message, tag) >= 0:
                 break
             lane.at = p
 
@@ -100,32 +118,88 @@ cdef void repack(Op *op) noexcept nogil:
     op.tag = op.tag & ~<uint64_t>7 | <uint64_t>(LENGTH if op.flags & PACKED else op.wire_type)
 
 
-cdef void learn(Block *block, const Message *message, const Lane *lane) noexcept nogil:
-    """Note what the rest of a lane holds that is not expected; `block.learned` is then set if that is new."""
+cdef void learn(Block *block, const Message *message, const Lane *lane, bint ordered) noexcept nogil:
+    """Note how fields come in the rest of a lane; `block.learned` is set if that is new.
+
+    Unless what is wrong with it is something else, or they are `ordered`, they are read in that order from now on.
+    """
+    cdef int64_t mark = block.used
+    cdef int32_t count = message.count
+    cdef int32_t *fields = <int32_t *>take(block, count * sizeof(int32_t))
+    cdef int32_t *turns = <int32_t *>take(block, count * sizeof(int32_t))
+    cdef uint8_t *seen = <uint8_t *>take(block, count)
+    cdef Met *met
+    cdef int32_t at
+    cdef int32_t found
+    if block.met == NULL:
+        block.met = block.known[block.program] = <Met *>calloc(block.ops, sizeof(Met))
+    if fields != NULL and turns != NULL and seen != NULL and block.met != NULL:
+        met = block.met + message.ops
+        for at in range(count):
+            turns[at + met[at].shift] = at
+            seen[at] = 0
+        found = look_at_rest(block, message, lane, met, fields, turns, seen)
+        if found and not ordered:
+            put_last(met, count, fields, found, turns, seen)
+            block.learned = True
+    block.used = mark
+
+
+cdef int32_t look_at_rest(
+    Block *block, const Message *message, const Lane *lane, Met *met, int32_t *fields, const int32_t *turns,
+    uint8_t *seen
+) noexcept nogil:
+    """Note how fields come in the rest of a lane, and list them; return how many they are, if they are out of turn.
+
+    No order reads a field that comes twice, and what is wrong is for the row loop to say.
+    """
     cdef const Op *ops = block.context.ops + message.ops
     cdef const uint8_t *p = lane.at
     cdef uint64_t tag = 0
-    cdef uint64_t before = 0
-    cdef int32_t at = 0
-    cdef uint8_t met
-    if message.unknown >= 0:
-        return
+    cdef uint8_t what = 0
+    cdef int32_t found = 0
+    cdef int32_t field
+    cdef bint out_of_turn = False
     while p < lane.end:
-        before = tag >> 3
         p = skip_field(p, lane.end, &tag)
-        if p == NULL or tag >> 3 < before:
-            return
-        while at < message.count and ops[at].number < tag >> 3:
-            at += 1
-        if at == message.count:
-            return
-        if ops[at].number == tag >> 3 and tag & 7 == ops[at].tag & 7:
+        if p == NULL:
+            return 0
+        field = field_of(ops, message, tag)
+        if field < 0 and message.unknown >= 0:
+            # The row loop keeps them.
+            return 0
+        if field < 0:
+            what = UNKNOWN
             continue
-        met = REPACKED if ops[at].number == tag >> 3 and is_other_form(&ops[at], tag) else UNKNOWN
-        if block.met == NULL:
-            block.met = block.known[block.program] = <uint8_t *>calloc(block.ops, 1)
-            if block.met == NULL:
-                return
-        if not block.met[message.ops + at] & met:
-            block.met[message.ops + at] |= met
+        if (tag ^ ops[field].tag) & 7:
+            what |= REPACKED
+        if what & ~met[field].what:
+            met[field].what |= what
             block.learned = True
+        elif found == 0:
+            # It came as expected, behind its turn.
+            out_of_turn = True
+        what = 0
+        if found and fields[found - 1] == field:
+            continue
+        if seen[field]:
+            return 0
+        out_of_turn |= found > 0 and turns[field] < turns[fields[found - 1]]
+        seen[field] = 1
+        fields[found] = field
+        found += 1
+    return found if out_of_turn else 0
+
+
+cdef void put_last(
+    Met *met, int32_t count, const int32_t *fields, int32_t found, int32_t *turns, const uint8_t *seen
+) noexcept nogil:
+    """Let some fields have their turns behind all others."""
+    cdef int32_t at
+    cdef int32_t turn = 0
+    for at in range(count):
+        # `turns` becomes their order: what has been read of it is behind.
+        turns[turn] = at + met[at].shift
+        turn += not seen[turns[turn]]
+    for at in range(count):
+        met[at].shift = (turns[at] if at < count - found else fields[at - count + found]) - at

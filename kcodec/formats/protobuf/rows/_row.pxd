@@ -1,6 +1,7 @@
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from kcodec.formats.protobuf.rows._context cimport Context
+from kcodec.formats.protobuf.rows._program cimport Op
 from kcodec.wire.binary.status cimport Status
 
 
@@ -9,3 +10,4 @@ cdef const uint8_t *read_root(
 ) noexcept nogil
 
 cdef Status check_fields(const uint8_t *p, const uint8_t *end) noexcept nogil
+cdef int32_t place_of(const Op *ops, int32_t count, uint32_t number) noexcept nogil
