@@ -32,7 +32,7 @@ from kcodec.formats.avro.block._lanes cimport (
     DEPTH, ITEMS, LANES, PROGRAMS, Block, leave_out, reject, without_odd,
 )
 from kcodec.formats.avro.block._programs cimport has_list, same_ops
-from kcodec.formats.avro.block._skip cimport end_lists, short_lists, skip_lanes
+from kcodec.formats.avro.block._skip cimport end_lists, short_lists, sized_lists, skip_lanes
 from kcodec.formats.avro.block._text cimport (
     IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
 )
@@ -554,6 +554,7 @@ cdef bint read_lists(
     cdef const uint8_t **ends = block.end
     cdef int64_t *items = block.items
     cdef int64_t counts[LANES]
+    cdef const uint8_t *stops[LANES]
     cdef int64_t active[LANES]
     cdef int64_t at
     cdef int64_t lane
@@ -566,6 +567,7 @@ cdef bint read_lists(
     cdef int32_t child
     cdef bint nested = False
     cdef bint some_absent = False
+    cdef bint sized = False
     if block.noted[op.column] != UNTOUCHED:
         return False
     block.noted[op.column] = IN_PLACE
@@ -584,8 +586,12 @@ cdef bint read_lists(
             or op[at].code == DO_ABSENT or op[at].code == DO_ABSENT_TEXT
         ):
             some_absent = True
-    if nested or op.minimum == 0 or not short_lists(block, lanes, count, counts):
+    if nested or op.minimum == 0:
         return run_each(block, columns, op, ops, lanes, count, tag)
+    if not short_lists(block, lanes, count, counts):
+        if not sized_lists(block, lanes, count, counts, stops):
+            return run_each(block, columns, op, ops, lanes, count, tag)
+        sized = True
     for at in range(count):
         lane = lanes[at]
         # Room was made for what the payloads can hold, and not more.
@@ -625,7 +631,7 @@ cdef bint read_lists(
             items[lane] += 1
             active[chosen_count] = lane
             chosen_count += counts[lane] > step
-    end_lists(block, lanes, count, counts)
+    end_lists(block, lanes, count, counts, stops if sized else NULL)
     for child in range(op.column + 1, column.end):
         if columns[child].kind == TEXT or columns[child].kind == BLOB:
             if unlikely(block.rejected != rejected):

@@ -33,8 +33,58 @@ cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t
     return total <= LONG_LISTS * count
 
 
-cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil:
-    """Read the ends of lists; for an empty list, the count was the end already."""
+cdef bint sized_lists(
+    Block *block, const int64_t *lanes, int64_t count, int64_t *counts, const uint8_t **stops
+) noexcept nogil:
+    """Look at lists as `short_lists` does, of which some say how many bytes their items are.
+
+        -count | bytes | items
+
+    Go's hamba/avro writes all of its lists so. `stops` is where the items must end, or NULL, and lanes are moved to the
+    last byte before them.
+    """
+    cdef const uint8_t *heads[LANES]
+    cdef const uint8_t *p
+    cdef int64_t total = 0
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t size
+    for at in range(count):
+        lane = lanes[at]
+        p = heads[at] = block.at[lane]
+        stops[lane] = NULL
+        counts[lane] = 0
+        if unlikely(p == block.end[lane]):
+            reject(block, lane)
+            continue
+        if unlikely(p[0] & 0x80):
+            return False
+        if p[0] & 1:
+            size = p[1]
+            if unlikely(size & 0x80 and p[2] & 0x80):
+                return False
+            heads[at] = p + 1
+            if size & 0x80:
+                size = size & 0x7F | <int64_t>p[2] << 7
+                heads[at] = p + 2
+            # Nor is there a size below 0.
+            if unlikely(size & 1 or (size >> 1) >= block.end[lane] - heads[at]):
+                reject(block, lane)
+                continue
+            stops[lane] = heads[at] + 1 + (size >> 1)
+        counts[lane] = (p[0] >> 1) + (p[0] & 1)
+        total += counts[lane]
+    if total > LONG_LISTS * count:
+        return False
+    for at in range(count):
+        block.at[lanes[at]] = heads[at]
+    return True
+
+
+cdef void end_lists(
+    Block *block, const int64_t *lanes, int64_t count, const int64_t *counts, const uint8_t **stops
+) noexcept nogil:
+    """Read the ends of lists; for an empty one, the count was the end already. `stops` is NULL if none has its size."""
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t lane
@@ -44,6 +94,8 @@ cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int
         p = block.at[lane]
         some = counts[lane] > 0
         if unlikely(some & ((p == block.end[lane]) | (p[0] != 0))):
+            reject(block, lane)
+        elif stops != NULL and unlikely(stops[lane] != NULL and stops[lane] != p):
             reject(block, lane)
         block.at[lane] = p + some
 
@@ -217,7 +269,7 @@ cdef int64_t skip_lanes(
                     lane = active[at]
                     active[chosen_count] = lane
                     chosen_count += counts[lane] > step
-            end_lists(block, lanes, count, counts)
+            end_lists(block, lanes, count, counts, NULL)
         elif op.next > 1 and op.code == SKIP_NULLABLE:
             # It always has ops behind it. Asked for its code alone, the compiler makes a table of jumps of all codes,
             # with which the loops above take 3 % longer.
