@@ -24,17 +24,7 @@ from kcodec.kafka.connection.cluster import (
     TopicPartition,
     by_topic,
 )
-from kcodec.kafka.connection.error_codes import (
-    CORRUPT_MESSAGE,
-    DUPLICATE_SEQUENCE,
-    LEADER_NOT_AVAILABLE,
-    UNKNOWN_TOPIC_ID,
-    UNSUPPORTED_COMPRESSION_TYPE,
-    broker_error,
-    is_retriable,
-    recreated,
-    timed_out,
-)
+from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, timed_out
 from kcodec.kafka.writing.split import split_batch
 
 __all__ = ["Batch", "Producer"]
@@ -344,7 +334,7 @@ class Producer:
         # the first has been sent again.
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
-        passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
+        passes = is_retriable(error) or error.code == Code.CORRUPT_MESSAGE
         if not passes and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
@@ -475,13 +465,13 @@ class _Sender:
             for log in logs:
                 cause = error
                 if cause is None and producer.cluster.leader(log.place).broker < 0:
-                    cause = broker_error(LEADER_NOT_AVAILABLE, str(log.place))
+                    cause = broker_error(Code.LEADER_NOT_AVAILABLE, str(log.place))
                 if cause is None and producer.cluster.topic_id(log.place.topic) != log.topic_id:
                     # What was acknowledged went with the topic before, and sequences that go on are none of this one.
                     log.others += 1
                     cause = recreated(log.place.topic)
                     if log.others < UNKNOWN_TRIES:
-                        cause = broker_error(UNKNOWN_TOPIC_ID, str(log.place))
+                        cause = broker_error(Code.UNKNOWN_TOPIC_ID, str(log.place))
                 if cause is None:
                     log.others = 0
                     log.not_before = 0.0
@@ -505,7 +495,7 @@ class _Sender:
             assert self.channel is not None
             if settings.compression == "zstd" and self.channel.version("ProduceRequest") < _WITH_ZSTD:
                 what = "zstd needs Kafka 2.1: give another compression.type"
-                raise broker_error(UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
+                raise broker_error(Code.UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(pause)
@@ -549,7 +539,7 @@ class _Sender:
                     producer.fail(
                         KafkaError(f"{text}, behind which there is no room for {batch.records} records")
                     )
-                elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
+                elif result["errorCode"] in (0, Code.DUPLICATE_SEQUENCE_NUMBER):
                     producer.acknowledged(log, batch, result["baseOffset"])
                 else:
                     failed = broker_error(result["errorCode"], str(log.place), result.get("errorMessage"))
