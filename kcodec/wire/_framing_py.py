@@ -102,13 +102,7 @@ def join(
         ends[row + 1] = at
 
 
-def split_heads(
-    source: BytesColumn,
-    valid: Buffer,
-    layout: Layout,
-    keys: Any,
-    starts: Buffer,
-) -> None:
+def split_heads(source: BytesColumn, valid: Buffer, layout: Layout, keys: Any, starts: Buffer) -> None:
     """Read frames that are not Confluent's; see ``_framing.pyx``."""
     valid = _flags(valid, source.rows)
     keys, starts = memoryview(keys).cast("B"), memoryview(starts).cast("B").cast("q")

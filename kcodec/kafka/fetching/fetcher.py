@@ -20,14 +20,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.connection.channel import Channel
-from kcodec.kafka.connection.cluster import (
-    EARLIEST,
-    FETCH,
-    LATEST,
-    Cluster,
-    TopicPartition,
-    by_topic,
-)
+from kcodec.kafka.connection.cluster import EARLIEST, FETCH, LATEST, Cluster, TopicPartition, by_topic
 from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, truncated
 from kcodec.kafka.fetching.cursor import Cursor, in_order
 from kcodec.kafka.fetching.fetch_response import WITH_IDS, Fetched, read_fetch_response

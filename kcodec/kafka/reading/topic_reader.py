@@ -275,11 +275,7 @@ def _reader(
 
 
 def _batches(
-    fetcher: Fetcher,
-    columns: Columns,
-    report: ReadReport,
-    read_all: _ReadAll,
-    told: _Told | None,
+    fetcher: Fetcher, columns: Columns, report: ReadReport, read_all: _ReadAll, told: _Told | None
 ) -> Generator[pa.RecordBatch | None, None, None]:
     """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:

@@ -15,13 +15,7 @@ _NUMBER = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 
 
 def to_text(
-    source: BytesColumn,
-    first: int,
-    scale: int,
-    plain: bool,
-    precision: int,
-    out: Buffer,
-    out_offsets: Buffer,
+    source: BytesColumn, first: int, scale: int, plain: bool, precision: int, out: Buffer, out_offsets: Buffer
 ) -> int:
     """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -41,13 +35,7 @@ def to_text(
 
 
 def from_text(
-    source: BytesColumn,
-    first: int,
-    scale: int,
-    precision: int,
-    size: int,
-    out: Buffer,
-    out_offsets: Buffer,
+    source: BytesColumn, first: int, scale: int, precision: int, size: int, out: Buffer, out_offsets: Buffer
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -65,13 +53,7 @@ def from_text(
     return source.rows
 
 
-def to_slots(
-    source: BytesColumn,
-    precision: int,
-    words: int,
-    rescale: int,
-    out: Buffer,
-) -> None:
+def to_slots(source: BytesColumn, precision: int, words: int, rescale: int, out: Buffer) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
         raise ValueError("words or precision out of range")
