@@ -29,11 +29,9 @@ from kcodec.kafka.writing.split import split_batch
 
 __all__ = ["Batch", "Producer"]
 
-_OUT_OF_ORDER = 45
-_FENCED = (47, 90)
-_NOT_ATTEMPTED = 55
+_FENCED = (Code.INVALID_PRODUCER_EPOCH, Code.PRODUCER_FENCED)
 #: For a topic, and for a segment of its log.
-_TOO_LARGE = (10, 18)
+_TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE)
 #: The version of produce requests that may have batches of zstd.
 _WITH_ZSTD = 7
 _HEADER = struct.Struct(">hi")
@@ -183,7 +181,7 @@ class Producer:
             ]
             if failed:
                 # Of those whose fault it is not, the broker says that they were not attempted.
-                raise broker_error(*min(failed, key=lambda each: each[0] == _NOT_ATTEMPTED))
+                raise broker_error(*min(failed, key=lambda each: each[0] == Code.OPERATION_NOT_ATTEMPTED))
 
         self._retry(attempt)
         self._in_transaction |= new
@@ -332,7 +330,8 @@ class Producer:
             return
         # Batches behind a failed one are refused only because their sequence numbers come too early. They pass once
         # the first has been sent again.
-        is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
+        is_out_of_order = error.code == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+        is_behind = is_out_of_order and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
         passes = is_retriable(error) or error.code == Code.CORRUPT_MESSAGE
         if not passes and not is_behind:
