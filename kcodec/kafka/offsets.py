@@ -233,12 +233,8 @@ def plan_ranges(
     `start` and `end` are ``"earliest"``, ``"latest"``, a datetime, a negative number of offsets before the latest, or
     any of these and offsets by topic and partition; `end` may be None. `committed` are offsets of a group, which come
     before `start`. Where `end` is by partition, those that neither it nor `start` names are left out. What is
-    behind the end of a partition is looked for a second time, `is_sure`.
-
-    Raises
-    ------
-    KafkaError
-        If offsets are gone and ``auto.offset.reset`` is not set, or a partition has not got so far.
+    behind the end of a partition is looked for a second time, `is_sure`. Offsets that are gone where
+    ``auto.offset.reset`` is not set, and a partition that has not got so far, are a `KafkaError`.
     """
     partitions = _asked_for(partitions, start, end)
     starts = _wanted(partitions, start, EARLIEST, "start")

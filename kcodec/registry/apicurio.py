@@ -30,19 +30,10 @@ _PAGE, _MOST = 500, 100_000
 
 
 def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
-    """Open a registry of Apicurio; no request is made.
+    """Open a registry of Apicurio by its URL, ``apicurio://`` or ``apicurio+https://``; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``apicurio://host[:port][/path]``, or ``apicurio+https://``; without a path, it is ``/apis/registry/v3``.
-    config : mapping
-        Keys of `SETTINGS`, and those of the client of a server: see `kcodec.registry.open`.
-
-    Raises
-    ------
-    ConfigError
-        For a setting that is unknown or wrong.
+    Without a path it is ``/apis/registry/v3``. Settings are keys of `SETTINGS`, and those of the client of a server
+    (see `kcodec.registry.open`); one that is unknown or wrong is a `ConfigError`.
 
     Examples
     --------

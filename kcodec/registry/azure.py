@@ -31,20 +31,11 @@ _MOST = 100_000
 
 
 def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
-    """Open a registry of Azure; no request is made.
+    """Open a registry of Azure by its URL and keys of `SETTINGS`; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``azure://namespace.servicebus.windows.net/group``; without a group, schemas are only found by their ids.
-    config : mapping
-        Keys of `SETTINGS`. Unless ``credential`` is given, credentials are found as by any client of Azure:
-        environment, workload and managed identities, the login of ``az``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no namespace, or a setting is unknown or wrong.
+    Without a group in the URL, schemas are only found by their ids. Unless ``credential`` is given, credentials are
+    found as by any client of Azure: environment, workload and managed identities, the login of ``az``. Without a
+    namespace, or with a setting that is unknown or wrong, it is a `ConfigError`.
 
     Examples
     --------

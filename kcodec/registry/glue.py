@@ -29,19 +29,10 @@ _MOST = 1_000_000
 
 
 def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
-    """Open a registry of Glue; no request is made.
+    """Open a registry of Glue by its URL and keys of `SETTINGS`; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``glue://region/registry``; without a registry, it is ``default-registry``.
-    config : mapping
-        Keys of `SETTINGS`. Credentials are found as by any client of AWS: environment, files, roles.
-
-    Raises
-    ------
-    ConfigError
-        If there is no region, a setting is unknown, or boto3 is not installed.
+    A URL that names no registry means ``default-registry``. Credentials are found as by any client of AWS: environment,
+    files, roles. Without a region, or with a setting that is unknown, it is a `ConfigError`.
 
     Examples
     --------

@@ -263,14 +263,8 @@ class FramedReader:
     ) -> tuple[Reader, int | str | None] | None:
         """Return what reads the payloads of a key, which may stand in a header, as objects, and their schema id.
 
-        None if only columns are read.
-
-        Raises
-        ------
-        DecodeError
-            If they cannot be read for what the key names: as row 0.
-        RegistryError, SchemaError, ConfigError
-            As `read`.
+        None if only columns are read. What the key names may be why they cannot be read: then it is a `DecodeError` of
+        row 0; other errors are those of `read`.
         """
         with self._lock:
             self.decoder()
