@@ -11,17 +11,10 @@ __all__ = ["Threads"]
 
 
 class Threads(Executor):
-    """An executor whose threads keep nobody waiting at the end.
+    """An executor of at most so many threads, which keep nobody waiting at the end.
 
     Those of `concurrent.futures` are joined when the interpreter ends: a comparison of a minute would have to end
     before a server does, and a thread that waits for what an interruption has left locked would never end.
-
-    Parameters
-    ----------
-    count : int
-        How many threads there are at most.
-    name : str
-        What they are called.
 
     Examples
     --------

@@ -16,15 +16,8 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and the ``__dir__`` of a package that imports its names when they are first used.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    modules : mapping
-        What defines its public names, and these: a module, ``.module`` where that is relative to the package, or ``.``
-        for names that are themselves modules of it.
-    others : mapping, optional
-        Further names, each with its module.
+    `modules` has the public names by the module that defines them: ``.module`` where that is relative to the package,
+    or ``.`` for names that are themselves modules of it. `others` are further names, each with its module.
     """
     homes = {**(others or {}), **{name: module for module, names in modules.items() for name in names}}
 

@@ -17,11 +17,7 @@ _COLUMNS = "`group` string, topic string, partition int, committed long, end lon
 
 
 def consumer_lag(
-    spark: "SparkSession",
-    servers: str,
-    group: str | None = None,
-    *,
-    options: Mapping[str, str] | None = None,
+    spark: "SparkSession", servers: str, group: str | None = None, *, options: Mapping[str, str] | None = None
 ) -> "DataFrame":
     """Find out how far consumer groups are behind.
 

@@ -70,10 +70,7 @@ def _text(digits: "Column", size: int) -> "Column":
 
 
 def metrics(
-    data: "Column | str" = "value",
-    error: "Column | str | None" = None,
-    *,
-    frame: Frame | str = "CONFLUENT",
+    data: "Column | str" = "value", error: "Column | str | None" = None, *, frame: Frame | str = "CONFLUENT"
 ) -> "list[Column]":
     """Make the columns of an observation: how much was read, with how many schemas, how much of it is bad.
 

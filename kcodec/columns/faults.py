@@ -26,16 +26,9 @@ _SHORTENED = re.compile(rf".{{0,{_MAX_REASON}}}\.\.\. \([0-9]{{1,19}} characters
 class Faults(Sequence[Fault]):
     """Rows that failed, in order; each is made a `Fault` when it is asked for.
 
-    Parameters
-    ----------
-    rows, offsets : pyarrow.Int64Array
-        The number of each row, and the byte in it; null if no byte is at fault.
-    kinds : pyarrow.Int64Array
-        The position of each in `ways`.
-    ways : sequence of (str, str, str)
-        Path, code and reason.
-    ids : pyarrow.Int64Array or StringArray, optional
-        The schema id in the frame of each, as text in frames whose ids are no numbers.
+    `rows` and `offsets` are the number of each row and the byte in it, null if no byte is at fault. `kinds` is the
+    position of each in `ways`, which have path, code and reason. `ids` are the schema ids in their frames, as text in
+    frames whose ids are no numbers.
 
     Examples
     --------

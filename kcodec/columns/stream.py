@@ -87,12 +87,7 @@ def reader_of(data: Tables, wanted: Wanted = lambda _: None) -> pa.RecordBatchRe
 
     Also of a lazy frame of polars, of dicts, one a row, and of a dict of lists, one a column. Of frames of pandas, an
     index without a name is no column. `wanted` says by which type a column of Python values is made, given its name;
-    None is what they look like.
-
-    Raises
-    ------
-    TypeError
-        If it is no table.
+    None is what they look like. What is no table is a `TypeError`.
 
     Examples
     --------

@@ -36,12 +36,7 @@ class RuleSettings:
     service; ``rule.executors.NAME.onFailure`` and ``rule.executors.NAME.disabled`` stand for what the rule says itself.
     Capital letters make no difference in them: of the options of Spark's sources, none are left.
     Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
-    of its own environment.
-
-    Raises
-    ------
-    ConfigError
-        For another setting of this prefix.
+    of its own environment. Another setting of this prefix is a `ConfigError`.
 
     Examples
     --------

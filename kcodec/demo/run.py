@@ -76,10 +76,7 @@ class _Demo:
 
 
 def run(
-    rows: int,
-    spark: bool = True,
-    console: Console | None = None,
-    services: tuple[str, str] | None = None,
+    rows: int, spark: bool = True, console: Console | None = None, services: tuple[str, str] | None = None
 ) -> int:
     """Run the demo; return 1 if bytes differ, a row is not what it should be, or Spark failed, else 0.
 

@@ -401,12 +401,7 @@ class SchemaPayloads(SchemaLanguage):
 
 
 def flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
-    """Return a setting that is true or false.
-
-    Raises
-    ------
-    ConfigError
-        If it is neither, as Python has them or as text.
+    """Return a setting that is true or false, as Python has them or as text; another one is a `ConfigError`.
 
     Examples
     --------

@@ -43,10 +43,7 @@ class SchemaFormat(SchemaPrinting):
 def find_schema_format(key: str) -> SchemaFormat | None:
     """Return the format of a schema type or of a serde's format; None if there is none.
 
-    Raises
-    ------
-    ConfigError
-        If it is a plugin's that cannot be loaded, or that is not a `SchemaFormat` of this name.
+    A plugin's that cannot be loaded, or that is not a `SchemaFormat` of this name, is a `ConfigError`.
     """
     place = _own().get(key)
     if place is not None:
@@ -82,17 +79,7 @@ def _made(place: str) -> SchemaFormat:
 
 
 def schema_format(key: str) -> SchemaFormat:
-    """Return the format of a schema type or of a serde's format.
-
-    Parameters
-    ----------
-    key : str
-        Such as ``"AVRO"``.
-
-    Raises
-    ------
-    ConfigError
-        If there is none; it names those that there are.
+    """Return the format of a schema type or of a serde's format; if there is none, a `ConfigError` names the others.
 
     Examples
     --------
@@ -106,12 +93,7 @@ def schema_format(key: str) -> SchemaFormat:
 
 
 def serde_format(key: str) -> SchemaFormat:
-    """Return a format by the name that serdes have for it.
-
-    Raises
-    ------
-    ConfigError
-        If there is none; it names those that there are.
+    """Return a format by the name that serdes have for it; if there is none, a `ConfigError` names the others.
 
     Examples
     --------

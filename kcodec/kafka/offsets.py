@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, check_kind, is_whole
 from kcodec.kafka.connection.cluster import EARLIEST, LATEST, OFFSETS, Cluster, TopicPartition
-from kcodec.kafka.connection.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kcodec.kafka.connection.error_codes import Code, broker_error
 
 __all__ = [
     "Lost",
@@ -100,7 +100,7 @@ def topics_of(
         for name, numbers in found.items():
             for number in numbers:
                 if number not in known[name]:
-                    raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(TopicPartition(name, number)))
+                    raise broker_error(Code.UNKNOWN_TOPIC_OR_PARTITION, str(TopicPartition(name, number)))
     else:
         names = [topics] if isinstance(topics, str) else [] if _is_single(topics) else list(topics)
         if not names or isinstance(topics, Mapping) or not all(isinstance(name, str) for name in names):
@@ -233,12 +233,8 @@ def plan_ranges(
     `start` and `end` are ``"earliest"``, ``"latest"``, a datetime, a negative number of offsets before the latest, or
     any of these and offsets by topic and partition; `end` may be None. `committed` are offsets of a group, which come
     before `start`. Where `end` is by partition, those that neither it nor `start` names are left out. What is
-    behind the end of a partition is looked for a second time, `is_sure`.
-
-    Raises
-    ------
-    KafkaError
-        If offsets are gone and ``auto.offset.reset`` is not set, or a partition has not got so far.
+    behind the end of a partition is looked for a second time, `is_sure`. Offsets that are gone where
+    ``auto.offset.reset`` is not set, and a partition that has not got so far, are a `KafkaError`.
     """
     partitions = _asked_for(partitions, start, end)
     starts = _wanted(partitions, start, EARLIEST, "start")
@@ -263,11 +259,11 @@ def plan_ranges(
         low, high = earliest[partition], latest[partition]
         top = tops.get(partition, (high, 0))[0]
         if last is not None and last > high:
-            raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), f"it ends at {high}, before {last}")
+            raise broker_error(Code.OFFSET_OUT_OF_RANGE, str(partition), f"it ends at {high}, before {last}")
         if first > top or (first < low and (last is None or first < last)):
             if cluster.settings.reset == "error":
                 text = f"it has the offsets {low} to {top}, not {first}"
-                raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), text)
+                raise broker_error(Code.OFFSET_OUT_OF_RANGE, str(partition), text)
             to = low if cluster.settings.reset == "earliest" else high
             if to > first:
                 lost.append(Lost(*partition, first, to if last is None else min(to, last)))

@@ -3,6 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.objects._buffer cimport Buffer
+from kcodec.objects._exact cimport (
+    PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
+)
 
 
 cdef class QuickReader:
@@ -28,5 +31,21 @@ cdef class QuickWriter:
 
 # Raise what leaves a value to columns.
 cdef int odd() except -1
+
+
+cdef inline double real_of(object value, int64_t exact) except? -1:
+    """Return what a float is, or an integer, up to the greatest of which floats are exact."""
+    cdef int overflow = 0
+    cdef int64_t number
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
+    if not PyLong_CheckExact(value):
+        odd()
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow or not -exact <= number <= exact:
+        odd()
+    return <double>number
+
+
 # Call a class with the fields of a record, by their names or in their order.
 cdef object called(object kind, dict made, bint keywords)

@@ -20,19 +20,9 @@ _Shape = Callable[[Any], Any]
 def shape(kind: pa.DataType, form: ObjectForm, unions: frozenset[int] = frozenset()) -> _Shape | None:
     """Return what brings a value of a column into a form; None if the form changes nothing.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type of the column.
-    form : ObjectForm
-        The form that is wanted; `rows` of a column gives the default one.
-    unions : frozenset of int
-        Which of the columns of `kcodec.columns.types.layout.layout` are unions, as structs of their members.
-
-    Raises
-    ------
-    ConfigError
-        If ``into`` is no class, or does not take the fields.
+    The value is as `rows` of the column gives it. `unions` are those of the columns of
+    `kcodec.columns.types.layout.layout` that are unions, as structs of their members. An ``into`` that is no class, or
+    does not take the fields, is a `ConfigError`.
 
     Examples
     --------

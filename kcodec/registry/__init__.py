@@ -6,14 +6,7 @@ from typing import Any
 
 from kcodec.errors import ConfigError
 from kcodec.formats.language import Difference
-from kcodec.registry.base import (
-    Reference,
-    RegisteredSchema,
-    Schema,
-    SchemaRegistry,
-    SubjectVersion,
-    guid,
-)
+from kcodec.registry.base import Reference, RegisteredSchema, Schema, SchemaRegistry, SubjectVersion, guid
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.compatibility.pair import differences, losses
 from kcodec.registry.metadata import Metadata

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from kcodec.errors import ConfigError, RegistryError, is_whole
@@ -11,9 +11,9 @@ from kcodec.registry.base import Reference, RegisteredSchema, Schema, guid
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked, pickled
 from kcodec.registry.connection import Answer
-from kcodec.registry.source import SchemaId, SourceRegistry
+from kcodec.registry.source import PartialRegistry, SchemaId
 
-__all__ = ["SETTINGS", "ApicurioRegistry", "ApicurioSource", "open_apicurio"]
+__all__ = ["SETTINGS", "ApicurioRegistry", "open_apicurio"]
 
 #: The settings beside those of a registry's client, and what they do.
 SETTINGS: dict[str, str] = {
@@ -30,77 +30,63 @@ _PAGE, _MOST = 500, 100_000
 
 
 def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
-    """Open a registry of Apicurio; no request is made.
+    """Open a registry of Apicurio by its URL, ``apicurio://`` or ``apicurio+https://``; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``apicurio://host[:port][/path]``, or ``apicurio+https://``; without a path, it is ``/apis/registry/v3``.
-    config : mapping
-        Keys of `SETTINGS`, and those of the client of a server: see `kcodec.registry.open`.
-
-    Raises
-    ------
-    ConfigError
-        For a setting that is unknown or wrong.
+    Without a path it is ``/apis/registry/v3``. Settings are keys of `SETTINGS`, and those of the client of a server
+    (see `kcodec.registry.open`); one that is unknown or wrong is a `ConfigError`.
 
     Examples
     --------
     >>> open_apicurio("apicurio://registry:8080", {"use.id": "globalId"})
     ApicurioRegistry('apicurio://registry:8080')
     """
-    return ApicurioRegistry(ApicurioSource(url, config))
+    return ApicurioRegistry(url, config)
 
 
-class ApicurioSource:
-    """The calls of Apicurio that a registry is made of; it pickles without its connections."""
+class ApicurioRegistry(PartialRegistry):
+    """A registry of Apicurio: its subjects are artifacts, its ids global ids or those of contents.
+
+    It pickles without its connections.
+    """
 
     def __init__(self, url: str, config: Mapping[str, Any]) -> None:
         self._given = (url, dict(config))
         own = {name: str(config.get(name) or "") for name in SETTINGS}
-        self.id_name = own["use.id"] or _IDS[0]
-        if self.id_name not in _IDS:
-            raise ConfigError(f"use.id={self.id_name} is not {' or '.join(_IDS)}")
+        self._id_name = own["use.id"] or _IDS[0]
+        if self._id_name not in _IDS:
+            raise ConfigError(f"use.id={self._id_name} is not {' or '.join(_IDS)}")
         self._group = own["group.id"] or _DEFAULT_GROUP
         settings = checked({name: value for name, value in config.items() if name not in SETTINGS})
         scheme, _, place = url.partition("://")
         # The path is Apicurio's own unless another is given, as behind a proxy.
         place = place.rstrip("/") if "/" in place.rstrip("/") else place.rstrip("/") + _ROOT
         found = addresses(f"{'https' if scheme.lower().endswith('https') else 'http'}://{place}", settings)
-        self.url = f"{scheme.lower()}://{found[0].url.partition('://')[2].removesuffix(_ROOT)}"
+        super().__init__(f"{scheme.lower()}://{found[0].url.partition('://')[2].removesuffix(_ROOT)}")
         users = [each.user_info for each in found]
         self._client = _Client(found, settings, Redaction(settings, users))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(ApicurioSource, *self._given)
+        return pickled(ApicurioRegistry, *self._given)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    # What makes a registry
-
-    def schema(self, schema_id: SchemaId) -> Schema:
-        """Return the schema of an id."""
+    def _schema_of(self, schema_id: SchemaId) -> Schema:
         if not is_whole(schema_id):
             raise LookupError(f"Apicurio's ids are numbers, not {schema_id}")
-        found = self._ask("GET", "search/versions", {self.id_name: schema_id, "limit": 1})
+        found = self._ask("GET", "search/versions", {self._id_name: schema_id, "limit": 1})
         version = next(iter(_versions(found)), None)
         if version is None:
-            raise LookupError(f"there is no {self.id_name} {schema_id}")
-        if version[self.id_name] != schema_id:
+            raise LookupError(f"there is no {self._id_name} {schema_id}")
+        if version[self._id_name] != schema_id:
             # As from a server that does not know what is asked by, and gives any version.
             raise RegistryError(
-                f"{self.url}: asked for {self.id_name} {schema_id}, it gives another", None, 50005
+                f"{self._url}: asked for {self._id_name} {schema_id}, it gives another", None, 50005
             )
         return self._schema(version)
 
-    def register(self, subject: str, schema: Schema) -> int:
-        """Return the id of a schema; it becomes a version, or the first of an artifact of the subject's name."""
-        return self._id(self.registered(subject, schema))
-
-    def registered(self, subject: str, schema: Schema) -> dict[str, Any]:
-        """Register a schema; return what Apicurio tells of its version."""
+    def _register(self, subject: str, schema: Schema) -> RegisteredSchema:
         group, artifact = self._place(subject)
         references = []
         for each in schema.references:
@@ -122,19 +108,15 @@ class ApicurioSource:
                 raise RegistryError(str(error), 409, 40901) from None
             raise
         version = found.get("version")
-        return _checked(version if isinstance(version, dict) else {})
+        return self._told(subject, _checked(version if isinstance(version, dict) else {}), schema)
 
-    def latest(self, subject: str) -> tuple[int, Schema]:
-        """Return the id and the schema of an artifact's latest version."""
-        found = self.version(subject, "branch=latest")
-        return self._id(found), self._schema(found)
+    def _version(self, subject: str, number: int) -> RegisteredSchema:
+        name = "branch=latest" if number == -1 else number
+        found = self._ask("GET", f"{self._artifact(subject)}/versions/{_quoted(name)}")
+        return self._told(subject, _checked(found))
 
-    def version(self, subject: str, name: int | str) -> dict[str, Any]:
-        """Return what Apicurio tells of a version."""
-        return _checked(self._ask("GET", f"{self._artifact(subject)}/versions/{_quoted(name)}"))
-
-    def versions(self, subject: str) -> list[int | None]:
-        """Return the numbers of an artifact's versions, the oldest first; None for one that has another name."""
+    def _numbers(self, subject: str) -> list[int]:
+        """Return the versions of an artifact that are numbers."""
         listed: list[int | None] = []
         query = {"limit": _PAGE, "order": "asc", "orderby": "globalId"}
         for offset in range(0, _MOST, _PAGE):
@@ -144,25 +126,25 @@ class ApicurioSource:
             if len(page) != _PAGE:
                 # More than were asked for come from who gives all of them at once.
                 break
-        return listed
+        return sorted(each for each in listed if each is not None)
 
-    def found(self, subject: str, schema: Schema) -> dict[str, Any] | None:
-        """Return the latest version of an artifact that has a schema; None if none has."""
+    def _find(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Find the latest version of an artifact that has a text and references."""
         group, artifact = self._place(subject)
         query = {"groupId": group, "artifactId": artifact, "artifactType": schema.type}
         versions = _versions(self._ask("POST", "search/versions", query, schema.text.encode()))
         same = (each for each in reversed(versions) if self._schema(each).references == schema.references)
-        return next(same, None)
+        found = next(same, None)
+        if found is None:
+            raise RegistryError(f"{self!r} has no such schema under {subject}", 404, 40403)
+        return self._told(subject, found, schema)
 
-    def told(
+    def _told(
         self, subject: str, version: Mapping[str, Any], schema: Schema | None = None
     ) -> RegisteredSchema:
         """Return a version as registries do."""
         schema = schema or self._schema(version)
-        return RegisteredSchema(self._id(version), guid(schema), schema, subject, _number(version))
-
-    def _id(self, version: Mapping[str, Any]) -> int:
-        return version[self.id_name]
+        return RegisteredSchema(version[self._id_name], guid(schema), schema, subject, _number(version))
 
     def _schema(self, version: Mapping[str, Any]) -> Schema:
         """Return the schema of a version, of which no other has the global id."""
@@ -175,7 +157,7 @@ class ApicurioSource:
             )
         except (KeyError, TypeError, ValueError):
             raise RegistryError(
-                f"{self.url}: the references of {path} are not of versions that are numbers", None, 50005
+                f"{self._url}: the references of {path} are not of versions that are numbers", None, 50005
             ) from None
         return Schema(text, version["artifactType"], found)
 
@@ -219,58 +201,6 @@ class _Client(RegistryClient):
             if answer.status == 404 and str(told.get("name")) in _MISSING:
                 raise LookupError(str(told.get("title")))
         super()._refuse(server, asked, answer, start)
-
-
-class ApicurioRegistry(SourceRegistry):
-    """A registry of Apicurio: its subjects are artifacts, its ids global ids or those of contents."""
-
-    def __init__(self, source: ApicurioSource) -> None:
-        super().__init__(source, source.url)
-        self._apicurio = source
-
-    def register(
-        self,
-        subject: str,
-        schema: Schema,
-        *,
-        normalize: bool = False,
-        schema_id: int | None = None,
-        version: int | None = None,
-    ) -> RegisteredSchema:
-        """Register a schema under a subject, or find it there."""
-        found = self._asked(self._apicurio.registered, subject, schema)
-        return self._apicurio.told(subject, found, schema)
-
-    def lookup(
-        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
-    ) -> RegisteredSchema:
-        """Find a version by its text and references."""
-        found = self._asked(self._apicurio.found, subject, schema)
-        if found is None:
-            raise RegistryError(f"{self!r} has no such schema under {subject}", 404, 40403)
-        return self._apicurio.told(subject, found, schema)
-
-    def get_version(
-        self,
-        subject: str,
-        version: int | Literal["latest"] = "latest",
-        *,
-        deleted: bool = False,
-        form: str = "",
-    ) -> RegisteredSchema:
-        """Find a version of an artifact (-1: the latest)."""
-        name = "branch=latest" if version in ("latest", -1) else version
-        found = self._asked(self._apicurio.version, subject, name)
-        return self._asked(self._apicurio.told, subject, found)
-
-    def _numbers(self, subject: str) -> list[int]:
-        """Return the versions of an artifact that are numbers."""
-        listed = self._asked(self._apicurio.versions, subject)
-        return sorted(each for each in listed if each is not None)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._apicurio.close()
 
 
 def _versions(found: Mapping[str, Any]) -> list[dict[str, Any]]:

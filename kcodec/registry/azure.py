@@ -3,15 +3,15 @@
 import uuid
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.registry.client_settings import pickled
-from kcodec.registry.source import SchemaId, SourceRegistry, check_settings
+from kcodec.registry.source import PartialRegistry, SchemaId, check_settings
 
-__all__ = ["SETTINGS", "AzureRegistry", "AzureSource", "open_azure"]
+__all__ = ["SETTINGS", "AzureRegistry", "open_azure"]
 
 #: Every setting, and what it does.
 SETTINGS: dict[str, str] = {
@@ -31,20 +31,11 @@ _MOST = 100_000
 
 
 def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
-    """Open a registry of Azure; no request is made.
+    """Open a registry of Azure by its URL and keys of `SETTINGS`; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``azure://namespace.servicebus.windows.net/group``; without a group, schemas are only found by their ids.
-    config : mapping
-        Keys of `SETTINGS`. Unless ``credential`` is given, credentials are found as by any client of Azure:
-        environment, workload and managed identities, the login of ``az``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no namespace, or a setting is unknown or wrong.
+    Without a group in the URL, schemas are only found by their ids. Unless ``credential`` is given, credentials are
+    found as by any client of Azure: environment, workload and managed identities, the login of ``az``. Without a
+    namespace, or with a setting that is unknown or wrong, it is a `ConfigError`.
 
     Examples
     --------
@@ -61,21 +52,25 @@ def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
     if credential is not None and not callable(getattr(credential, "get_token", None)):
         # What it is may be a secret.
         raise ConfigError(f"credential is an object with get_token, not {type(credential).__name__}")
-    return AzureRegistry(AzureSource(namespace, group, config))
+    return AzureRegistry(namespace, group, config)
 
 
-class AzureSource:
-    """The calls of Azure that a registry is made of; it pickles without its client."""
+class AzureRegistry(PartialRegistry):
+    """A registry of Azure: its subjects are the names of a group's schemas, and a version's id is its GUID.
+
+    It pickles without its client.
+    """
 
     def __init__(self, namespace: str, group: str, config: Mapping[str, Any]) -> None:
-        self.namespace = namespace
-        self.group = group
+        super().__init__(f"azure://{namespace}/{group}".rstrip("/"))
+        self._namespace = namespace
+        self._group = group
         self._config = dict(config)
         self._client: Any = None
         self._lock = fork_safe_lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(AzureSource, self.namespace, self.group, self._config)
+        return pickled(AzureRegistry, self._namespace, self._group, self._config)
 
     def close(self) -> None:
         """Close the connections."""
@@ -84,7 +79,7 @@ class AzureSource:
         if client is not None:
             client.close()
 
-    def call(self, ask: Callable[[Any], Any]) -> Any:
+    def _call(self, ask: Callable[[Any], Any]) -> Any:
         """Ask Azure's client; `LookupError` if there is no such schema, else what fails is a `RegistryError`."""
         client = self._connected()
         from azure.core.exceptions import AzureError, ResourceNotFoundError
@@ -110,33 +105,24 @@ class AzureSource:
             raise ConfigError("azure:// needs azure-schemaregistry: pip install kcodec[azure]") from None
         seconds = float(self._config.get("timeout", 60))
         return SchemaRegistryClient(
-            self.namespace,
+            self._namespace,
             self._config.get("credential") or _default_credential(),
             retry_total=int(self._config.get("max.retries", 3)),
             connection_timeout=seconds,
             read_timeout=seconds,
         )
 
-    # What makes a registry
-
-    def schema(self, schema_id: SchemaId) -> Schema:
-        """Return the schema of an id."""
+    def _schema_of(self, schema_id: SchemaId) -> Schema:
         if not isinstance(schema_id, str):
             raise LookupError(f"Azure has no ids that are numbers, such as {schema_id}")
         # In paths, and in headers, Azure has them without hyphens.
         name = schema_id.replace("-", "")
-        return _schema(self.call(lambda client: client.get_schema(name)))
+        return _schema(self._call(lambda client: client.get_schema(name)))
 
-    def register(self, subject: str, schema: Schema) -> str:
-        """Return the id of a schema; it becomes a version, or the first of a schema of the subject's name."""
-        return self.registered(subject, schema).guid
-
-    def registered(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Register a schema under a subject, or find it there."""
+    def _register(self, subject: str, schema: Schema) -> RegisteredSchema:
         return self._by_text("register_schema", subject, schema)
 
-    def found(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Find a version by its text."""
+    def _find(self, subject: str, schema: Schema) -> RegisteredSchema:
         return self._by_text("get_schema_properties", subject, schema)
 
     def _by_text(self, name: str, subject: str, schema: Schema) -> RegisteredSchema:
@@ -146,92 +132,41 @@ class AzureSource:
             raise RegistryError(
                 f"Azure: its client registers {' and '.join(_FORMATS)}, not {schema.type}", 422, 42201
             )
-        given = (self._group(), subject, schema.text, _FORMATS[schema.type])
-        found = self.call(lambda client: getattr(client, name)(*given))
+        given = (self._named_group(), subject, schema.text, _FORMATS[schema.type])
+        found = self._call(lambda client: getattr(client, name)(*given))
         return RegisteredSchema(None, _guid(found), schema, subject, found.version)
 
-    def latest(self, subject: str) -> tuple[str, Schema]:
-        """Return the id and the text of a schema's latest version."""
-        found = self.version(subject, -1)
-        return found.guid, found.schema
-
-    def version(self, subject: str, number: int) -> RegisteredSchema:
-        """Return a version of a schema (-1: the latest)."""
-        group = self._group()
+    def _version(self, subject: str, number: int) -> RegisteredSchema:
+        group = self._named_group()
         if number == -1:
-            numbers = self.versions(subject)
+            numbers = self._numbers(subject)
             if not numbers:
                 raise LookupError(f"{subject} has no versions")
             number = numbers[-1]
-        found = self.call(lambda client: client.get_schema(group_name=group, name=subject, version=number))
+        found = self._call(
+            lambda client: client.get_schema(group_name=group, name=subject, version=int(number))
+        )
         return RegisteredSchema(
             None, _guid(found.properties), _schema(found), subject, found.properties.version
         )
 
-    def versions(self, subject: str) -> list[int]:
-        """Return the numbers of a schema's versions."""
-        group = self._group()
+    def _numbers(self, subject: str) -> list[int]:
+        group = self._named_group()
         # Azure's client leaves this call out; the one within it, made from the description of the API, has it.
         return sorted(
-            self.call(
+            self._call(
                 lambda client: list(
                     islice(client._generated_client.list_schema_versions(group, subject), _MOST)
                 )
             )
         )
 
-    def _group(self) -> str:
-        if not self.group:
+    def _named_group(self) -> str:
+        if not self._group:
             raise RegistryError(
-                f"azure://{self.namespace} names no group: schemas are only found by their ids", 422, 42201
+                f"{self._url} names no group: schemas are only found by their ids", 422, 42201
             )
-        return self.group
-
-
-class AzureRegistry(SourceRegistry):
-    """A registry of Azure: its subjects are the names of a group's schemas, and a version's id is its GUID."""
-
-    def __init__(self, source: AzureSource) -> None:
-        super().__init__(source, f"azure://{source.namespace}/{source.group}".rstrip("/"))
-        self._azure = source
-
-    def register(
-        self,
-        subject: str,
-        schema: Schema,
-        *,
-        normalize: bool = False,
-        schema_id: int | None = None,
-        version: int | None = None,
-    ) -> RegisteredSchema:
-        """Register a schema under a subject, or find it there."""
-        return self._asked(self._azure.registered, subject, schema)
-
-    def lookup(
-        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
-    ) -> RegisteredSchema:
-        """Find a version by its text."""
-        return self._asked(self._azure.found, subject, schema)
-
-    def get_version(
-        self,
-        subject: str,
-        version: int | Literal["latest"] = "latest",
-        *,
-        deleted: bool = False,
-        form: str = "",
-    ) -> RegisteredSchema:
-        """Find a version of a schema (-1: the latest)."""
-        number = -1 if version == "latest" else int(version)
-        return self._asked(self._azure.version, subject, number)
-
-    def _numbers(self, subject: str) -> list[int]:
-        """Return the numbers of a schema's versions."""
-        return self._asked(self._azure.versions, subject)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._azure.close()
+        return self._group
 
 
 def _schema(found: Any) -> Schema:

@@ -564,19 +564,10 @@ def unknown_schema(name: int | str) -> NoReturn:
 def check_subject(subject: str, *, whole: bool = True) -> str:
     """Return a subject's name without the prefix of the default context: everything uses that name from then on.
 
-    Parameters
-    ----------
-    subject : str
-        Such as ``orders-value``, or ``:.lab:orders-value`` in another context.
-    whole : bool
-        Whether it has to name a subject; ``:.lab:`` alone is a context, ``:.lab`` the same one.
-
-    Raises
-    ------
-    RegistryError
-        42208, if it is empty, reserved, or has control characters or lone surrogates; where a subject is named in the
-        context ``.__GLOBAL``, which has settings only; and where its own name begins as one with a context does, so
-        that it would be read as another subject the next time.
+    Unless it has to be `whole`, it may be that of a context: ``:.lab:``, or ``:.lab``. Refused (42208) is a name that
+    is empty, reserved, or has control characters or lone surrogates; a subject in the context ``.__GLOBAL``, which has
+    settings only; and a name that begins, behind its context, as one with a context does, so that it would be read as
+    another subject the next time.
 
     Examples
     --------

@@ -47,16 +47,9 @@ def _close_all() -> None:
 class Connections:
     """The connections to one server; from any number of threads, and anew in a forked child.
 
-    Parameters
-    ----------
-    address : str
-        ``http://`` or ``https://``, host, port; paths are those of requests.
-    tls : ssl.SSLContext
-        For ``https``.
-    proxy : str, optional
-        ``http://[user:password@]host:port``; by default what the environment names (``HTTPS_PROXY``, ``NO_PROXY``).
-    max_bytes : int
-        What an answer may hold.
+    The address is ``http://`` or ``https://``, host and port; paths are those of requests. The proxy is
+    ``http://[user:password@]host:port``, by default what the environment names (``HTTPS_PROXY``, ``NO_PROXY``). An
+    answer may hold `max_bytes`.
     """
 
     def __init__(self, address: str, tls: ssl.SSLContext | None, proxy: str | None, max_bytes: int) -> None:
@@ -72,14 +65,9 @@ class Connections:
     def request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, timeout: float
     ) -> Answer:
-        """Send a request and return the whole answer.
+        """Send a request and return the whole answer, or raise `TimeoutError` after so many seconds without it.
 
-        Raises
-        ------
-        TimeoutError
-            If the answer is not there after this many seconds.
-        OSError, http.client.HTTPException
-            If there is no connection, or none that speaks HTTP.
+        No connection, or none that speaks HTTP, is an `OSError` or an `http.client.HTTPException`.
         """
         deadline = time.monotonic() + timeout
         connection = self._take()

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import DEFAULT_TYPE, RegisteredSchema, Schema
-from kcodec.registry.source import SchemaId, SourceRegistry, check_settings
+from kcodec.registry.source import PartialRegistry, SchemaId, check_settings
 
-__all__ = ["SETTINGS", "GlueRegistry", "GlueSource", "open_glue"]
+__all__ = ["SETTINGS", "GlueRegistry", "open_glue"]
 
 #: Every setting, and what it does.
 SETTINGS: dict[str, str] = {
@@ -29,19 +29,10 @@ _MOST = 1_000_000
 
 
 def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
-    """Open a registry of Glue; no request is made.
+    """Open a registry of Glue by its URL and keys of `SETTINGS`; no request is made.
 
-    Parameters
-    ----------
-    url : str
-        ``glue://region/registry``; without a registry, it is ``default-registry``.
-    config : mapping
-        Keys of `SETTINGS`. Credentials are found as by any client of AWS: environment, files, roles.
-
-    Raises
-    ------
-    ConfigError
-        If there is no region, a setting is unknown, or boto3 is not installed.
+    A URL that names no registry means ``default-registry``. Credentials are found as by any client of AWS: environment,
+    files, roles. Without a region, or with a setting that is unknown, it is a `ConfigError`.
 
     Examples
     --------
@@ -55,27 +46,31 @@ def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
     level = str(config.get("compatibility", "BACKWARD")).upper()
     if level not in _LEVELS:
         raise ConfigError(f"compatibility={level} is not one of {', '.join(_LEVELS)}")
-    return GlueRegistry(GlueSource(region, name or "default-registry", {**config, "compatibility": level}))
+    return GlueRegistry(region, name or "default-registry", {**config, "compatibility": level})
 
 
 class _NotThere(LookupError):
     """What Glue does not have; a `RegistryError` is a LookupError too, and may say that Glue refuses."""
 
 
-class GlueSource:
-    """The calls of Glue that a registry is made of; it pickles without its client."""
+class GlueRegistry(PartialRegistry):
+    """A registry of Glue; its subjects are the names of Glue's schemas, and versions have their UUIDs as GUIDs.
+
+    It pickles without its client.
+    """
 
     def __init__(self, region: str, name: str, config: Mapping[str, Any]) -> None:
-        self.region = region
-        self.name = name
+        super().__init__(f"glue://{region}/{name}")
+        self._region = region
+        self._name = name
         self._config = dict(config)
         self._client: Any = None
         self._lock = fork_safe_lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return GlueSource, (self.region, self.name, self._config)
+        return GlueRegistry, (self._region, self._name, self._config)
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Make a request; `_NotThere` if there is no such thing, else what fails is a `RegistryError`."""
         client = self._connected()
         try:
@@ -101,92 +96,92 @@ class GlueSource:
         seconds = float(self._config.get("timeout", 60))
         retries = {"mode": "standard", "max_attempts": 1 + int(self._config.get("max.retries", 3))}
         # Clients have the default session's credentials, which threads may not ask for at once: this one has its own.
-        session = boto3.session.Session(profile_name=self._config.get("profile"), region_name=self.region)
+        session = boto3.session.Session(profile_name=self._config.get("profile"), region_name=self._region)
         return session.client(
             "glue",
             endpoint_url=self._config.get("endpoint.url"),
             config=Config(connect_timeout=seconds, read_timeout=seconds, retries=retries),
         )
 
-    # What makes a registry
-
-    def schema(self, schema_id: SchemaId) -> Schema:
-        """Return the schema of a version's UUID."""
+    def _schema_of(self, schema_id: SchemaId) -> Schema:
         if not isinstance(schema_id, str):
             raise LookupError(f"Glue has no ids that are numbers, such as {schema_id}")
-        return _schema(self._available(self.call("get_schema_version", SchemaVersionId=schema_id)))
+        return _schema(self._available(self._call("get_schema_version", SchemaVersionId=schema_id)))
 
-    def register(self, subject: str, schema: Schema) -> str:
-        """Return the UUID of a schema; it becomes a version, or the first of a schema of the subject's name."""
+    def _register(self, subject: str, schema: Schema) -> RegisteredSchema:
         if schema.references:
             raise RegistryError("Glue keeps no references between schemas", 422, 42201)
         try:
-            return self.find(subject, schema)
+            return self._find(subject, schema)
         except _NotThere:
             pass
         try:
-            found = self.call("register_schema_version", **self.named(subject), SchemaDefinition=schema.text)
+            found = self._call(
+                "register_schema_version", **self._place(subject), SchemaDefinition=schema.text
+            )
         except _NotThere:
             found = self._create(subject, schema)
-        return self._checked(found)
+        return self._checked(found, subject, schema)
 
     def _create(self, subject: str, schema: Schema) -> dict[str, Any]:
         client = self._connected()
         arguments: dict[str, Any] = {
-            "RegistryId": {"RegistryName": self.name},
+            "RegistryId": {"RegistryName": self._name},
             "SchemaName": subject,
             "DataFormat": schema.type,
             "Compatibility": self._config["compatibility"],
             "SchemaDefinition": schema.text,
         }
         try:
-            found = self.call("create_schema", **arguments)
+            found = self._call("create_schema", **arguments)
         except RegistryError as error:
             if not isinstance(error.__cause__, client.exceptions.AlreadyExistsException):
                 raise
             # Another producer was faster.
-            return self.call("register_schema_version", **self.named(subject), SchemaDefinition=schema.text)
+            return self._call("register_schema_version", **self._place(subject), SchemaDefinition=schema.text)
         return {"SchemaVersionId": found["SchemaVersionId"], "Status": found.get("SchemaVersionStatus")}
 
-    def _checked(self, found: dict[str, Any]) -> str:
-        """Return the UUID of a version once Glue has found it compatible."""
+    def _checked(self, found: dict[str, Any], subject: str, schema: Schema) -> RegisteredSchema:
+        """Return a version once Glue has found it compatible."""
         schema_id = str(found["SchemaVersionId"])
         status = found.get("Status")
         for _ in range(_CHECKS):
             if status != "PENDING":
                 break
             time.sleep(_WAIT)
-            status = self.call("get_schema_version", SchemaVersionId=schema_id).get("Status")
+            status = self._call("get_schema_version", SchemaVersionId=schema_id).get("Status")
         if status == "FAILURE":
             raise RegistryError(f"Glue: the schema version {schema_id} is not compatible", 409, 40901)
         if status != "AVAILABLE":
             raise RegistryError(f"Glue: the schema version {schema_id} is {status}", 500, 50001)
-        return schema_id
+        return RegisteredSchema(None, schema_id, schema, subject)
 
-    def find(self, subject: str, schema: Schema) -> str:
-        """Return the UUID of a version by its text."""
-        found = self.call("get_schema_by_definition", **self.named(subject), SchemaDefinition=schema.text)
+    def _find(self, subject: str, schema: Schema) -> RegisteredSchema:
+        found = self._call("get_schema_by_definition", **self._place(subject), SchemaDefinition=schema.text)
         # One that was refused before is found again, with the status that it got.
-        return self._checked(found)
+        return self._checked(found, subject, schema)
 
-    def latest(self, subject: str) -> tuple[str, Schema]:
-        """Return the latest version of a schema, which has the subject's name."""
-        return self.version(subject, {"LatestVersion": True})
-
-    def version(self, subject: str, number: Mapping[str, Any]) -> tuple[str, Schema]:
-        """Return a version of a schema."""
-        found = self._available(
-            self.call("get_schema_version", **self.named(subject), SchemaVersionNumber=dict(number))
+    def _version(self, subject: str, number: int) -> RegisteredSchema:
+        is_latest = number == -1
+        wanted = (
+            {"LatestVersion": True} if is_latest else {"LatestVersion": False, "VersionNumber": int(number)}
         )
-        return str(found["SchemaVersionId"]), _schema(found)
+        found = self._available(
+            self._call("get_schema_version", **self._place(subject), SchemaVersionNumber=wanted)
+        )
+        version = None if is_latest else int(number)
+        return RegisteredSchema(None, str(found["SchemaVersionId"]), _schema(found), subject, version)
 
-    def latest_number(self, subject: str) -> int:
-        """Return the number of a schema's latest version."""
-        return int(self.call("get_schema", **self.named(subject))["LatestSchemaVersion"])
+    def _numbers(self, subject: str) -> list[int]:
+        """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
+        latest = int(self._call("get_schema", **self._place(subject))["LatestSchemaVersion"])
+        if latest > _MOST:
+            raise RegistryError(f"Glue: {subject} has {latest} versions, and {_MOST} are listed", 500, 50001)
+        return list(range(1, latest + 1))
 
-    def named(self, subject: str) -> dict[str, Any]:
+    def _place(self, subject: str) -> dict[str, Any]:
         """Return the argument that names a schema."""
-        return {"SchemaId": {"RegistryName": self.name, "SchemaName": subject}}
+        return {"SchemaId": {"RegistryName": self._name, "SchemaName": subject}}
 
     def _available(self, found: dict[str, Any]) -> dict[str, Any]:
         if found.get("Status") != "AVAILABLE":
@@ -200,40 +195,3 @@ def _schema(found: Mapping[str, Any]) -> Schema:
     if not isinstance(text, str) or not isinstance(kind, str):
         raise RegistryError("Glue: the answer has no schema", None, 50005)
     return Schema(text, kind)
-
-
-class GlueRegistry(SourceRegistry):
-    """A registry of Glue; its subjects are the names of Glue's schemas, and versions have their UUIDs as GUIDs."""
-
-    def __init__(self, source: GlueSource) -> None:
-        super().__init__(source, f"glue://{source.region}/{source.name}")
-        self._glue = source
-
-    def lookup(
-        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
-    ) -> RegisteredSchema:
-        """Find a version by its text."""
-        found = self._asked(self._glue.find, subject, schema)
-        return RegisteredSchema(None, found, schema, subject)
-
-    def get_version(
-        self,
-        subject: str,
-        version: int | Literal["latest"] = "latest",
-        *,
-        deleted: bool = False,
-        form: str = "",
-    ) -> RegisteredSchema:
-        """Find a version of a schema (-1: the latest)."""
-        if version in ("latest", -1):
-            return super().get_version(subject)
-        wanted = {"LatestVersion": False, "VersionNumber": int(version)}
-        found, schema = self._asked(self._glue.version, subject, wanted)
-        return RegisteredSchema(None, found, schema, subject, int(version))
-
-    def _numbers(self, subject: str) -> list[int]:
-        """Return the numbers up to that of a schema's latest version; Glue reuses none that was deleted."""
-        latest = self._asked(self._glue.latest_number, subject)
-        if latest > _MOST:
-            raise RegistryError(f"Glue: {subject} has {latest} versions, and {_MOST} are listed", 500, 50001)
-        return list(range(1, latest + 1))

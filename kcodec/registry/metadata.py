@@ -29,13 +29,7 @@ def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def listed(body: Mapping[str, Any], key: str) -> list[Any]:
-    """Return the list under a key of a server's JSON; empty if there is none.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Return the list under a key of a server's JSON, empty if there is none; anything else is a `TypeError`."""
     found = body.get(key)
     if not isinstance(found, list | None):
         raise TypeError(f"{key} is not a list")

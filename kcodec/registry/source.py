@@ -17,7 +17,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.client_settings import number
 
-__all__ = ["SchemaSource", "SourceRegistry", "check_settings", "of"]
+__all__ = ["PartialRegistry", "SchemaSource", "SourceRegistry", "check_settings", "of"]
 
 #: An id as a source has it: a number, or the text of a GUID or of a fingerprint in hexadecimal digits.
 SchemaId = int | str
@@ -175,11 +175,13 @@ def _refusing(name: str) -> Any:
     return refuse
 
 
-class SourceRegistry(SchemaRegistry):
-    """A registry over a `SchemaSource`; made by `of`."""
+class PartialRegistry(SchemaRegistry):
+    """A registry of what reads and writes values; other calls are refused.
 
-    def __init__(self, source: SchemaSource, url: str = "source://") -> None:
-        self._source = source
+    What a subclass is asked answers with a `LookupError` where there is no such thing.
+    """
+
+    def __init__(self, url: str) -> None:
         self._url = url
 
     def __repr__(self) -> str:
@@ -187,19 +189,40 @@ class SourceRegistry(SchemaRegistry):
 
     @property
     def url(self) -> str:
-        """Where it is; ``source://`` if it does not say."""
+        """Where it is."""
         return self._url
 
+    # What a subclass is asked
+
+    def _schema_of(self, schema_id: SchemaId) -> Schema:
+        """Return the schema of an id, which may be a GUID."""
+        raise NotImplementedError
+
+    def _register(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Register a schema under a subject, or find it there."""
+        raise NotImplementedError
+
+    def _find(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Find a version by its schema."""
+        raise NotImplementedError
+
+    def _version(self, subject: str, number: int) -> RegisteredSchema:
+        """Return a version of a subject (-1: the latest)."""
+        raise NotImplementedError
+
+    def _numbers(self, subject: str) -> list[int]:
+        """Return the numbers of all versions."""
+        raise NotImplementedError
+
+    # What is asked of it
+
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
-        """Ask the source for a schema by its id."""
-        return _registered(schema_id, self._schema(schema_id))
+        """Find a schema by its id."""
+        return _registered(schema_id, self._asked(self._schema_of, schema_id))
 
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
-        """Ask the source for a schema by an id that is text."""
-        return _registered(guid, self._schema(guid))
-
-    def _schema(self, schema_id: SchemaId) -> Schema:
-        return _schema(self._asked(self._source.schema, schema_id), schema_id)
+        """Find a schema by an id that is text."""
+        return _registered(guid, self._asked(self._schema_of, guid))
 
     def register(
         self,
@@ -210,9 +233,14 @@ class SourceRegistry(SchemaRegistry):
         schema_id: int | None = None,
         version: int | None = None,
     ) -> RegisteredSchema:
-        """Register a schema, which the source may normalize as it likes."""
-        found = self._asked(self._source.register, subject, schema)
-        return _registered(found, schema, subject)
+        """Register a schema under a subject, or find it there; it may be normalized in any way."""
+        return self._asked(self._register, subject, schema)
+
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version by its schema."""
+        return self._asked(self._find, subject, schema)
 
     def get_version(
         self,
@@ -222,22 +250,8 @@ class SourceRegistry(SchemaRegistry):
         deleted: bool = False,
         form: str = "",
     ) -> RegisteredSchema:
-        """Return the latest version; others have no number here."""
-        if version not in ("latest", -1):
-            raise RegistryError(f"{self!r} has no versions by their numbers", 404, 40402)
-        found, schema = self._asked(self._source.latest, subject)
-        return _registered(found, _schema(schema, found), subject)
-
-    def lookup(
-        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
-    ) -> RegisteredSchema:
-        """Return the latest version if it is this schema."""
-        latest = self.get_version(subject)
-        language = find_schema_format(schema.type)
-        same = language is not None and language.same(
-            language.parse_known(schema.text), language.parse_known(latest.schema.text)
-        )
-        return latest if same else unknown_schema(subject)
+        """Find a version of a subject (-1: the latest)."""
+        return self._asked(self._version, subject, -1 if version == "latest" else version)
 
     def versions(
         self,
@@ -248,13 +262,9 @@ class SourceRegistry(SchemaRegistry):
         offset: int = 0,
         limit: int = -1,
     ) -> list[int]:
-        """Return the numbers of versions; a source has none unless it says so."""
-        numbers = self._numbers(subject)
+        """Return the numbers of a subject's versions."""
+        numbers = self._asked(self._numbers, subject)
         return numbers[offset:] if limit < 0 else numbers[offset : offset + limit]
-
-    def _numbers(self, subject: str) -> list[int]:
-        """Return the numbers of all versions."""
-        return []
 
     def contexts(self) -> list[str]:
         """Return the default context."""
@@ -280,7 +290,7 @@ class SourceRegistry(SchemaRegistry):
     delete_subject = _refusing("delete_subject")
 
     def _asked(self, call: Callable[..., Any], name: object, *more: Any) -> Any:
-        """Ask the source for what has a name; its errors are those of a registry."""
+        """Ask for what has a name; errors are those of a registry."""
         try:
             return call(name, *more)
         except KcodecError:
@@ -291,6 +301,38 @@ class SourceRegistry(SchemaRegistry):
             raise RegistryError(
                 f"{self!r} failed: {type(error).__name__}: {one_line(error)}", 500, 50001
             ) from error
+
+
+class SourceRegistry(PartialRegistry):
+    """A registry over a `SchemaSource`; made by `of`."""
+
+    def __init__(self, source: SchemaSource) -> None:
+        super().__init__("source://")
+        self._source = source
+
+    def _schema_of(self, schema_id: SchemaId) -> Schema:
+        return _schema(self._source.schema(schema_id), schema_id)
+
+    def _register(self, subject: str, schema: Schema) -> RegisteredSchema:
+        return _registered(self._source.register(subject, schema), schema, subject)
+
+    def _find(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Return the latest version if it is this schema."""
+        latest = self._version(subject, -1)
+        language = find_schema_format(schema.type)
+        same = language is not None and language.same(
+            language.parse_known(schema.text), language.parse_known(latest.schema.text)
+        )
+        return latest if same else unknown_schema(subject)
+
+    def _version(self, subject: str, number: int) -> RegisteredSchema:
+        if number != -1:
+            raise RegistryError(f"{self!r} has no versions by their numbers", 404, 40402)
+        found, schema = self._source.latest(subject)
+        return _registered(found, _schema(schema, found), subject)
+
+    def _numbers(self, subject: str) -> list[int]:
+        return []
 
 
 def _registered(schema_id: SchemaId, schema: Schema, subject: str | None = None) -> RegisteredSchema:

@@ -15,7 +15,7 @@ from kcodec.objects.kernel import Writer
 from kcodec.plan import Limits
 from kcodec.serde.frames import Headers
 from kcodec.serde.topic import Given, TopicSchemas
-from kcodec.serde.write import ColumnWriter
+from kcodec.serde.write import FramedWriter
 
 __all__ = ["MembersWriter"]
 
@@ -28,9 +28,9 @@ class MembersWriter:
 
     def __init__(self, topic: TopicSchemas, schema: Given | None, options: Any, limits: Limits) -> None:
         self._topic = topic
-        self._whole = ColumnWriter(topic, schema, options, limits)
+        self._whole = FramedWriter(topic, schema, options, limits)
         self._writers = {
-            name: ColumnWriter(replace(topic, format=language), schema, options, limits)
+            name: FramedWriter(replace(topic, format=language), schema, options, limits)
             for name, language in topic.format.members().items()
         }
 
@@ -60,20 +60,20 @@ class MembersWriter:
     def object_writer(self, form: ObjectForm, columns: Writer) -> None:
         """Return None: only columns are written."""
 
-    def _chosen(self, kind: pa.DataType) -> list[ColumnWriter]:
+    def _chosen(self, kind: pa.DataType) -> list[FramedWriter]:
         """Return the writers of a struct's members, which are called as the messages are, packages left out or not."""
         if not pa.types.is_struct(kind):
             raise SchemaError(f"a column of several messages is a struct of them, not {kind}")
         return [self._writer(field.name) for field in kind]
 
-    def _writer(self, member: str) -> ColumnWriter:
+    def _writer(self, member: str) -> FramedWriter:
         for name, writer in self._writers.items():
             if f".{member}".endswith(f".{name}"):
                 return writer
         raise SchemaError(f"the member {member} is not one of the messages {', '.join(self._writers)}")
 
 
-def _check_subjects(writers: list[ColumnWriter], kind: pa.StructType) -> None:
+def _check_subjects(writers: list[FramedWriter], kind: pa.StructType) -> None:
     """Raise if schemas of several messages, derived one by one, would be versions of one subject."""
     seen: set[str] = set()
     for at, writer in enumerate(writers):

@@ -16,9 +16,9 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shape
 from kcodec.serde.frames import Key, last_header, schema_key
 from kcodec.serde.members import MembersWriter
-from kcodec.serde.read import ColumnReader
+from kcodec.serde.read import FramedReader
 from kcodec.serde.topic import GIVEN, TopicSchemas
-from kcodec.serde.write import ColumnWriter
+from kcodec.serde.write import FramedWriter
 
 __all__ = ["ObjectsReader", "ObjectsWriter"]
 
@@ -37,7 +37,7 @@ class ObjectsReader:
     the payload leads to its reader. Formats that have none are read as columns of one row.
     """
 
-    def __init__(self, topic: TopicSchemas, columns: ColumnReader) -> None:
+    def __init__(self, topic: TopicSchemas, columns: FramedReader) -> None:
         self._topic = topic
         self._columns = columns
         self._forms: dict[Any, dict[Any, _Found]] = {}
@@ -161,7 +161,7 @@ class ObjectsReader:
 class _RowWriter:
     """Writes framed values as columns of one row; see `kcodec.objects.kernel.Writer`."""
 
-    def __init__(self, columns: ColumnWriter | MembersWriter) -> None:
+    def __init__(self, columns: FramedWriter | MembersWriter) -> None:
         self._columns = columns
 
     def encode_one(self, value: Any, prefix: bytes = b"") -> bytes | None:
@@ -181,7 +181,7 @@ class _RowWriter:
 class ObjectsWriter:
     """What writes the values of a serde one by one; formats that have no writer are written as columns of one row."""
 
-    def __init__(self, topic: TopicSchemas, columns: ColumnWriter | MembersWriter) -> None:
+    def __init__(self, topic: TopicSchemas, columns: FramedWriter | MembersWriter) -> None:
         self._topic = topic
         self._columns = columns
         self._writers: dict[Any, tuple[Writer | None, bytes, int | str | None]] = {}

@@ -30,7 +30,7 @@ from kcodec.serde.payloads import opened
 from kcodec.serde.rules import migrations, reading_rules
 from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
 
-__all__ = ["ColumnReader", "ReadingSteps", "Source"]
+__all__ = ["FramedReader", "ReadingSteps", "Source"]
 
 #: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
 #: clients too remember only those that exist.
@@ -61,7 +61,7 @@ class ReadingSteps(NamedTuple):
     arrow_type: pa.DataType
 
 
-class ColumnReader:
+class FramedReader:
     """What reads the columns of a serde.
 
     It pickles with the programs of all ids that it has met, and then makes no request for them. What is `wanted` is a
@@ -106,7 +106,7 @@ class ColumnReader:
         self.__dict__.update(state)
         self._start()
 
-    def select(self, fields: Sequence[str]) -> "ColumnReader":
+    def select(self, fields: Sequence[str]) -> "FramedReader":
         """Return a reader of some fields only; itself if the options choose fields already, or cannot choose any."""
         options = self._options
         if not dataclasses.is_dataclass(options) or getattr(options, "fields", ()) is not None:
@@ -116,7 +116,7 @@ class ColumnReader:
             return self
         assert not isinstance(options, type)
         chosen: Any = dataclasses.replace(options, fields=field_names(fields))
-        return ColumnReader(self._topic, self._wanted, chosen, self._limits)
+        return FramedReader(self._topic, self._wanted, chosen, self._limits)
 
     def decoder(
         self, first: RegisteredSchema | None = None, indexes: tuple[int, ...] = ()
@@ -263,14 +263,8 @@ class ColumnReader:
     ) -> tuple[Reader, int | str | None] | None:
         """Return what reads the payloads of a key, which may stand in a header, as objects, and their schema id.
 
-        None if only columns are read.
-
-        Raises
-        ------
-        DecodeError
-            If they cannot be read for what the key names: as row 0.
-        RegistryError, SchemaError, ConfigError
-            As `read`.
+        None if only columns are read. What the key names may be why they cannot be read: then it is a `DecodeError` of
+        row 0; other errors are those of `read`.
         """
         with self._lock:
             self.decoder()

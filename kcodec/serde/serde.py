@@ -21,9 +21,9 @@ from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
 from kcodec.serde.objects import ObjectsReader, ObjectsWriter
-from kcodec.serde.read import ColumnReader
+from kcodec.serde.read import FramedReader
 from kcodec.serde.topic import Given, TopicSchemas, registry_handle
-from kcodec.serde.write import ColumnWriter
+from kcodec.serde.write import FramedWriter
 
 __all__ = ["Serde"]
 
@@ -154,8 +154,8 @@ class Serde:
             wanted = given
         all_given = tuple(each for each in (given, wanted) if isinstance(each, Given))
         self._topic = TopicSchemas(language, handle, topic, is_key, known, framed, all_given, has_registry)
-        self._reader = ColumnReader(self._topic, wanted, checked, limits)
-        writer = MembersWriter if language.members() else ColumnWriter
+        self._reader = FramedReader(self._topic, wanted, checked, limits)
+        writer = MembersWriter if language.members() else FramedWriter
         self._writer = writer(self._topic, given, checked, limits)
         self._one_reader = ObjectsReader(self._topic, self._reader)
         self._one_writer = ObjectsWriter(self._topic, self._writer)

@@ -29,13 +29,13 @@ from kcodec.serde.payloads import closed
 from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["ColumnWriter"]
+__all__ = ["FramedWriter"]
 
 #: What stands for records of any fields.
 _RECORD = pa.struct([])
 
 
-class ColumnWriter:
+class FramedWriter:
     """What writes the columns of a serde.
 
     It pickles with the choices that it has made, and then makes no request for the same schemas. Without a schema,

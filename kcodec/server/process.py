@@ -73,13 +73,7 @@ def options(settings: ServerSettings) -> dict[str, Any]:
 
 
 def serve(settings: ServerSettings) -> None:
-    """Serve a registry until a signal stops it.
-
-    Raises
-    ------
-    ConfigError, RegistryError
-        If what the settings name cannot be used.
-    """
+    """Serve a registry until a signal stops it; `ConfigError` or `RegistryError` if the settings cannot be used."""
     # What is wrong is told here once, rather than by each worker.
     if settings.access is not None:
         Access(settings.access)

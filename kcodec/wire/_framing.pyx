@@ -11,7 +11,7 @@ from kcodec.wire.binary.frame cimport (
 )
 from kcodec.wire.binary.status cimport NEED_ROOM, OK, Status
 from kcodec.wire.buffers.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    BAD_SLICE, Column, no_buffers, offset_at, read_buffer, read_column, release_buffers, slice_at,
     write_buffer,
 )
 
@@ -499,7 +499,7 @@ cdef int join_heads_loop(
     return OK
 
 
-def split_heads(data, offsets, width: int, stride: int, rows: int, valid, layout, keys, starts) -> None:
+def split_heads(source, valid, layout, keys, starts) -> None:
     """Read frames that are not Confluent's: the bytes of their ids."""
     cdef Py_buffer views[5]
     cdef Column column
@@ -511,12 +511,10 @@ def split_heads(data, offsets, width: int, stride: int, rows: int, valid, layout
     read_layout(&c_layout, layout)
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         read_buffer(valid, &views[2])
         write_buffer(keys, &views[3])
         write_buffer(starts, &views[4])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         c_valid = flags(&views[2], column.rows)
         if views[3].len // c_layout.id_size < column.rows or views[4].len // 8 < column.rows:
             raise ValueError("no room for the ids")
@@ -532,9 +530,7 @@ def split_heads(data, offsets, width: int, stride: int, rows: int, valid, layout
         release_buffers(views, sizeof(views))
 
 
-def join_heads(
-    data, offsets, width: int, stride: int, rows: int, valid, heads, head_size: int, one_head: bool, out, out_offsets,
-) -> None:
+def join_heads(source, valid, heads, head_size: int, one_head: bool, out, out_offsets) -> None:
     """Write every row behind its head, or the one that all have."""
     cdef Py_buffer views[6]
     cdef Column column
@@ -545,13 +541,11 @@ def join_heads(
     cdef int status
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         read_buffer(valid, &views[2])
         read_buffer(heads, &views[3])
         write_buffer(out, &views[4])
         write_buffer(out_offsets, &views[5])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         c_valid = flags(&views[2], column.rows)
         if c_head_size < 0 or c_head_size > 32 or views[3].len < c_head_size * (1 if c_one_head else column.rows):
             raise ValueError("too few heads")
@@ -570,9 +564,7 @@ def join_heads(
         release_buffers(views, sizeof(views))
 
 
-def split(
-    data, offsets, width: int, stride: int, rows: int, first: int, valid, ids, starts, guids, levels, level_ends,
-) -> int:
+def split(source, first: int, valid, ids, starts, guids, levels, level_ends) -> int:
     """Read frames from a row on, with message indexes if `level_ends` has room for their ends.
 
     Return the first row whose GUID or indexes had no room, or the number of rows.
@@ -586,15 +578,13 @@ def split(
     cdef int status
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         read_buffer(valid, &views[2])
         write_buffer(ids, &views[3])
         write_buffer(starts, &views[4])
         write_buffer(guids, &views[5])
         write_buffer(levels, &views[6])
         write_buffer(level_ends, &views[7])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         c_valid = flags(&views[2], column.rows)
         if not 0 <= row <= column.rows:
             raise ValueError("first is out of range")
@@ -617,8 +607,7 @@ def split(
 
 
 def join(
-    data, offsets, width: int, stride: int, rows: int, valid, keys, key_size: int, one_key: bool,
-    levels, level_ends, level_rows: int, out, out_offsets,
+    source, valid, keys, key_size: int, one_key: bool, levels, level_ends, level_rows: int, out, out_offsets,
 ) -> None:
     """Write every row behind its frame: keys are native 32-bit ids, or GUIDs of 16 bytes.
 
@@ -634,15 +623,13 @@ def join(
     cdef int status
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         read_buffer(valid, &views[2])
         read_buffer(keys, &views[3])
         read_buffer(levels, &views[4])
         read_buffer(level_ends, &views[5])
         write_buffer(out, &views[6])
         write_buffer(out_offsets, &views[7])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         c_valid = flags(&views[2], column.rows)
         if c_key_size not in (4, 16) or views[3].len // c_key_size < (1 if c_one_key else column.rows):
             raise ValueError("too few keys")

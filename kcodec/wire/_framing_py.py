@@ -8,17 +8,14 @@ from kcodec.frames import Layout
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 from kcodec.wire.buffers._column_py import elements
 from kcodec.wire.single import read, write
+from kcodec.wire.slices import BytesColumn
 
 #: Levels of nested messages that indexes may name, as in ``frame.pxd``.
 MAX_LEVELS = 1024
 
 
 def split(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
+    source: BytesColumn,
     first: int,
     valid: Buffer,
     ids: Any,
@@ -28,14 +25,14 @@ def split(
     level_ends: Any,
 ) -> int:
     """Read frames from a row on; see ``_framing.pyx``."""
-    valid = _flags(valid, rows)
+    valid = _flags(valid, source.rows)
     ids, starts = memoryview(ids).cast("B").cast("i"), memoryview(starts).cast("B").cast("q")
     guids, levels = memoryview(guids).cast("B"), memoryview(levels).cast("B").cast("i")
     ends = memoryview(level_ends).cast("B").cast("q")
-    if len(ids) < rows or len(starts) < rows:
+    if len(ids) < source.rows or len(starts) < source.rows:
         raise ValueError("no room for the ids")
     used = ends[first] if ends else 0
-    for row, start, value in elements(data, offsets, width, stride, rows, first):
+    for row, start, value in elements(source, first):
         ids[row], end = -1, 0
         if not valid or valid[row]:
             code, end = read_frame(value)
@@ -43,7 +40,7 @@ def split(
                 raise decode_error(code, row, start)
             if end == 5:
                 ids[row] = int.from_bytes(value[1:5], "big", signed=True)
-            elif len(guids) < 16 * rows:
+            elif len(guids) < 16 * source.rows:
                 return row
             else:
                 guids[16 * row : 16 * row + 16] = value[1:17]
@@ -59,15 +56,11 @@ def split(
         starts[row] = start + end
         if ends:
             ends[row + 1] = used
-    return rows
+    return source.rows
 
 
 def join(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
+    source: BytesColumn,
     valid: Buffer,
     keys: Any,
     key_size: int,
@@ -79,18 +72,18 @@ def join(
     out_offsets: Buffer,
 ) -> None:
     """Write every row behind its frame; see ``_framing.pyx``."""
-    valid = _flags(valid, rows)
+    valid = _flags(valid, source.rows)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     levels, level_ends = memoryview(levels).cast("B").cast("i"), memoryview(level_ends).cast("B").cast("q")
     keys = memoryview(keys).cast("B")
-    if key_size not in (4, 16) or len(keys) // key_size < (1 if one_key else rows):
+    if key_size not in (4, 16) or len(keys) // key_size < (1 if one_key else source.rows):
         raise ValueError("too few keys")
-    if len(level_ends) <= level_rows or 1 < level_rows < rows:
+    if len(level_ends) <= level_rows or 1 < level_rows < source.rows:
         raise ValueError("too few message indexes")
-    if len(ends) < rows + 1:
+    if len(ends) < source.rows + 1:
         raise ValueError("no room for the offsets")
     at = ends[0] = 0
-    for row, _, value in elements(data, offsets, width, stride, rows):
+    for row, _, value in elements(source):
         which = 0 if level_rows == 1 else row
         if level_rows and not 0 <= level_ends[which] <= level_ends[which + 1] <= len(levels):
             raise bad_slice(row)
@@ -109,24 +102,14 @@ def join(
         ends[row + 1] = at
 
 
-def split_heads(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
-    valid: Buffer,
-    layout: Layout,
-    keys: Any,
-    starts: Buffer,
-) -> None:
+def split_heads(source: BytesColumn, valid: Buffer, layout: Layout, keys: Any, starts: Buffer) -> None:
     """Read frames that are not Confluent's; see ``_framing.pyx``."""
-    valid = _flags(valid, rows)
+    valid = _flags(valid, source.rows)
     keys, starts = memoryview(keys).cast("B"), memoryview(starts).cast("B").cast("q")
     size = layout.id_size
-    if len(keys) // size < rows or len(starts) < rows:
+    if len(keys) // size < source.rows or len(starts) < source.rows:
         raise ValueError("no room for the ids")
-    for row, start, value in elements(data, offsets, width, stride, rows, 0):
+    for row, start, value in elements(source):
         head = 0
         if not valid or valid[row]:
             code, head, _, _ = read_head(layout, value)
@@ -137,11 +120,7 @@ def split_heads(
 
 
 def join_heads(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
+    source: BytesColumn,
     valid: Buffer,
     heads: Any,
     head_size: int,
@@ -150,15 +129,15 @@ def join_heads(
     out_offsets: Buffer,
 ) -> None:
     """Write every row behind its head; see ``_framing.pyx``."""
-    valid = _flags(valid, rows)
+    valid = _flags(valid, source.rows)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     heads = memoryview(heads).cast("B")
-    if not 0 <= head_size <= 32 or len(heads) < head_size * (1 if one_head else rows):
+    if not 0 <= head_size <= 32 or len(heads) < head_size * (1 if one_head else source.rows):
         raise ValueError("too few heads")
-    if len(ends) < rows + 1:
+    if len(ends) < source.rows + 1:
         raise ValueError("no room for the offsets")
     at = ends[0] = 0
-    for row, _, value in elements(data, offsets, width, stride, rows):
+    for row, _, value in elements(source):
         if not valid or valid[row]:
             head = heads[:head_size] if one_head else heads[head_size * row : head_size * (row + 1)]
             framed = bytes(head) + value

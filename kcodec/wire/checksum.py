@@ -80,5 +80,5 @@ def crc32c_slices(
 
     source = column(data, offsets, size)
     out = empty(source.rows, np.uint32)
-    kernel("wire.buffers._crc32c").of_slices(*source, out)
+    kernel("wire.buffers._crc32c").of_slices(source, out)
     return out

@@ -85,7 +85,7 @@ def decimals_to_text(
     call = kernel("wire.buffers._decimal").to_text
 
     def run(first: int, out: Buffer, ends: Buffer) -> int:
-        return int(call(*source, first, scale, plain, precision, out, ends))
+        return int(call(source, first, scale, plain, precision, out, ends))
 
     return _grow(run, source, memoryview(source.data).nbytes * 5 // 2, large)
 
@@ -143,7 +143,7 @@ def decimals_from_text(
     wanted = _size(size)
 
     def run(first: int, out: Buffer, ends: Buffer) -> int:
-        return int(call(*source, first, scale, precision, wanted, out, ends))
+        return int(call(source, first, scale, precision, wanted, out, ends))
 
     return _grow(run, source, max(wanted, 0) * source.rows + memoryview(source.data).nbytes, large)
 
@@ -203,7 +203,7 @@ def decimals_to_arrow(
     rescale = _rescale(rescale)
     source = column(data, offsets, size)
     out = empty(8 * words * source.rows, np.uint8)
-    kernel("wire.buffers._decimal").to_slots(*source, precision, words, rescale, out)
+    kernel("wire.buffers._decimal").to_slots(source, precision, words, rescale, out)
     return out
 
 

@@ -162,7 +162,7 @@ def split_frames(
     row = 0
     while True:
         room = bytearray() if guids is None else guids
-        row = split(*source, row, flags, ids, starts, room, levels.buffer, ends)
+        row = split(source, row, flags, ids, starts, room, levels.buffer, ends)
         if row == source.rows:
             break
         if guids is None and memoryview(data).cast("B")[source.offsets[row]] == 1:
@@ -255,7 +255,7 @@ def join_frames(
         room += source.rows * len(written_indexes(levels[level_ends[0] : level_ends[1]].tolist(), 0))
     out = Growing(room)
     ends = empty(source.rows + 1, np.int64)
-    kernel("wire._framing").join(*source, flags, keys, size, one, levels, level_ends, lists, out.buffer, ends)
+    kernel("wire._framing").join(source, flags, keys, size, one, levels, level_ends, lists, out.buffer, ends)
     return narrow(out.finish(int(ends[-1])), ends, large)
 
 
@@ -343,7 +343,7 @@ def _split_heads(data: Buffer, offsets: Buffer, valid: Buffer, indexes: bool, fr
     flags = _flags(valid)
     keys = np.zeros((source.rows, layout.id_size), np.uint8)
     starts = empty(source.rows, np.int64)
-    kernel("wire._framing").split_heads(*source, flags, layout, keys, starts)
+    kernel("wire._framing").split_heads(source, flags, layout, keys, starts)
     ids: Any = np.full(source.rows, -1, np.int32)
     if layout.is_number:
         wide = np.dtype(f"i{layout.id_size}")
@@ -389,7 +389,7 @@ def _join_heads(
     out = Growing(memoryview(data).nbytes + source.rows * frame.size)
     ends = empty(source.rows + 1, np.int64)
     kernel("wire._framing").join_heads(
-        *source, _flags(valid), np.ascontiguousarray(heads), frame.size, one, out.buffer, ends
+        source, _flags(valid), np.ascontiguousarray(heads), frame.size, one, out.buffer, ends
     )
     return narrow(out.finish(int(ends[-1])), ends, large)
 

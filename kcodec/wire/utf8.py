@@ -39,4 +39,4 @@ def validate_utf8(data: Buffer, offsets: Buffer | None = None, *, size: int | No
         ...
     kcodec.errors.DecodeError: invalid_utf8: row 0, byte 0: the text is not valid UTF-8
     """
-    kernel("wire.buffers._utf8").validate(*column(data, offsets, size))
+    kernel("wire.buffers._utf8").validate(column(data, offsets, size))

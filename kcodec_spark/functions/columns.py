@@ -148,11 +148,7 @@ def encoding(write: Writer, rows: RowsOptions) -> "tuple[Callable[..., pa.Array]
 
 
 def computed(
-    data: "Column | str",
-    function: Writer,
-    returns: pa.DataType,
-    name: str,
-    rows: RowsOptions,
+    data: "Column | str", function: Writer, returns: pa.DataType, name: str, rows: RowsOptions
 ) -> "Column":
     """Return the column of a function of arrays, which returns the same for the same values."""
     if rows.permissive:

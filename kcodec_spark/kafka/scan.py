@@ -18,7 +18,7 @@ from kcodec.kafka.conditions.condition import Condition, paths
 from kcodec.kafka.conditions.narrow import narrowed
 from kcodec.kafka.conditions.where import Look, column_at, empty, matching
 from kcodec.kafka.connection.cluster import EARLIEST, LATEST, Cluster, TopicPartition
-from kcodec.kafka.connection.error_codes import OFFSET_OUT_OF_RANGE, broker_error
+from kcodec.kafka.connection.error_codes import Code, broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
@@ -262,7 +262,7 @@ def _reached(cluster: Cluster, partitions: Sequence[TopicPartition], start: Boun
     for place, at in _offsets(start):
         if at > latest.get(place, at):
             text = f"it ends at {latest[place]}, before {at}"
-            raise broker_error(OFFSET_OUT_OF_RANGE, str(place), text)
+            raise broker_error(Code.OFFSET_OUT_OF_RANGE, str(place), text)
     beyond = {place: at for place, at in _offsets(end) if at > latest.get(place, at)}
     if not beyond:
         return end

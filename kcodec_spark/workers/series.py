@@ -81,20 +81,10 @@ class _ArrowArray(ExtensionArray):  # type: ignore[misc]
 def call(function: Callable[..., pa.Array], form: str, *columns: "pd.Series[Any]") -> Any:
     """Call a function of Arrow arrays with what Spark gives to a pandas UDF, and return what Spark takes from it.
 
-    Parameters
-    ----------
-    function : callable
-        Takes and returns Arrow arrays.
-    form : {"plain", "boxed", "frame"}
-        Whether the result is a column; a struct, which comes in the field `BOX` of another; or a struct as Spark's SQL
-        takes it, a DataFrame of its fields, in which null rows are rows of nulls.
-    columns : pandas.Series
-        Bytes, texts or numbers, or lists of structs of them, as objects where there are nulls.
-
-    Raises
-    ------
-    TypeError
-        If Spark has made something else of a column on its way than what it was.
+    In the form ``"plain"`` the result is a column; in ``"boxed"`` a struct, which comes in the field `BOX` of another;
+    in ``"frame"`` a struct as Spark's SQL takes it, a DataFrame of its fields, in which null rows are rows of nulls.
+    The columns are of bytes, texts or numbers, or of lists of structs of them, as objects where there are nulls. If
+    Spark has made something else of one on its way than what it was, it is a `TypeError`.
     """
     array = function(*map(_arrow, columns))
     if isinstance(array, pa.ChunkedArray):

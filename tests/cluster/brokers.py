@@ -1,17 +1,14 @@
 """Three brokers on this machine, each also a controller, each behind a proxy, in a rack of its own."""
 
-import base64
 import os
 import shutil
 import signal
-import subprocess
-import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from artifacts import SPARK_JAVA, artifacts, java, ready_classes
 from ports import HOST, free_port
-from processes import Service, listens
+from processes import Service, format_folder, listens, new_name
 from proxy import Proxy
 
 NUMBERS = (1, 2, 3)
@@ -179,38 +176,16 @@ def _java(jars: Path, heap: str) -> list[str]:
 
 def _format(settings: Path, data: Mapping[int, Path], command: list[str], options: list[str]) -> None:
     """Format the folder of the first broker; those of the others are the same but for their numbers and names."""
-    cluster = _name()
-    formatted = subprocess.run(
-        [
-            *command,
-            "kafka.tools.StorageTool",
-            "format",
-            f"--cluster-id={cluster}",
-            "-c",
-            str(settings),
-            *options,
-        ],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if formatted.returncode:
-        raise RuntimeError(f"a broker's folder could not be formatted:\n{formatted.stdout}")
+    format_folder(command, settings, options)
     for n in NUMBERS[1:]:
         shutil.copytree(data[1] / "data", data[n] / "data")
         known = data[n] / "data" / "meta.properties"
         lines = [
             f"node.id={n}"
             if line.startswith("node.id=")
-            else f"directory.id={_name()}"
+            else f"directory.id={new_name()}"
             if line.startswith("directory.id=")
             else line
             for line in known.read_text().splitlines()
         ]
         known.write_text("\n".join(lines) + "\n")
-
-
-def _name() -> str:
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

@@ -18,14 +18,7 @@ from side_by_side import THREADS, answer, at_once, on_both
 from strategies import damaged
 from tries import tries
 
-from kcodec import (
-    CODES,
-    ConfigError,
-    DecodeError,
-    EncodeError,
-    MessageCodec,
-    release_unused,
-)
+from kcodec import CODES, ConfigError, DecodeError, EncodeError, MessageCodec, release_unused
 from kcodec.codec import ERRORS, REPORT, Codec
 
 # One codec of each format -----------------------------------------------------------------------------

@@ -223,8 +223,13 @@ def test_first_calls_load_no_functions_of_arrow(codec):
 
 
 def test_one_version():
-    text = (ROOT / "pyproject.toml").read_text()
-    assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__
+    for file, line in (
+        ("pyproject.toml", r'version = "(.+)"'),
+        ("CITATION.cff", r"version: (.+)"),
+        ("CHANGELOG.md", r"## \[(.+)\] - .+"),
+    ):
+        text = (ROOT / file).read_text()
+        assert re.search(rf"^{line}$", text, re.MULTILINE)[1] == kcodec.__version__, file
 
 
 @pytest.mark.parametrize("name", ["kcodec", "kcodec.kafka", "kcodec.ksql", "kcodec.protocol", "kcodec_spark"])

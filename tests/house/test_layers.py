@@ -114,7 +114,8 @@ WIRE_RANKS = (
     ("_faults", "binary", "single", "slices"),
     ("text",),
     ("buffers",),
-    ("_framing", "_framing_py"),
+    ("_framing_py",),
+    ("_framing",),
     ("checksum", "decimal", "endian", "framing", "utf8", "varint"),
 )
 #: The packages whose parts have ranks of their own.

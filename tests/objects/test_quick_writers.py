@@ -421,7 +421,7 @@ class TestSerde:
         (wanted,) = serde.serialize([value], as_list=True)
         assert serde.serialize_one(value) == wanted
         if impl == "native":
-            monkeypatch.delattr(write.ColumnWriter, "write")
+            monkeypatch.delattr(write.FramedWriter, "write")
             assert serde.serialize_one(value) == wanted
 
     def test_what_is_wrong_is_told_as_of_a_column(self, impl):

@@ -81,7 +81,7 @@ def recorded(monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("kcodec.registry.glue._WAIT", 0)
     handle = registries.open("glue://us-east-1/r", {"compatibility": "full_all"})
-    with Stubber(handle._glue._connected()) as stub:
+    with Stubber(handle._connected()) as stub:
         yield handle, stub
         stub.assert_no_pending_responses()
 
@@ -166,7 +166,7 @@ def test_an_answer_without_a_schema(recorded, monkeypatch, wrong):
         "DataFormat": "AVRO",
         **wrong,
     }
-    monkeypatch.setattr(handle._glue, "call", lambda *_, **__: answer)
+    monkeypatch.setattr(handle, "_call", lambda *_, **__: answer)
     for ask in (lambda: handle.get_by_guid(GLUES), lambda: handle.get_version("s")):
         with pytest.raises(RegistryError, match="the answer has no schema") as refused:
             ask()

@@ -11,7 +11,7 @@ from kcodec import Serde
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry import Schema, SchemaRegistry, of
-from kcodec.registry.source import SourceRegistry
+from kcodec.registry.source import PartialRegistry
 
 
 def test_three_calls_are_a_registry():
@@ -70,7 +70,7 @@ def test_what_a_source_does_not_tell_is_refused():
     calls = {
         name for name, value in vars(SchemaRegistry).items() if inspect.isfunction(value) and name[0] != "_"
     }
-    assert calls <= {*vars(SourceRegistry)}
+    assert calls <= {*vars(PartialRegistry)}
     for name in ("subjects", "config", "set_mode", "delete_subject", "check_compatibility"):
         with pytest.raises(RegistryError, match=rf"has no {name}\(\)"):
             getattr(registry, name)("s")

@@ -197,16 +197,23 @@ def broker(folder: Path, more: str = "", formatting: Sequence[str] = ()) -> tupl
     run = java(SPARK_JAVA)
     classes = ready_classes(run, artifacts() / "broker.jsa")
     jars = [run, "-Xmx512m", *classes, "-cp", f"{artifacts() / 'broker'}/*"]
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    format_folder(jars, settings, formatting)
+    return Service(
+        "broker", folder, [*jars, "kafka.Kafka", str(settings)], lambda: listens(port)
+    ), f"{HOST}:{port}"
+
+
+def format_folder(kafka: Sequence[str], settings: Path, options: Sequence[str] = ()) -> None:
+    """Format the folder of a broker by its settings, for a cluster of a new name; `kafka` runs a class of Kafka's."""
     formatted = subprocess.run(
         [
-            *jars,
+            *kafka,
             "kafka.tools.StorageTool",
             "format",
-            f"--cluster-id={cluster}",
+            f"--cluster-id={new_name()}",
             "-c",
             str(settings),
-            *formatting,
+            *options,
         ],
         check=False,
         stdin=subprocess.DEVNULL,
@@ -215,10 +222,12 @@ def broker(folder: Path, more: str = "", formatting: Sequence[str] = ()) -> tupl
         text=True,
     )
     if formatted.returncode:
-        raise RuntimeError(f"the broker's folder could not be formatted:\n{formatted.stdout}")
-    return Service(
-        "broker", folder, [*jars, "kafka.Kafka", str(settings)], lambda: listens(port)
-    ), f"{HOST}:{port}"
+        raise RuntimeError(f"a broker's folder could not be formatted:\n{formatted.stdout}")
+
+
+def new_name() -> str:
+    """Return a name of a cluster or a folder, as Kafka makes them."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def registry(folder: Path) -> tuple[Service, str]:

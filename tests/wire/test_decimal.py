@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from wire_columns import column, same
 
 from kcodec import DecodeError, EncodeError
-from kcodec.wire import (
-    decimals_from_arrow,
-    decimals_from_text,
-    decimals_to_arrow,
-    decimals_to_text,
-)
+from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
 EDGES = sorted(
     {

@@ -142,10 +142,7 @@ def payload_start(starts: Buffer, row: int) -> int:
 
 
 def frame_prefix(
-    key: int | bytes,
-    indexes: Sequence[int] = (),
-    kind: int = Indexes.ZIGZAG,
-    frame: Frame = CONFLUENT,
+    key: int | bytes, indexes: Sequence[int] = (), kind: int = Indexes.ZIGZAG, frame: Frame = CONFLUENT
 ) -> bytes:
     """Return what a payload stands behind: the frame of a schema id or GUID, and message indexes if there are any.
 

@@ -9,16 +9,10 @@ __all__ = ["partition"]
 
 
 def partition(selector: Buffer, numbers: Sequence[int], count: int) -> Sequence[Buffer]:
-    """Return the rows of each part, as int32.
+    """Return the rows of each of so many parts, as int32.
 
-    Parameters
-    ----------
-    selector : buffer of int32
-        Per row a position in `numbers`; others, such as negative ones, are in no part.
-    numbers : sequence of int
-        The part that it stands for; negative: none.
-    count : int
-        The number of parts.
+    `selector` has per row, as int32, a position in `numbers`, where the number of its part stands. A row whose position
+    is none, or whose part is negative, is in no part.
 
     Examples
     --------

@@ -40,11 +40,7 @@ class AvroReader:
     """
 
     def __init__(
-        self,
-        schema: object,
-        *,
-        options: AvroOptions | None = None,
-        limits: Limits | None = None,
+        self, schema: object, *, options: AvroOptions | None = None, limits: Limits | None = None
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or AvroOptions()
@@ -70,11 +66,7 @@ class AvroWriter:
     """A schema that columns of any fitting type are encoded with."""
 
     def __init__(
-        self,
-        schema: object,
-        *,
-        options: AvroOptions | None = None,
-        limits: Limits | None = None,
+        self, schema: object, *, options: AvroOptions | None = None, limits: Limits | None = None
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or AvroOptions()

@@ -72,11 +72,7 @@ def column_value(
 
 
 def _member(
-    value: Struct,
-    writer: ConnectSchema,
-    reader: ConnectSchema,
-    part: pa.Field,
-    expansion: Expansion | None,
+    value: Struct, writer: ConnectSchema, reader: ConnectSchema, part: pa.Field, expansion: Expansion | None
 ) -> Any:
     wanted = reader.fields[part.name]
     own = writer.fields.get(part.name, wanted)

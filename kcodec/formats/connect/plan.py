@@ -144,12 +144,7 @@ class _Decoder:
         self.unique = Form.UNIQUE if options.unique else Form.PLAIN
 
     def node(
-        self,
-        writer: ConnectSchema,
-        reader: ConnectSchema,
-        column: Column,
-        name: str,
-        path: str,
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, name: str, path: str
     ) -> JsonNode:
         forms, data = self.null(writer, reader, column)
         made = JsonNode(Op.JSON_NULL, column.index, name, forms=forms, data=data)

@@ -218,12 +218,7 @@ class _SchemaReader:
     """One JSON object that is a schema: its keywords that are not yet part of a node, and the nodes so far."""
 
     def __init__(
-        self,
-        loader: _Loader,
-        source: Mapping[str, Any],
-        resource: Resource,
-        path: str,
-        depth: int,
+        self, loader: _Loader, source: Mapping[str, Any], resource: Resource, path: str, depth: int
     ) -> None:
         self.loader = loader
         self.source = source

@@ -84,12 +84,8 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 class Validator:
     """A schema, compiled. It pickles as its documents.
 
-    Raises
-    ------
-    ConfigError
-        Without the extra ``kcodec[jsonschema]``.
-    SchemaError
-        If it cannot be compiled, as Confluent's serializer cannot load some schemas that it registers.
+    Without the extra ``kcodec[jsonschema]`` it is a `ConfigError`; a schema that cannot be compiled is a `SchemaError`,
+    as Confluent's serializer cannot load some schemas that it registers.
 
     Examples
     --------

@@ -26,6 +26,8 @@ from kcodec.formats.protobuf.messages.wire import (
     VARINT,
     canonical_unknown,
     check_fields,
+    from_varint,
+    number_bytes,
     read_length,
     read_tag,
     read_varint,
@@ -267,20 +269,10 @@ class _PayloadReader:
             if field.kind in ("float", "double"):
                 return value, at + size
             return int.from_bytes(value, "little", signed=field.kind.startswith("s")), at + size
-        number, after = read_varint(self.data, at, end)
-        if field.kind == "enum":
-            number = _signed(number, 32)
-            if field.strict and not field.closed and number not in field.numbers:
-                raise RowError("enum_index", at)
-        elif field.kind == "bool":
-            number = number != 0
-        else:
-            bits = 64 if field.kind.endswith("64") else 32
-            number &= (1 << bits) - 1
-            if field.kind.startswith("sint"):
-                number = number >> 1 ^ -(number & 1)
-            elif field.kind.startswith("int"):
-                number = _signed(number, bits)
+        raw, after = read_varint(self.data, at, end)
+        number = from_varint(field.kind, raw)
+        if field.kind == "enum" and field.strict and not field.closed and number not in field.numbers:
+            raise RowError("enum_index", at)
         return number, after
 
 
@@ -547,21 +539,17 @@ class _PayloadInputs(Inputs):
         if field.kind in ("float", "double"):
             return _float(field.kind, value, narrow=pa.types.is_int32(self.arrays[column].type))
         if field.kind == "enum":
-            return _varint(self.number(field, value) & (1 << 64) - 1)
+            return number_bytes("enum", self.number(field, value))
         number = int(value)
-        bits = 64 if field.kind.endswith("64") else 32
-        unsigned = field.kind.startswith(("uint", "fixed"))
         if field.kind != "bool":
+            bits = 64 if field.kind.endswith("64") else 32
+            unsigned = field.kind.startswith(("uint", "fixed"))
             low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
             if unsigned and not field.strict:
                 low = -(1 << bits - 1)
             if not low <= number <= high:
                 raise RowError("out_of_range")
-        if wire_type_of(field.kind) != VARINT:
-            return (number & (1 << bits) - 1).to_bytes(bits // 8, "little")
-        if field.kind.startswith("sint"):
-            return _varint((number << 1 ^ number >> bits - 1) & (1 << bits) - 1)
-        return _varint(number & (1 << (bits if unsigned else 64)) - 1)
+        return number_bytes(field.kind, number)
 
     def number(self, field: FieldNode, value: Any) -> int:
         """Return the number of an enum's name, or of itself."""
@@ -589,12 +577,6 @@ def _put(out: bytearray, field: FieldNode, data: bytes) -> None:
     out += data
     if wire_type == GROUP_START:
         write_tag(out, field.number, GROUP_END)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    write_varint(out, value)
-    return bytes(out)
 
 
 def _check_text(data: bytes) -> None:

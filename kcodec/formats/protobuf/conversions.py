@@ -17,14 +17,7 @@ from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.arrays.values import NUMBER
 from kcodec.columns.faults import nulled
-from kcodec.columns.types.plain import (
-    PER_SECOND,
-    WHOLE_DECIMALS,
-    is_bytes,
-    is_list,
-    is_text,
-    list_of,
-)
+from kcodec.columns.types.plain import PER_SECOND, WHOLE_DECIMALS, is_bytes, is_list, is_text, list_of
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json

@@ -58,21 +58,11 @@ class ProtobufSchema:
 
     @classmethod
     def parse(cls, source: Any, imports: Mapping[str, str] | None = None) -> ProtobufSchema:
-        """Return the schema of any source.
+        """Return the schema of any source, or raise `SchemaError` with line and column of what is wrong.
 
-        Parameters
-        ----------
-        source : str, bytes, mapping or object
-            The text of a .proto file; texts by path, of which the first is the main one; bytes of a
-            FileDescriptorSet, or of one FileDescriptorProto; a generated class or a descriptor of
-            google.protobuf.
-        imports : mapping of str to str, optional
-            Texts of imported files, by path.
-
-        Raises
-        ------
-        SchemaError
-            With line and column of what is wrong.
+        A source is the text of a .proto file; texts by path, of which the first is the main one; bytes of a
+        FileDescriptorSet, or of one FileDescriptorProto; a generated class or a descriptor of google.protobuf.
+        `imports` are the texts of imported files, by path.
         """
         schema = cls.of(source, imports)
         schema._linked  # noqa: B018 - it may fail
@@ -129,18 +119,10 @@ class ProtobufSchema:
         return self._linked.extensions
 
     def message(self, name: str | Sequence[int] | None = None) -> MessageType:
-        """Return a message.
+        """Return a message by its name or its indexes, by default the first of the main file.
 
-        Parameters
-        ----------
-        name : str or sequence of int, optional
-            Its full name; a name without its package, or the last part of one, where that means one message only;
-            or its indexes. By default the first of the main file.
-
-        Raises
-        ------
-        SchemaError
-            If there is none of this name, or more than one.
+        A name is the full one; or one without its package, or the last part of one, where that means one message only.
+        It is a `SchemaError` if there is no such message, or more than one.
         """
         if name is not None and not isinstance(name, (str, Sequence)):
             raise ConfigError(f"message={name!r} is not a name, nor a list of indexes")

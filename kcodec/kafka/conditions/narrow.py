@@ -26,12 +26,12 @@ from kcodec.kafka.conditions.condition import (
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range
 
-__all__ = ["Limits", "limits", "narrowed"]
+__all__ = ["Bounds", "bounds_of", "narrowed"]
 
 _TIME = pa.timestamp("us", "UTC")
 
 
-class Limits(NamedTuple):
+class Bounds(NamedTuple):
     """Bounds of the records of a partition, each None if there is none."""
 
     #: The first offset, and the one behind the last.
@@ -42,7 +42,7 @@ class Limits(NamedTuple):
     until: int | None = None
 
 
-_ALL = Limits()
+_ALL = Bounds()
 
 
 def narrowed(
@@ -62,9 +62,9 @@ def narrowed(
     end.
     """
     found: dict[TopicPartition, Range] = {}
-    wanted: dict[TopicPartition, Limits] = {}
+    wanted: dict[TopicPartition, Bounds] = {}
     for each in ranges:
-        bounds = limits(condition, each.place, columns)
+        bounds = bounds_of(condition, each.place, columns)
         if bounds is not None:
             wanted[each.place] = bounds
             start = max(each.start, bounds.first or 0)
@@ -88,26 +88,26 @@ def _times(times: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, i
     return {place: time for place, time in times.items() if time is not None and time > 0}
 
 
-def limits(condition: Condition, place: TopicPartition, columns: Collection[str]) -> Limits | None:
+def bounds_of(condition: Condition, place: TopicPartition, columns: Collection[str]) -> Bounds | None:
     """Return what the records of a partition have within which a condition holds; None if it holds for none.
 
     Examples
     --------
     >>> condition = Every((Compare(("offset",), ">", 4), Compare(("topic",), "==", "t")))
-    >>> limits(condition, TopicPartition("t", 0), {"offset", "topic"})
-    Limits(first=5, end=None, since=None, until=None)
-    >>> limits(condition, TopicPartition("u", 0), {"offset", "topic"}) is None
+    >>> bounds_of(condition, TopicPartition("t", 0), {"offset", "topic"})
+    Bounds(first=5, end=None, since=None, until=None)
+    >>> bounds_of(condition, TopicPartition("u", 0), {"offset", "topic"}) is None
     True
     """
     if isinstance(condition, (Every, AnyOf)):
-        parts = (limits(part, place, columns) for part in condition.parts)
+        parts = (bounds_of(part, place, columns) for part in condition.parts)
         return reduce(_both if isinstance(condition, Every) else _either, parts)
     own = all(len(path) == 1 and path[0] in columns for path in paths(condition))
     if own and all(path[0] in ("topic", "partition") for path in paths(condition)):
         return _ALL if _holds(condition, place) else None
     if isinstance(condition, Not):
         negated = _negated(condition.part)
-        return limits(negated, place, columns) if negated is not None else _ALL
+        return bounds_of(negated, place, columns) if negated is not None else _ALL
     if not own:
         return _ALL
     (name,) = condition.path
@@ -141,12 +141,12 @@ def _holds(condition: Condition, place: TopicPartition) -> bool:
         return True
 
 
-def _of_offset(condition: Condition) -> Limits | None:
+def _of_offset(condition: Condition) -> Bounds | None:
     if isinstance(condition, IsNull):
         return None
     if isinstance(condition, OneOf):
         whole = [units for units, is_whole in map(_whole, condition.values) if is_whole]
-        return Limits(min(whole), max(whole) + 1) if whole else None
+        return Bounds(min(whole), max(whole) + 1) if whole else None
     return _between(condition.op, *_whole(condition.value)) if isinstance(condition, Compare) else _ALL
 
 
@@ -154,7 +154,7 @@ def _whole(value: Any) -> tuple[int, bool]:
     return units_of(number_of(value, pa.int64()), 0)
 
 
-def _of_time(condition: Condition) -> Limits | None:
+def _of_time(condition: Condition) -> Bounds | None:
     if isinstance(condition, OneOf):
         each = (_of_time(Compare(condition.path, "==", value)) for value in condition.values)
         return reduce(_either, each, None)
@@ -162,34 +162,34 @@ def _of_time(condition: Condition) -> Limits | None:
         return _ALL
     micros = scalar_of(condition.value, _TIME).value
     between = _between(condition.op, micros // 1000, micros % 1000 == 0)
-    return None if between is None else Limits(since=between.first, until=between.end)
+    return None if between is None else Bounds(since=between.first, until=between.end)
 
 
-def _between(op: str, floor: int, is_whole: bool) -> Limits | None:
+def _between(op: str, floor: int, is_whole: bool) -> Bounds | None:
     """Return the whole numbers that compare so with a number, which is `floor`, or between it and the next one."""
     if op == "==":
-        return Limits(floor, floor + 1) if is_whole else None
+        return Bounds(floor, floor + 1) if is_whole else None
     if op in ("<", "<="):
-        return Limits(end=floor if op == "<" and is_whole else floor + 1)
+        return Bounds(end=floor if op == "<" and is_whole else floor + 1)
     if op in (">", ">="):
-        return Limits(floor if op == ">=" and is_whole else floor + 1)
+        return Bounds(floor if op == ">=" and is_whole else floor + 1)
     return _ALL
 
 
-def _both(one: Limits | None, other: Limits | None) -> Limits | None:
+def _both(one: Bounds | None, other: Bounds | None) -> Bounds | None:
     if one is None or other is None:
         return None
-    return Limits(*(_inner(*each) for each in zip((max, min, max, min), one, other, strict=True)))
+    return Bounds(*(_inner(*each) for each in zip((max, min, max, min), one, other, strict=True)))
 
 
 def _inner(choose: Callable[..., int], one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else choose(one, other)
 
 
-def _either(one: Limits | None, other: Limits | None) -> Limits | None:
+def _either(one: Bounds | None, other: Bounds | None) -> Bounds | None:
     if one is None or other is None:
         return other if one is None else one
-    return Limits(*(_outer(*each) for each in zip((min, max, min, max), one, other, strict=True)))
+    return Bounds(*(_outer(*each) for each in zip((min, max, min, max), one, other, strict=True)))
 
 
 def _outer(choose: Callable[..., int], one: int | None, other: int | None) -> int | None:

@@ -17,12 +17,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
-from kcodec.kafka.connection.error_codes import (
-    ILLEGAL_SASL_STATE,
-    SSL_AUTHENTICATION_FAILED,
-    UNSUPPORTED_VERSION,
-    broker_error,
-)
+from kcodec.kafka.connection.error_codes import SSL_AUTHENTICATION_FAILED, Code, broker_error
 from kcodec.kafka.connection.sasl import Steps, exchange, said
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.messages import definitions
@@ -130,7 +125,7 @@ class Channel:
         answer = self.request("SaslHandshakeRequest", {"mechanism": settings.mechanism}, end)
         if answer["errorCode"]:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
-            if answer["errorCode"] == ILLEGAL_SASL_STATE:
+            if answer["errorCode"] == Code.ILLEGAL_SASL_STATE:
                 offered = f"this port takes no logins, security.protocol is {settings.protocol}"
             raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
@@ -169,7 +164,7 @@ class Channel:
         version = min(high, valid.highest, most)
         if version < max(low, valid.lowest):
             known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
-            raise broker_error(UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
+            raise broker_error(Code.UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
         return version
 
     def knows(self, name: str) -> bool:

@@ -9,14 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.channel import Channel
-from kcodec.kafka.connection.error_codes import (
-    LEADER_NOT_AVAILABLE,
-    UNKNOWN_TOPIC_OR_PARTITION,
-    broker_error,
-    is_retriable,
-    recreated,
-    timed_out,
-)
+from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, timed_out
 from kcodec.kafka.connection.metadata import Topic, read_brokers, read_topics
 from kcodec.kafka.connection.settings import Settings
 
@@ -316,7 +309,7 @@ class Cluster:
             try:
                 return attempt(deadline.end)
             except KafkaError as error:
-                unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
+                unknown += error.code == Code.UNKNOWN_TOPIC_OR_PARTITION
                 if not is_retriable(error) or self._closed:
                     raise
                 if unknown_topic_tries is not None and unknown >= unknown_topic_tries:
@@ -350,7 +343,7 @@ class Cluster:
             found[topic.name] = topic.partitions.tolist()
         for each in names or ():
             if each["name"] not in found:
-                raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, f"topic {each['name']!r}")
+                raise broker_error(Code.UNKNOWN_TOPIC_OR_PARTITION, f"topic {each['name']!r}")
         return found
 
     def partitions(self, topics: Iterable[str] | None) -> dict[str, list[int]]:
@@ -365,7 +358,7 @@ class Cluster:
         for partition in partitions:
             leader = self.leader(partition).broker
             if leader not in self._brokers:
-                raise broker_error(LEADER_NOT_AVAILABLE, str(partition))
+                raise broker_error(Code.LEADER_NOT_AVAILABLE, str(partition))
             found.setdefault(leader, []).append(partition)
         return found
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.errors import KafkaError
-from kcodec.kafka.connection.error_codes import LEADER_NOT_AVAILABLE
+from kcodec.kafka.connection.error_codes import Code
 
 __all__ = ["Topic", "read_brokers", "read_topics"]
 
@@ -86,7 +86,7 @@ def read_topics(answer: pa.StructArray, asked: int | None) -> Iterator[Topic]:
     edges = _numbers(lists.offsets, np.int32)
     codes = _numbers(topics.field("errorCode"), np.int16)
     # Every topic has partitions.
-    codes = np.where((codes == 0) & (np.diff(edges) == 0), LEADER_NOT_AVAILABLE, codes)
+    codes = np.where((codes == 0) & (np.diff(edges) == 0), Code.LEADER_NOT_AVAILABLE.value, codes)
     kept = np.arange(len(topics))
     if asked is None:
         is_internal = np.array(topics.field("isInternal").to_pylist(), bool)

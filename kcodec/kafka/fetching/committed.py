@@ -10,10 +10,10 @@ from kcodec.kafka.fetching.fetcher import Piece
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
 
-__all__ = ["CommittedBatches"]
+__all__ = ["CommittedPiece"]
 
 
-class CommittedBatches:
+class CommittedPiece:
     """The batches of a piece without those of aborted transactions.
 
     A transaction that the broker lists as aborted begins at its first offset and ends with its producer's next marker

@@ -7,7 +7,7 @@ import numpy as np
 
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.cluster import MAX_OFFSET, UNKNOWN_TRIES, Cluster
-from kcodec.kafka.connection.error_codes import TOPIC_RECREATED, UNKNOWN_TOPIC_OR_PARTITION
+from kcodec.kafka.connection.error_codes import TOPIC_RECREATED, Code
 from kcodec.kafka.offsets import Range
 
 __all__ = ["Cursor", "in_order"]
@@ -73,7 +73,7 @@ class Cursor:
 
     def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
         """Remember an error that may pass; raise it if there is no time left, or if it cannot pass."""
-        self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION or error.name == TOPIC_RECREATED
+        self.unknown += error.code == Code.UNKNOWN_TOPIC_OR_PARTITION or error.name == TOPIC_RECREATED
         if self.is_deleted:
             if may_be_deleted:
                 return

@@ -20,23 +20,8 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.connection.channel import Channel
-from kcodec.kafka.connection.cluster import (
-    EARLIEST,
-    FETCH,
-    LATEST,
-    Cluster,
-    TopicPartition,
-    by_topic,
-)
-from kcodec.kafka.connection.error_codes import (
-    LEADER_NOT_AVAILABLE,
-    OFFSET_OUT_OF_RANGE,
-    UNKNOWN_TOPIC_OR_PARTITION,
-    broker_error,
-    is_retriable,
-    recreated,
-    truncated,
-)
+from kcodec.kafka.connection.cluster import EARLIEST, FETCH, LATEST, Cluster, TopicPartition, by_topic
+from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, truncated
 from kcodec.kafka.fetching.cursor import Cursor, in_order
 from kcodec.kafka.fetching.fetch_response import WITH_IDS, Fetched, read_fetch_response
 from kcodec.kafka.fetching.truncation import EpochEnd, Epochs, ask_epoch_ends
@@ -287,7 +272,7 @@ class _Broker:
         # Metadata that others have asked for may say so first.
         ready = [each for each in self.cursors if each.error is None and not self._is_recreated(each)]
         if ready and self.number < 0:
-            self._fail(ready, broker_error(LEADER_NOT_AVAILABLE, str(ready[0].place)))
+            self._fail(ready, broker_error(Code.LEADER_NOT_AVAILABLE, str(ready[0].place)))
             return
         if not ready:
             times = [each.not_before for each in self.cursors if each.error is not None]
@@ -355,7 +340,7 @@ class _Broker:
         except KafkaError as error:
             if not is_retriable(error):
                 raise
-            if error.code == UNKNOWN_TOPIC_OR_PARTITION and len(topics) > 1:
+            if error.code == Code.UNKNOWN_TOPIC_OR_PARTITION and len(topics) > 1:
                 # It is an error of one of them.
                 for topic in topics:
                     self._find([each for each in cursors if each.place.topic == topic])
@@ -368,7 +353,7 @@ class _Broker:
                 continue
             leader = self.cluster.leader(each.place).broker
             if leader < 0:
-                self._fail([each], broker_error(LEADER_NOT_AVAILABLE, str(each.place)))
+                self._fail([each], broker_error(Code.LEADER_NOT_AVAILABLE, str(each.place)))
                 continue
             each.error = None
             if leader != self.number:
@@ -551,11 +536,11 @@ class _Broker:
 
     def _piece(self, cursor: Cursor, fetched: Fetched) -> Piece | None:
         # A replica may be behind its leader.
-        if fetched.error == OFFSET_OUT_OF_RANGE and cursor.replica is None:
+        if fetched.error == Code.OFFSET_OUT_OF_RANGE and cursor.replica is None:
             cursor.missing += 1
             if not cursor.is_missing:
                 self.cluster.doubt([cursor.place], FETCH)
-                self._fail([cursor], broker_error(OFFSET_OUT_OF_RANGE, str(cursor.place)))
+                self._fail([cursor], broker_error(Code.OFFSET_OUT_OF_RANGE, str(cursor.place)))
             else:
                 self._reset(cursor)
             return None
@@ -616,7 +601,7 @@ class _Broker:
         """Go on at the earliest or latest offset of a partition, as the settings say, or raise."""
         reset = self.cluster.settings.reset
         if reset == "error":
-            raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
+            raise broker_error(Code.OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
         wanted = {cursor.place: EARLIEST if reset == "earliest" else LATEST}
         to, _ = self.cluster.offsets(wanted, self.fetcher.isolation)[cursor.place]
         if cursor.end is not None:
@@ -625,7 +610,7 @@ class _Broker:
             self.fetcher.lost.append(Lost(*cursor.place, cursor.next, to))
         elif cursor.end is not None:
             # The log was cut off behind what is wanted of it.
-            raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
+            raise broker_error(Code.OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
         cursor.advance(to)
 
 

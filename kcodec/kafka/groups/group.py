@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition, by_topic
-from kcodec.kafka.connection.error_codes import UNKNOWN_MEMBER_ID, broker_error
+from kcodec.kafka.connection.error_codes import Code, broker_error
 
 __all__ = ["Committed", "commit_offsets", "fetch_commits", "fetch_offsets"]
 
@@ -37,7 +37,7 @@ def _ask(
         for place, each in found.items():
             if each["errorCode"]:
                 why = "the group has members, and only they commit its offsets"
-                is_foreign = each["errorCode"] == UNKNOWN_MEMBER_ID
+                is_foreign = each["errorCode"] == Code.UNKNOWN_MEMBER_ID
                 raise broker_error(
                     each["errorCode"], f"group {group!r}, {place}", why if is_foreign else None
                 )

@@ -15,7 +15,7 @@ from kcodec.columns.types.fields import field_path
 from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.kafka.connection.cluster import TopicPartition
 from kcodec.kafka.connection.settings import Settings
-from kcodec.kafka.fetching.committed import CommittedBatches
+from kcodec.kafka.fetching.committed import CommittedPiece
 from kcodec.kafka.fetching.fetcher import Piece
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.report import ReadReport, RecordError, RecordFault
@@ -200,7 +200,7 @@ class Columns:
         """Return the wanted records of a piece as they are, of which `columns` makes the columns."""
         keep = None
         if self._committed and len(piece.aborted):
-            committed = CommittedBatches(piece)
+            committed = CommittedPiece(piece)
             keep = committed.keep
             for offset in committed.unread:
                 reason = "the key of the marker at the end of a transaction does not say what it is"

@@ -13,7 +13,7 @@ from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError, check_choice
 from kcodec.kafka.connection.cluster import LATEST, Cluster
-from kcodec.kafka.connection.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kcodec.kafka.connection.error_codes import Code, broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.fetching.fetcher import Fetcher, Piece
 from kcodec.kafka.offsets import Lost, Range, check_positions, plan_ranges, topics_of
@@ -102,7 +102,7 @@ def _plan(
         known = cluster.partitions({each.topic for each in topics})
         for each in topics:
             if each.partition not in known[each.topic]:
-                raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(each.place))
+                raise broker_error(Code.UNKNOWN_TOPIC_OR_PARTITION, str(each.place))
         open_ended = dict.fromkeys((each.place for each in topics if each.end is None), LATEST)
         ends = cluster.offsets(open_ended, isolation)
         return [each._replace(end=ends[each.place][0]) if each.end is None else each for each in topics], []
@@ -275,11 +275,7 @@ def _reader(
 
 
 def _batches(
-    fetcher: Fetcher,
-    columns: Columns,
-    report: ReadReport,
-    read_all: _ReadAll,
-    told: _Told | None,
+    fetcher: Fetcher, columns: Columns, report: ReadReport, read_all: _ReadAll, told: _Told | None
 ) -> Generator[pa.RecordBatch | None, None, None]:
     """Yield None, then the batches; end all threads and connections when the generator ends or is dropped."""
     try:

@@ -24,26 +24,14 @@ from kcodec.kafka.connection.cluster import (
     TopicPartition,
     by_topic,
 )
-from kcodec.kafka.connection.error_codes import (
-    CORRUPT_MESSAGE,
-    DUPLICATE_SEQUENCE,
-    LEADER_NOT_AVAILABLE,
-    UNKNOWN_TOPIC_ID,
-    UNSUPPORTED_COMPRESSION_TYPE,
-    broker_error,
-    is_retriable,
-    recreated,
-    timed_out,
-)
+from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, timed_out
 from kcodec.kafka.writing.split import split_batch
 
 __all__ = ["Batch", "Producer"]
 
-_OUT_OF_ORDER = 45
-_FENCED = (47, 90)
-_NOT_ATTEMPTED = 55
+_FENCED = (Code.INVALID_PRODUCER_EPOCH, Code.PRODUCER_FENCED)
 #: For a topic, and for a segment of its log.
-_TOO_LARGE = (10, 18)
+_TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE)
 #: The version of produce requests that may have batches of zstd.
 _WITH_ZSTD = 7
 _HEADER = struct.Struct(">hi")
@@ -193,7 +181,7 @@ class Producer:
             ]
             if failed:
                 # Of those whose fault it is not, the broker says that they were not attempted.
-                raise broker_error(*min(failed, key=lambda each: each[0] == _NOT_ATTEMPTED))
+                raise broker_error(*min(failed, key=lambda each: each[0] == Code.OPERATION_NOT_ATTEMPTED))
 
         self._retry(attempt)
         self._in_transaction |= new
@@ -342,9 +330,10 @@ class Producer:
             return
         # Batches behind a failed one are refused only because their sequence numbers come too early. They pass once
         # the first has been sent again.
-        is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
+        is_out_of_order = error.code == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+        is_behind = is_out_of_order and self.settings.is_idempotent and len(log.returned) > 1
         # As in Java's producer, what arrived with another sum may arrive as it was sent.
-        passes = is_retriable(error) or error.code == CORRUPT_MESSAGE
+        passes = is_retriable(error) or error.code == Code.CORRUPT_MESSAGE
         if not passes and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
@@ -475,13 +464,13 @@ class _Sender:
             for log in logs:
                 cause = error
                 if cause is None and producer.cluster.leader(log.place).broker < 0:
-                    cause = broker_error(LEADER_NOT_AVAILABLE, str(log.place))
+                    cause = broker_error(Code.LEADER_NOT_AVAILABLE, str(log.place))
                 if cause is None and producer.cluster.topic_id(log.place.topic) != log.topic_id:
                     # What was acknowledged went with the topic before, and sequences that go on are none of this one.
                     log.others += 1
                     cause = recreated(log.place.topic)
                     if log.others < UNKNOWN_TRIES:
-                        cause = broker_error(UNKNOWN_TOPIC_ID, str(log.place))
+                        cause = broker_error(Code.UNKNOWN_TOPIC_ID, str(log.place))
                 if cause is None:
                     log.others = 0
                     log.not_before = 0.0
@@ -505,7 +494,7 @@ class _Sender:
             assert self.channel is not None
             if settings.compression == "zstd" and self.channel.version("ProduceRequest") < _WITH_ZSTD:
                 what = "zstd needs Kafka 2.1: give another compression.type"
-                raise broker_error(UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
+                raise broker_error(Code.UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(pause)
@@ -549,7 +538,7 @@ class _Sender:
                     producer.fail(
                         KafkaError(f"{text}, behind which there is no room for {batch.records} records")
                     )
-                elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
+                elif result["errorCode"] in (0, Code.DUPLICATE_SEQUENCE_NUMBER):
                     producer.acknowledged(log, batch, result["baseOffset"])
                 else:
                     failed = broker_error(result["errorCode"], str(log.place), result.get("errorMessage"))

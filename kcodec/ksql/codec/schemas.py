@@ -12,9 +12,9 @@ from kcodec.ksql.formats.reading import inferred_columns
 from kcodec.ksql.types import RowOptions, SqlColumn
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
-from kcodec.serde.read import ColumnReader, ReadingSteps
+from kcodec.serde.read import FramedReader, ReadingSteps
 from kcodec.serde.topic import Given, TopicSchemas, latest_versions
-from kcodec.serde.write import ColumnWriter
+from kcodec.serde.write import FramedWriter
 
 if TYPE_CHECKING:
     from kcodec.ksql.formats.languages import Language
@@ -169,8 +169,8 @@ class RegisteredRows:
         known = schemas.language(options)
         chosen = schemas.written()
         self.text = known.text() if chosen is None else chosen.schema.text
-        self._reader: ColumnReader | None = None
-        self._writer: ColumnWriter | None = None
+        self._reader: FramedReader | None = None
+        self._writer: FramedWriter | None = None
         if schemas.registry is not None:
             settings = dict(schemas.config)
             if chosen is not None:
@@ -180,15 +180,15 @@ class RegisteredRows:
                 known.configured(settings), schemas.registry, schemas.topic, schemas.is_key, config
             )
             given = Given(Schema(known.text(), known.type))
-            self._reader = ColumnReader(topic, given, None, options.limits)
-            self._writer = ColumnWriter(topic, None, None, options.limits)
+            self._reader = FramedReader(topic, given, None, options.limits)
+            self._writer = FramedWriter(topic, None, None, options.limits)
 
-    def _read(self) -> ColumnReader:
+    def _read(self) -> FramedReader:
         if self._reader is None:
             raise ConfigError(f"{self._schemas.name} is read with registry=: its schemas are there")
         return self._reader
 
-    def _write(self) -> ColumnWriter:
+    def _write(self) -> FramedWriter:
         if self._writer is None:
             raise ConfigError(f"{self._schemas.name} is written with registry=: its schemas are there")
         return self._writer

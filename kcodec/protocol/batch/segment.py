@@ -16,7 +16,7 @@ from kcodec.protocol.batch.partition_files import LOGS, open_file, suffix_of
 from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import record_schema
-from kcodec.protocol.batch.transactions import CommittedBatches
+from kcodec.protocol.batch.transactions import CommittedSegment
 
 __all__ = ["ISOLATION", "read_segment", "stream_segment"]
 
@@ -142,7 +142,7 @@ def _records(
     path: FilePath, isolation: str, filesystem: FileSystem | None, options: BatchOptions
 ) -> BatchSource:
     is_committed = isolation == "read_committed" and suffix_of(path) == ".log"
-    return BatchSource(options, CommittedBatches(path, filesystem).keep if is_committed else None)
+    return BatchSource(options, CommittedSegment(path, filesystem).keep if is_committed else None)
 
 
 def _chunks(source: BatchSource, path: FilePath, filesystem: FileSystem | None) -> Iterator[pa.RecordBatch]:

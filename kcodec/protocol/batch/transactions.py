@@ -13,13 +13,13 @@ from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
 
-__all__ = ["CommittedBatches"]
+__all__ = ["CommittedSegment"]
 
 _NO_BATCHES = np.empty((0, 2), np.int64)
 _NO_MARKERS = np.empty((0, 3), np.int64)
 
 
-class CommittedBatches:
+class CommittedSegment:
     """What a consumer that reads committed records sees of a segment.
 
     The batches of a producer's transaction end with its next marker; a transaction without one is open, and nothing

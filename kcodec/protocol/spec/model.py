@@ -330,22 +330,11 @@ class MessageModel:
         return version in flexible
 
     def header_version(self, version: int) -> int:
-        """Return the version of the header that stands before the message.
+        """Return the version of the header that stands before a version of a request or response.
 
-        Parameters
-        ----------
-        version : int
-            Of the request or response.
-
-        Raises
-        ------
-        ValueError
-            If it is neither.
-
-        Notes
-        -----
         Requests have header 2 in flexible versions, else 1, but version 0 of ControlledShutdownRequest has 0.
-        Responses have header 1 in flexible versions, else 0; ApiVersionsResponse always has 0 (KIP-511).
+        Responses have header 1 in flexible versions, else 0; ApiVersionsResponse always has 0 (KIP-511). Any other
+        message is a `ValueError`.
         """
         for versions, header in self.header_versions or ():
             if version in versions:

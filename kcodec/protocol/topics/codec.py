@@ -244,13 +244,7 @@ class TopicCodec:
         return pa.RecordBatch.from_arrays([*leading, *columns], schema=self.schema), faults
 
     def _read(
-        self,
-        faults: list[Fault],
-        kinds: Any,
-        message: _Message,
-        array: pa.Array,
-        chosen: Any,
-        starts: Any,
+        self, faults: list[Fault], kinds: Any, message: _Message, array: pa.Array, chosen: Any, starts: Any
     ) -> pa.Array:
         """Read the rows that choose a program; those that fail become errors."""
         compat, _, limits = self._options

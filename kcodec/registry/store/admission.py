@@ -52,13 +52,7 @@ class Admission:
         self._versions = versions
 
     def canonical(
-        self,
-        schema: Schema,
-        context: str,
-        *,
-        config: Config,
-        normalize: bool = False,
-        new: bool = True,
+        self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
     ) -> tuple[Schema, Any]:
         """Return the schema as it is kept, with canonical text and references' versions, and its parsed form."""
         references = []

@@ -23,11 +23,7 @@ from kcodec.registry.compatibility.levels import Earlier, check
 from kcodec.registry.references import named_texts
 from kcodec.registry.store.versions import Summary
 from kcodec.server.page.code import code_lines
-from kcodec.server.page.document_changes import (
-    MAX_CHANGES,
-    document_changes,
-    named_steps,
-)
+from kcodec.server.page.document_changes import MAX_CHANGES, document_changes, named_steps
 from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.message import find_guid, inside
 from kcodec.server.page.part import ListPart

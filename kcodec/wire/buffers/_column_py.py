@@ -5,15 +5,15 @@ from typing import Any
 
 from kcodec.arguments import Buffer
 from kcodec.wire._faults import bad_slice
+from kcodec.wire.slices import BytesColumn
 
 __all__ = ["element", "elements"]
 
 
-def elements(
-    data: Buffer, offsets: Buffer, width: int, stride: int, rows: int, first: int = 0
-) -> Iterator[tuple[int, int, bytes]]:
+def elements(source: BytesColumn, first: int = 0) -> Iterator[tuple[int, int, bytes]]:
     """Yield index, start and bytes of each element from the first one on."""
     edges: Any
+    data, offsets, width, stride, rows = source
     view = memoryview(data).cast("B")
     if width not in (0, 4, 8) or rows < 0 or stride < 0:
         raise ValueError("width, stride or rows of a column out of range")

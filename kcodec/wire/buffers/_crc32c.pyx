@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from kcodec.wire.binary.crc32c cimport crc32c, crc32c_bytes
 from kcodec.wire.buffers.column cimport (
-    Column, make_column, no_buffers, read_buffer, release_buffers, slice_at, write_buffer,
+    Column, no_buffers, read_buffer, read_column, release_buffers, slice_at, write_buffer,
 )
 
 from kcodec.wire._faults import bad_slice
@@ -40,17 +40,15 @@ def of_buffer(data, before: int, table: bool = False) -> int:
         release_buffers(views, sizeof(views))
 
 
-def of_slices(data, offsets, width: int, stride: int, rows: int, out) -> None:
+def of_slices(source, out) -> None:
     """Sum up every slice of a column into 32-bit integers."""
     cdef Py_buffer views[3]
     cdef Column column
     cdef Py_ssize_t row
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         write_buffer(out, &views[2])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         if views[2].len // 4 < column.rows:
             raise ValueError("no room for the sums")
         with nogil:

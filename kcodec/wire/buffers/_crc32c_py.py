@@ -2,6 +2,7 @@
 
 from kcodec.arguments import Buffer
 from kcodec.wire.buffers._column_py import elements
+from kcodec.wire.slices import BytesColumn
 
 _POLYNOMIAL = 0x82F63B78
 
@@ -23,10 +24,10 @@ def of_buffer(data: Buffer, before: int, table: bool = False) -> int:
     return value ^ 0xFFFFFFFF
 
 
-def of_slices(data: Buffer, offsets: Buffer, width: int, stride: int, rows: int, out: Buffer) -> None:
+def of_slices(source: BytesColumn, out: Buffer) -> None:
     """Sum up every slice of a column into 32-bit integers."""
     out = memoryview(out).cast("B").cast("I")
-    if len(out) < rows:
+    if len(out) < source.rows:
         raise ValueError("no room for the sums")
-    for row, _, value in elements(data, offsets, width, stride, rows):
+    for row, _, value in elements(source):
         out[row] = of_buffer(value, 0)

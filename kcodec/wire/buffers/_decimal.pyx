@@ -9,7 +9,7 @@ from kcodec.wire.binary.decimal cimport (
 )
 from kcodec.wire.binary.status cimport NEED_ROOM, OK
 from kcodec.wire.buffers.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    BAD_SLICE, Column, no_buffers, offset_at, read_buffer, read_column, release_buffers, slice_at,
     write_buffer,
 )
 
@@ -151,8 +151,7 @@ cdef int check_offsets_room(const Py_buffer *offsets, Py_ssize_t rows, Py_ssize_
 
 
 cdef Py_ssize_t convert(
-    data, offsets, int width, int64_t stride, Py_ssize_t rows, Py_ssize_t row, int32_t scale, bint to_text,
-    bint plain, int64_t precision, int64_t wanted, out, out_offsets
+    source, Py_ssize_t row, int32_t scale, bint to_text, bint plain, int64_t precision, int64_t wanted, out, out_offsets
 ) except -1:
     """Do what `to_text` and `from_text` have in common."""
     cdef Py_buffer views[4]
@@ -160,11 +159,9 @@ cdef Py_ssize_t convert(
     cdef int status
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         write_buffer(out, &views[2])
         write_buffer(out_offsets, &views[3])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         check_offsets_room(&views[3], column.rows, row)
         with nogil:
             if to_text:
@@ -184,29 +181,17 @@ cdef Py_ssize_t convert(
         release_buffers(views, sizeof(views))
 
 
-def to_text(
-    data, offsets, width: int, stride: int, rows: int, first: int, scale: int, plain: bool, precision: int,
-    out, out_offsets,
-) -> int:
+def to_text(source, first: int, scale: int, plain: bool, precision: int, out, out_offsets) -> int:
     """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
-    return convert(
-        data, offsets, width, stride, rows, first, scale, True, plain, precision, 0, out, out_offsets
-    )
+    return convert(source, first, scale, True, plain, precision, 0, out, out_offsets)
 
 
-def from_text(
-    data, offsets, width: int, stride: int, rows: int, first: int, scale: int, precision: int, size: int,
-    out, out_offsets,
-) -> int:
+def from_text(source, first: int, scale: int, precision: int, size: int, out, out_offsets) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
-    return convert(
-        data, offsets, width, stride, rows, first, scale, False, False, precision, size, out, out_offsets
-    )
+    return convert(source, first, scale, False, False, precision, size, out, out_offsets)
 
 
-def to_slots(
-    data, offsets, width: int, stride: int, rows: int, precision: int, words: int, rescale: int, out
-) -> None:
+def to_slots(source, precision: int, words: int, rescale: int, out) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
     cdef Py_buffer views[3]
     cdef Column column
@@ -219,10 +204,8 @@ def to_slots(
         raise ValueError("words or precision out of range")
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
+        read_column(source, &column, views)
         write_buffer(out, &views[2])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
         if views[2].len // (8 * c_words) < column.rows:
             raise ValueError("no room for the slots")
         with nogil:

@@ -7,6 +7,7 @@ from typing import Any
 from kcodec.arguments import Buffer
 from kcodec.wire._faults import decode_error, encode_error
 from kcodec.wire.buffers._column_py import element, elements
+from kcodec.wire.slices import BytesColumn
 
 # str() of an int refuses long ones, Decimal does not; with its widest context everything is exact.
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -14,22 +15,12 @@ _NUMBER = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 
 
 def to_text(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
-    first: int,
-    scale: int,
-    plain: bool,
-    precision: int,
-    out: Buffer,
-    out_offsets: Buffer,
+    source: BytesColumn, first: int, scale: int, plain: bool, precision: int, out: Buffer, out_offsets: Buffer
 ) -> int:
     """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
-    for row, start, value in elements(data, offsets, width, stride, rows, first):
+    for row, start, value in elements(source, first):
         number = int.from_bytes(value, "big", signed=True)
         # The power may be far larger than the number.
         if number.bit_length() > 3 * precision and abs(number) >= 10**precision:
@@ -40,26 +31,16 @@ def to_text(
         out[at : at + len(text)] = text
         at += len(text)
         ends[row + 1] = at
-    return rows
+    return source.rows
 
 
 def from_text(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
-    first: int,
-    scale: int,
-    precision: int,
-    size: int,
-    out: Buffer,
-    out_offsets: Buffer,
+    source: BytesColumn, first: int, scale: int, precision: int, size: int, out: Buffer, out_offsets: Buffer
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
-    for row, start, text in elements(data, offsets, width, stride, rows, first):
+    for row, start, text in elements(source, first):
         code, number = _number(text, scale, precision)
         made = b"" if code else _bytes(number, size)
         if code or made is None:
@@ -69,27 +50,17 @@ def from_text(
         out[at : at + len(made)] = made
         at += len(made)
         ends[row + 1] = at
-    return rows
+    return source.rows
 
 
-def to_slots(
-    data: Buffer,
-    offsets: Buffer,
-    width: int,
-    stride: int,
-    rows: int,
-    precision: int,
-    words: int,
-    rescale: int,
-    out: Buffer,
-) -> None:
+def to_slots(source: BytesColumn, precision: int, words: int, rescale: int, out: Buffer) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
         raise ValueError("words or precision out of range")
     out = memoryview(out).cast("B")
-    if len(out) < 8 * words * rows:
+    if len(out) < 8 * words * source.rows:
         raise ValueError("no room for the slots")
-    for row, start, value in elements(data, offsets, width, stride, rows, 0):
+    for row, start, value in elements(source):
         code, number = _rescale(int.from_bytes(value, "big", signed=True), rescale, precision, 76)
         if code:
             raise decode_error(code, row, start)

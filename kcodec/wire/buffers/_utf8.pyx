@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.wire.buffers.column cimport (
-    Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    Column, no_buffers, offset_at, read_column, release_buffers, slice_at,
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
 
@@ -35,7 +35,7 @@ cdef Py_ssize_t first_invalid(const Column *column, bint *outside) noexcept nogi
     return column.rows
 
 
-def validate(data, offsets, width: int, stride: int, rows: int) -> None:
+def validate(source) -> None:
     """Raise the error of the first element that is not valid UTF-8."""
     cdef Py_buffer views[2]
     cdef Column column
@@ -43,9 +43,7 @@ def validate(data, offsets, width: int, stride: int, rows: int) -> None:
     cdef bint outside = False
     no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
+        read_column(source, &column, views)
         with nogil:
             row = column.rows if all_valid(&column) else first_invalid(&column, &outside)
         if outside:

@@ -1,13 +1,13 @@
 """The plain-Python twin of ``_utf8``: the same functions, short and slow."""
 
-from kcodec.arguments import Buffer
 from kcodec.wire._faults import decode_error
 from kcodec.wire.buffers._column_py import elements
+from kcodec.wire.slices import BytesColumn
 
 
-def validate(data: Buffer, offsets: Buffer, width: int, stride: int, rows: int) -> None:
+def validate(source: BytesColumn) -> None:
     """Raise the error of the first element that is not valid UTF-8."""
-    for row, start, value in elements(data, offsets, width, stride, rows):
+    for row, start, value in elements(source):
         try:
             value.decode("utf-8")
         except UnicodeDecodeError:

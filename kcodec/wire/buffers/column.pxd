@@ -57,22 +57,22 @@ cdef inline int write_buffer(object target, Py_buffer *view) except -1:
     return PyObject_GetBuffer(target, view, PyBUF_SIMPLE | PyBUF_WRITABLE)
 
 
-cdef inline int make_column(
-    Column *column, const Py_buffer *data, const Py_buffer *offsets, int width, int64_t stride,
-    Py_ssize_t rows
-) except -1:
-    """Put a column together from its buffers, which must hold that many rows."""
-    if width not in (0, 4, 8) or rows < 0 or stride < 0:
-        raise ValueError("width, stride or rows of a column out of range")
-    if width == 0:
-        if stride > 0 and rows > data.len // stride:
-            raise ValueError(f"{rows} values of {stride} bytes do not fit in {data.len} bytes")
-    elif offsets.len // width < rows + 1:
-        raise ValueError(f"{rows} rows need {rows + 1} offsets")
-    column.data = <const uint8_t *>data.buf
-    column.size = data.len
-    column.offsets = <const uint8_t *>offsets.buf
+cdef inline int read_column(object given, Column *column, Py_buffer *views) except -1:
+    """Take over a `kcodec.wire.slices.BytesColumn`, whose two buffers go to the first two of some views."""
+    data, offsets, width, stride, rows = given
+    read_buffer(data, &views[0])
+    read_buffer(offsets, &views[1])
     column.width = width
     column.stride = stride
     column.rows = rows
+    if column.width not in (0, 4, 8) or column.rows < 0 or column.stride < 0:
+        raise ValueError("width, stride or rows of a column out of range")
+    if column.width == 0:
+        if column.stride > 0 and column.rows > views[0].len // column.stride:
+            raise ValueError(f"{rows} values of {stride} bytes do not fit in {views[0].len} bytes")
+    elif views[1].len // column.width < column.rows + 1:
+        raise ValueError(f"{rows} rows need {rows + 1} offsets")
+    column.data = <const uint8_t *>views[0].buf
+    column.size = views[0].len
+    column.offsets = <const uint8_t *>views[1].buf
     return 0

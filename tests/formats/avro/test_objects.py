@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import datetime
 import json
-import struct
 import uuid
 import zoneinfo
 from decimal import Decimal
@@ -16,6 +15,7 @@ import pytest
 from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from side_by_side import NoObject, exact
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
 from vector_files import read_vectors
 
@@ -26,26 +26,6 @@ UTC = datetime.timezone.utc
 ORDER_ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
 LINES = read_vectors("avro_vectors.jsonl.gz")
-
-
-class NoObject(Exception):
-    """A value that Python's dates and times do not have."""
-
-
-def exact(value):
-    """Return an object in a form that compares bit by bit, dicts with the order of their keys."""
-    if isinstance(value, dict):
-        return {"keys": [*value], "values": [exact(each) for each in value.values()]}
-    if isinstance(value, (list, tuple)):
-        return type(value).__name__, [exact(each) for each in value]
-    if isinstance(value, float):
-        return struct.pack(">d", value).hex()
-    if isinstance(value, datetime.datetime):
-        if getattr(value, "nanosecond", 0):
-            raise NoObject
-        zone = None if value.tzinfo is None else "UTC"
-        return "datetime", value.replace(tzinfo=None).isoformat(timespec="microseconds"), zone
-    return type(value).__name__, repr(value)
 
 
 def of_column(column):

@@ -8,11 +8,7 @@ import pyarrow as pa
 import pytest
 from connect_rows import DECIMAL, codes, rows, struct
 
-from kcodec import (
-    ConnectJsonCodec,
-    ConnectSchema,
-    SchemaError,
-)
+from kcodec import ConnectJsonCodec, ConnectSchema, SchemaError
 
 
 def test_schemas_that_are_wrong():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec.kafka.conditions.condition import AnyOf, Compare, Every, IsNull, Not, OneOf
-from kcodec.kafka.conditions.narrow import Limits, limits, narrowed
+from kcodec.kafka.conditions.narrow import Bounds, bounds_of, narrowed
 from kcodec.kafka.conditions.where import matching, parse
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
@@ -28,50 +28,50 @@ def at(milliseconds):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("offset >= 5 and offset < 9", Limits(5, 9)),
-        ("offset > 5.5 and offset <= 9.5", Limits(6, 10)),
-        ("offset = 5", Limits(5, 6)),
+        ("offset >= 5 and offset < 9", Bounds(5, 9)),
+        ("offset > 5.5 and offset <= 9.5", Bounds(6, 10)),
+        ("offset = 5", Bounds(5, 6)),
         ("offset = 5.5", None),
-        ("offset in [9, 5.5, 7]", Limits(7, 10)),
+        ("offset in [9, 5.5, 7]", Bounds(7, 10)),
         ("offset in []", None),
         ("offset in [5.5]", None),
-        ("not offset < 5", Limits(5)),
-        ("not (offset < 5 or offset = 7)", Limits(5)),
-        ("not (offset < 5 and value.id = 7)", Limits()),
-        ("not not offset = 5", Limits(5, 6)),
+        ("not offset < 5", Bounds(5)),
+        ("not (offset < 5 or offset = 7)", Bounds(5)),
+        ("not (offset < 5 and value.id = 7)", Bounds()),
+        ("not not offset = 5", Bounds(5, 6)),
         ("offset is null", None),
-        ("offset != 5", Limits()),
-        ("offset = 5 or offset = 9", Limits(5, 10)),
-        ("offset > 5 or offset < 3", Limits()),
-        ("offset < 3 or value.id = 5", Limits()),
-        ("offset < 3 and value.id = 5", Limits(end=3)),
-        ("offset >= '5'", Limits(5)),
-        ("topic = 't'", Limits()),
+        ("offset != 5", Bounds()),
+        ("offset = 5 or offset = 9", Bounds(5, 10)),
+        ("offset > 5 or offset < 3", Bounds()),
+        ("offset < 3 or value.id = 5", Bounds()),
+        ("offset < 3 and value.id = 5", Bounds(end=3)),
+        ("offset >= '5'", Bounds(5)),
+        ("topic = 't'", Bounds()),
         ("topic > 't' or topic is null", None),
-        ("topic != 't' or offset < 3", Limits(end=3)),
-        ("topic = 'u' and offset < 3 or topic = 't' and offset > 5", Limits(6)),
+        ("topic != 't' or offset < 3", Bounds(end=3)),
+        ("topic = 'u' and offset < 3 or topic = 't' and offset > 5", Bounds(6)),
         ("not topic in ['t']", None),
-        ("partition = 1 and topic = 't'", Limits()),
+        ("partition = 1 and topic = 't'", Bounds()),
         ("partition < 0.5", None),
-        ("timestamp >= '1970-01-01T00:00:01Z'", Limits(since=1000)),
-        ("timestamp > '1970-01-01T00:00:01Z'", Limits(since=1001)),
-        ("timestamp > '1970-01-01T00:00:00.999999Z'", Limits(since=1000)),
-        ("timestamp < '1970-01-01T00:00:01.000001Z'", Limits(until=1001)),
-        ("timestamp <= '1970-01-01 00:00:01'", Limits(until=1001)),
+        ("timestamp >= '1970-01-01T00:00:01Z'", Bounds(since=1000)),
+        ("timestamp > '1970-01-01T00:00:01Z'", Bounds(since=1001)),
+        ("timestamp > '1970-01-01T00:00:00.999999Z'", Bounds(since=1000)),
+        ("timestamp < '1970-01-01T00:00:01.000001Z'", Bounds(until=1001)),
+        ("timestamp <= '1970-01-01 00:00:01'", Bounds(until=1001)),
         ("timestamp = '1970-01-01T00:00:00.000001Z'", None),
-        ("timestamp in ['1970-01-01 00:00:01', '1970-01-01 00:00:03']", Limits(since=1000, until=3001)),
-        ("timestamp is null", Limits()),
-        ("value.offset = 5", Limits()),
+        ("timestamp in ['1970-01-01 00:00:01', '1970-01-01 00:00:03']", Bounds(since=1000, until=3001)),
+        ("timestamp is null", Bounds()),
+        ("value.offset = 5", Bounds()),
     ],
 )
 def test_limits(text, expected):
-    assert limits(parse(text, "where"), TopicPartition("t", 1), OWN) == expected
+    assert bounds_of(parse(text, "where"), TopicPartition("t", 1), OWN) == expected
 
 
 def test_columns_of_values_are_no_places():
     """A field may be called as a column of the record."""
-    assert limits(parse("offset = 5 and topic = 'u'", "where"), TopicPartition("t", 1), {"topic"}) is None
-    assert limits(parse("offset = 5", "where"), TopicPartition("t", 1), {"topic"}) == Limits()
+    assert bounds_of(parse("offset = 5 and topic = 'u'", "where"), TopicPartition("t", 1), {"topic"}) is None
+    assert bounds_of(parse("offset = 5", "where"), TopicPartition("t", 1), {"topic"}) == Bounds()
 
 
 OFFSETS = st.integers(-1, 12) | st.sampled_from([3.5, 7.25, -0.5])

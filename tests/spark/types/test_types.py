@@ -15,15 +15,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from kcodec import AvroCodec, SchemaError
-from kcodec_spark import (
-    from_avro,
-    schema_of,
-    to_avro,
-    to_connect_json,
-    to_json,
-    to_json_schema,
-    to_ksql,
-)
+from kcodec_spark import from_avro, schema_of, to_avro, to_connect_json, to_json, to_json_schema, to_ksql
 from kcodec_spark.functions.codecs import reader_of
 from kcodec_spark.types import arrow, avro_schemas
 

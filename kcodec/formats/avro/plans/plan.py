@@ -22,10 +22,7 @@ _MAX_NODES = 200_000
 
 
 def decode_plan(
-    writer: Schema,
-    reader: Schema,
-    options: AvroOptions | None = None,
-    kind: pa.DataType | None = None,
+    writer: Schema, reader: Schema, options: AvroOptions | None = None, kind: pa.DataType | None = None
 ) -> Plan:
     """Resolve a writer's schema against a reader's, whose Arrow type may be known already.
 

@@ -25,14 +25,9 @@ def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = (
     """Return the normalized text of a schema.
 
     `texts` are those that it refers to, deepest first, and `known` the names of the types that they define at their
-    roots.
-
-    Raises
-    ------
-    SchemaError
-        Where the server fails: an attribute, or a list or an object that is a default, holds an integer beyond 64 bits,
-        a field is a union of nothing, or the default of a record has what the record has not. Or if the schema is
-        nested too deeply.
+    roots. It is a `SchemaError` where the server fails: if an attribute, or a list or an object that is a default,
+    holds an integer beyond 64 bits, a field is a union of nothing, or the default of a record has what the record has
+    not; and if the schema is nested too deeply.
 
     Examples
     --------

@@ -19,11 +19,11 @@ from libc.string cimport memcpy
 
 from kcodec.objects._buffer cimport Buffer, put_bytes, reserve
 from kcodec.objects._exact cimport (
-    PyBytes_CheckExact, PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
-    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, days_of, micros_of, seconds_of,
+    PyBytes_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact,
+    days_of, micros_of, seconds_of,
 )
 from kcodec.objects._find cimport find
-from kcodec.objects._quick cimport QuickWriter, odd
+from kcodec.objects._quick cimport QuickWriter, odd, real_of
 from kcodec.wire.binary.cursor cimport multiply_overflows, unlikely
 from kcodec.wire.binary.decimal cimport (
     decimal_from_text, decimal_put_integer, decimal_slot_text, decimal_text_room, decimal_to_bytes, decimal_to_word,
@@ -166,21 +166,9 @@ cdef class Real(Node):
     cdef int64_t exact        # integers up to this one are held exactly
 
     cdef int put(self, Buffer *b, object value) except -1:
-        cdef int overflow = 0
-        cdef int64_t number
-        cdef double real
+        cdef double real = real_of(value, self.exact)
         cdef float narrow
-        cdef uint8_t *out
-        if PyFloat_CheckExact(value):
-            real = PyFloat_AS_DOUBLE(value)
-        else:
-            if not PyLong_CheckExact(value):
-                odd()
-            number = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if overflow or not -self.exact <= number <= self.exact:
-                odd()
-            real = <double>number
-        out = self.begin(b)
+        cdef uint8_t *out = self.begin(b)
         if self.single:
             narrow = <float>real
             if unlikely(narrow - narrow != 0):
@@ -205,9 +193,7 @@ cdef class Truth(Node):
 
 
 @cython.final
-cdef class Fixed(Node):
-    """Writes decimals."""
-
+cdef class DecimalNumber(Node):
     cdef int32_t words
     cdef int32_t scale
     cdef int32_t precision
@@ -461,7 +447,7 @@ cdef class _Maker:
         cdef Entries entries
         cdef Text text
         cdef Bytes data
-        cdef Fixed fixed
+        cdef DecimalNumber number
         cdef Time time
         op = node.op
         if op is Step.JSON_OBJECT and node.column >= 0:
@@ -494,13 +480,13 @@ cdef class _Maker:
         if op is Step.JSON_FLOAT:
             return self.real(stored)
         if op is Step.JSON_DECIMAL and stored.scale >= 0:
-            fixed = Fixed()
-            fixed.encoded = bool(node.forms & Form.BASE64)
-            if fixed.encoded and (node.scale != stored.scale or (node.precision or 76) < stored.precision):
+            number = DecimalNumber()
+            number.encoded = bool(node.forms & Form.BASE64)
+            if number.encoded and (node.scale != stored.scale or (node.precision or 76) < stored.precision):
                 return Odd()
-            fixed.words, fixed.scale, fixed.precision = stored.byte_width // 8, stored.scale, stored.precision
-            fixed.plain = not node.forms & Form.SCIENTIFIC
-            return fixed
+            number.words, number.scale, number.precision = stored.byte_width // 8, stored.scale, stored.precision
+            number.plain = not node.forms & Form.SCIENTIFIC
+            return number
         if op is Step.JSON_BYTES:
             data = Bytes()
             data.size = stored.byte_width if pa.types.is_fixed_size_binary(stored) else -1

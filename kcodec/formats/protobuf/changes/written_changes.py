@@ -11,21 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.changes.evolution import Side, changes, paired
 from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.names import full_name
-from kcodec.formats.protobuf.language.syntax import (
-    Enum,
-    EnumValue,
-    Extend,
-    Field,
-    File,
-    Message,
-    Oneof,
-    Option,
-    Reserved,
-    Rpc,
-    Service,
-    is_map_entry,
-)
 from kcodec.formats.protobuf.language.text import option_text
 
 __all__ = ["all_changes"]
@@ -97,7 +84,12 @@ class _Texts:
                 yield from _services(left, right, place)
 
     def bodies(
-        self, old: File | Message, new: File | Message, old_scope: _Scope, new_scope: _Scope, path: str
+        self,
+        old: syntax.File | syntax.Message,
+        new: syntax.File | syntax.Message,
+        old_scope: _Scope,
+        new_scope: _Scope,
+        path: str,
     ) -> Iterator[Difference]:
         for name, before, after in paired(old.messages, new.messages):
             place = f"{path}/{name}"
@@ -122,8 +114,8 @@ class _Texts:
 
     def extends(
         self,
-        old: Sequence[Extend],
-        new: Sequence[Extend],
+        old: Sequence[syntax.Extend],
+        new: Sequence[syntax.Extend],
         old_scope: _Scope,
         new_scope: _Scope,
         path: str,
@@ -135,7 +127,7 @@ class _Texts:
             yield from self.fields(before.get(target, []), after.get(target, []), old_scope, new_scope, place)
 
     def messages(
-        self, old: Message, new: Message, old_scope: _Scope, new_scope: _Scope, path: str
+        self, old: syntax.Message, new: syntax.Message, old_scope: _Scope, new_scope: _Scope, path: str
     ) -> Iterator[Difference]:
         yield from self.fields(old.fields, new.fields, old_scope, new_scope, path)
         before, after = ({each.name: each for each in side.oneofs} for side in (old, new))
@@ -152,8 +144,8 @@ class _Texts:
 
     def fields(
         self,
-        old: Sequence[Field],
-        new: Sequence[Field],
+        old: Sequence[syntax.Field],
+        new: Sequence[syntax.Field],
         old_scope: _Scope,
         new_scope: _Scope,
         path: str,
@@ -172,7 +164,7 @@ class _Texts:
                 yield from self.field(left, right, old_scope, new_scope, _place(path, right))
 
     def field(
-        self, old: Field, new: Field, old_scope: _Scope, new_scope: _Scope, path: str
+        self, old: syntax.Field, new: syntax.Field, old_scope: _Scope, new_scope: _Scope, path: str
     ) -> Iterator[Difference]:
         if old.name != new.name:
             yield Difference("FIELD_NAME_CHANGED", path, f"{old.name} → {new.name}")
@@ -196,25 +188,25 @@ class _Texts:
             yield from self.messages(old.group, new.group, *scopes, path)
 
 
-def _place(path: str, field: Field) -> str:
+def _place(path: str, field: syntax.Field) -> str:
     return f"{path}/{field.number}" if field.oneof is None else f"{path}/{field.oneof.name}/{field.number}"
 
 
-def _label(field: Field) -> str:
+def _label(field: syntax.Field) -> str:
     return "map" if field.key else field.label or "singular"
 
 
-def _oneof(oneof: Oneof | None) -> str:
+def _oneof(oneof: syntax.Oneof | None) -> str:
     return "no oneof" if oneof is None else f"oneof {oneof.name}"
 
 
-def _type(side: Side, scope: _Scope, field: Field) -> str:
+def _type(side: Side, scope: _Scope, field: syntax.Field) -> str:
     """Return a field's type with full names, so that another spelling of one is no change."""
     name = _full(side, scope, field.type)
     entry = side.names.types.get(name)
     if field.key:
         return f"map<{field.key}, {name}>"
-    if isinstance(entry, Message) and is_map_entry(entry):
+    if isinstance(entry, syntax.Message) and syntax.is_map_entry(entry):
         parts = {each.number: each for each in entry.fields}
         if 1 in parts and 2 in parts:
             value = _full(side, (side.names.paths[name], name), parts[2].type)
@@ -226,7 +218,7 @@ def _full(side: Side, scope: _Scope, name: str) -> str:
     return name if name in SCALARS else side.names.find(*scope, name) or name
 
 
-def _enums(old: Enum, new: Enum, path: str) -> Iterator[Difference]:
+def _enums(old: syntax.Enum, new: syntax.Enum, path: str) -> Iterator[Difference]:
     before, after = _values(old), _values(new)
     for number in dict.fromkeys([*before, *after]):
         place = f"{path}/{number}"
@@ -242,7 +234,7 @@ def _enums(old: Enum, new: Enum, path: str) -> Iterator[Difference]:
     yield from _sets("RESERVED", path, _reserved(old.reserved), _reserved(new.reserved))
 
 
-def _services(old: Service, new: Service, path: str) -> Iterator[Difference]:
+def _services(old: syntax.Service, new: syntax.Service, path: str) -> Iterator[Difference]:
     for name, before, after in paired(old.rpcs, new.rpcs):
         place = f"{path}/{name}"
         if before is None or after is None:
@@ -255,12 +247,14 @@ def _services(old: Service, new: Service, path: str) -> Iterator[Difference]:
     yield from _options(old.name, path, old.options, new.options)
 
 
-def _signature(rpc: Rpc) -> str:
+def _signature(rpc: syntax.Rpc) -> str:
     request, response = "stream " * rpc.request_stream, "stream " * rpc.response_stream
     return f"({request}{rpc.request}) returns ({response}{rpc.response})"
 
 
-def _options(owner: str, path: str, old: Sequence[Option], new: Sequence[Option]) -> Iterator[Difference]:
+def _options(
+    owner: str, path: str, old: Sequence[syntax.Option], new: Sequence[syntax.Option]
+) -> Iterator[Difference]:
     before, after = _option_values(old), _option_values(new)
     for name in dict.fromkeys([*before, *after]):
         left, right = before.get(name), after.get(name)
@@ -272,7 +266,7 @@ def _options(owner: str, path: str, old: Sequence[Option], new: Sequence[Option]
             yield Difference("OPTION_CHANGED", path, f"{owner}: {name} = {_short(left)} → {_short(right)}")
 
 
-def _option_values(options: Sequence[Option]) -> dict[str, str]:
+def _option_values(options: Sequence[syntax.Option]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for each in options:
         found.setdefault(".".join(each.name), []).append(option_text(each))
@@ -293,29 +287,29 @@ def _sets(kind: str, path: str, old: Iterable[str], new: Iterable[str]) -> Itera
             yield Difference(f"{kind}_ADDED", path, each)
 
 
-def _imports(file: File) -> Iterator[str]:
+def _imports(file: syntax.File) -> Iterator[str]:
     return (f"{each.kind} {each.path}".strip() for each in file.imports)
 
 
-def _reserved(statements: Sequence[Reserved]) -> Iterator[str]:
+def _reserved(statements: Sequence[syntax.Reserved]) -> Iterator[str]:
     for each in statements:
         for item in each.items:
             yield item if isinstance(item, str) else " to ".join(map(str, item))
 
 
-def _ranges(message: Message) -> Iterator[str]:
+def _ranges(message: syntax.Message) -> Iterator[str]:
     return (" to ".join(map(str, numbers)) for each in message.extensions for numbers in each.ranges)
 
 
-def _extended(extends: Sequence[Extend]) -> dict[str, list[Field]]:
-    found: dict[str, list[Field]] = {}
+def _extended(extends: Sequence[syntax.Extend]) -> dict[str, list[syntax.Field]]:
+    found: dict[str, list[syntax.Field]] = {}
     for each in extends:
         found.setdefault(each.target, []).extend(each.fields)
     return found
 
 
-def _values(enum: Enum) -> dict[int, list[EnumValue]]:
-    found: dict[int, list[EnumValue]] = {}
+def _values(enum: syntax.Enum) -> dict[int, list[syntax.EnumValue]]:
+    found: dict[int, list[syntax.EnumValue]] = {}
     for each in enum.values:
         found.setdefault(each.number, []).append(each)
     return found

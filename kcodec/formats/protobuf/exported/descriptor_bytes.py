@@ -9,23 +9,11 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types, escape_bytes, float_text
 from kcodec.formats.protobuf.language.link import json_name
 from kcodec.formats.protobuf.language.names import Extension, entry_of, full_name
 from kcodec.formats.protobuf.language.options import Fields, OptionReader, Packed
-from kcodec.formats.protobuf.language.syntax import (
-    MAX_NUMBER,
-    Enum,
-    Extend,
-    Field,
-    File,
-    Import,
-    Message,
-    Option,
-    Range,
-    Reserved,
-    Service,
-)
 from kcodec.formats.protobuf.messages.message import Message as Encoded
 from kcodec.formats.protobuf.messages.message import default_of, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -101,7 +89,7 @@ def field_type(name: str) -> int:
     return types.numbers[f"TYPE_{name.upper()}"]
 
 
-def written_options(schema: ProtobufSchema, kind: str, options: Sequence[Option]) -> Encoded:
+def written_options(schema: ProtobufSchema, kind: str, options: Sequence[syntax.Option]) -> Encoded:
     """Return the options of one place; names are resolved only if one is in parentheses."""
     if not any(each.name[0].startswith("(") for each in options):
         schema = ProtobufSchema.of("")
@@ -113,13 +101,13 @@ def written_options(schema: ProtobufSchema, kind: str, options: Sequence[Option]
 class _File:
     def __init__(self, schema: ProtobufSchema, path: str) -> None:
         self.schema = schema
-        self.tree: File = schema.files[path]
+        self.tree: syntax.File = schema.files[path]
         self.syntax = self.tree.syntax or "proto2"
         self.reader = OptionReader(schema.names, schema.extensions, schema.messages)
 
     def file(self, name: str) -> Encoded:
         tree, scope = self.tree, self.tree.package
-        imports: list[Import] = [each for each in tree.imports if each.kind != "option"]
+        imports: list[syntax.Import] = [each for each in tree.imports if each.kind != "option"]
         groups = _groups(tree.extends)
         return made(
             "FileDescriptorProto",
@@ -138,11 +126,11 @@ class _File:
             edition=_EDITIONS.get(self.syntax),
         )
 
-    def messages(self, scope: str, nodes: Iterable[Message]) -> list[Encoded]:
+    def messages(self, scope: str, nodes: Iterable[syntax.Message]) -> list[Encoded]:
         """Return messages in the order in which they were declared, groups and maps included."""
         return [self.message(scope, each) for each in sorted(nodes, key=lambda each: each.at)]
 
-    def message(self, scope: str, node: Message) -> Encoded:
+    def message(self, scope: str, node: syntax.Message) -> Encoded:
         full = full_name(scope, node.name)
         inner = [body for field in node.fields if (body := field.group or entry_of(field))]
         oneofs = [
@@ -171,7 +159,7 @@ class _File:
             made(
                 "DescriptorProto.ExtensionRange",
                 start=numbers[0],
-                end=numbers[-1] + 1 if numbers[-1] != MAX_NUMBER or not is_set else _MAX_SET,
+                end=numbers[-1] + 1 if numbers[-1] != syntax.MAX_NUMBER or not is_set else _MAX_SET,
                 options=self.options("ExtensionRangeOptions", full, each.options),
             )
             for each in node.extensions
@@ -192,11 +180,11 @@ class _File:
             visibility=_visibility(node.visibility),
         )
 
-    def is_optional(self, field: Field) -> bool:
+    def is_optional(self, field: syntax.Field) -> bool:
         return self.syntax == "proto3" and field.label == "optional" and field.oneof is None
 
     def field(
-        self, scope: str, node: Field, kind: FieldType, oneof: int | None, extendee: str | None = None
+        self, scope: str, node: syntax.Field, kind: FieldType, oneof: int | None, extendee: str | None = None
     ) -> Encoded:
         named = kind.message or kind.enum
         # Only groups of texts are groups: what editions delimit is a message with a feature.
@@ -222,7 +210,7 @@ class _File:
             field.values[field.type.by_name["default_value"].number] = _default(kind)
         return field
 
-    def extensions(self, scope: str, nodes: Iterable[Extend]) -> list[Encoded]:
+    def extensions(self, scope: str, nodes: Iterable[syntax.Extend]) -> list[Encoded]:
         found = []
         for each in nodes:
             for field in each.fields:
@@ -232,7 +220,7 @@ class _File:
                 found.append(self.field(scope, field, self.schema.extensions[full], None, f".{target}"))
         return found
 
-    def enum(self, scope: str, node: Enum) -> Encoded:
+    def enum(self, scope: str, node: syntax.Enum) -> Encoded:
         full = full_name(scope, node.name)
         values = [
             made(
@@ -253,7 +241,7 @@ class _File:
             visibility=_visibility(node.visibility),
         )
 
-    def service(self, scope: str, node: Service) -> Encoded:
+    def service(self, scope: str, node: syntax.Service) -> Encoded:
         full = full_name(scope, node.name)
         methods = [
             made(
@@ -277,7 +265,7 @@ class _File:
 
     # Options
 
-    def options(self, kind: str, scope: str, options: Sequence[Option]) -> Encoded | None:
+    def options(self, kind: str, scope: str, options: Sequence[syntax.Option]) -> Encoded | None:
         if not options:
             return None
         message = descriptor_types()[f"google.protobuf.{kind}"]
@@ -330,17 +318,19 @@ class _File:
         return _bits(field.type, value) if field.type in ("float", "double") else value
 
 
-def _groups(extends: Iterable[Extend]) -> list[Message]:
+def _groups(extends: Iterable[syntax.Extend]) -> list[syntax.Message]:
     return [field.group for extend in extends for field in extend.fields if field.group is not None]
 
 
-def reserved_ranges(kind: str, reserved: Iterable[Reserved], beyond: int) -> list[Encoded]:
+def reserved_ranges(kind: str, reserved: Iterable[syntax.Reserved], beyond: int) -> list[Encoded]:
     """Return the numbers of ``reserved`` statements; a range ends so many `beyond` its last number."""
-    numbers: list[Range] = [item for each in reserved for item in each.items if not isinstance(item, str)]
+    numbers: list[syntax.Range] = [
+        item for each in reserved for item in each.items if not isinstance(item, str)
+    ]
     return [made(kind, start=each[0], end=each[-1] + beyond) for each in numbers]
 
 
-def reserved_names(reserved: Iterable[Reserved]) -> list[str]:
+def reserved_names(reserved: Iterable[syntax.Reserved]) -> list[str]:
     """Return the names of ``reserved`` statements."""
     return [item for each in reserved for item in each.items if isinstance(item, str)]
 

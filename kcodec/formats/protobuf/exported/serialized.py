@@ -17,21 +17,9 @@ from kcodec.formats.protobuf.exported.descriptor_bytes import (
     reserved_ranges,
     written_options,
 )
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import full_name, registry_entry_name
-from kcodec.formats.protobuf.language.syntax import (
-    MAX_NUMBER,
-    Enum,
-    Extend,
-    Field,
-    Message,
-    Option,
-    Quoted,
-    Reserved,
-    Service,
-    Word,
-    members_of,
-)
 from kcodec.formats.protobuf.language.text import CONFLUENT
 from kcodec.formats.protobuf.messages.message import Message as Encoded
 from kcodec.formats.protobuf.messages.message import write_message
@@ -80,13 +68,13 @@ class _Serializer:
             syntax=tree.syntax,
         )
 
-    def message(self, scope: str, node: Message) -> Encoded:
+    def message(self, scope: str, node: syntax.Message) -> Encoded:
         full = full_name(scope, node.name)
         plain = [each for each in node.fields if each.group is None]
         names = [each.name for each in node.oneofs]
         fields = [
             self.field(full, each, i)
-            for i, members in enumerate(members_of(node))
+            for i, members in enumerate(syntax.members_of(node))
             for each in members
             if each.group is None
         ]
@@ -122,20 +110,22 @@ class _Serializer:
             reserved_name=reserved_names(node.reserved),
         )
 
-    def is_optional(self, field: Field) -> bool:
+    def is_optional(self, field: syntax.Field) -> bool:
         return self.schema.main.syntax == "proto3" and field.label == "optional" and field.oneof is None
 
-    def entry(self, scope: str, node: Field) -> Encoded:
+    def entry(self, scope: str, node: syntax.Field) -> Encoded:
         name = registry_entry_name(node.name)
-        key, value = Field("", node.key, "key", 1), Field("", node.type, "value", 2)
+        key, value = syntax.Field("", node.key, "key", 1), syntax.Field("", node.type, "value", 2)
         return made(
             "DescriptorProto",
             name=name,
             field=[self.field(f"{scope}.{name}", each, None) for each in (key, value)],
-            options=self.options("MessageOptions", [Option(("map_entry",), Word("true"))]),
+            options=self.options("MessageOptions", [syntax.Option(("map_entry",), syntax.Word("true"))]),
         )
 
-    def field(self, scope: str, node: Field, oneof: int | None, extendee: str | None = None) -> Encoded:
+    def field(
+        self, scope: str, node: syntax.Field, oneof: int | None, extendee: str | None = None
+    ) -> Encoded:
         kinds = self.kind(scope, node)
         label = {"optional": 1, "required": 2, "repeated": 3}.get(node.label)
         label = 1 if node.oneof is not None else 3 if node.key else label
@@ -157,13 +147,13 @@ class _Serializer:
         )
         for option in node.options:
             if option.name in (("default",), ("json_name",)):
-                raw = unquote(option.value) if isinstance(option.value, Quoted) else str(option.value)
+                raw = unquote(option.value) if isinstance(option.value, syntax.Quoted) else str(option.value)
                 name = "default_value" if option.name == ("default",) else "json_name"
                 # It is set even where it is empty.
                 field.values[field.type.by_name[name].number] = raw
         return field
 
-    def kind(self, scope: str, node: Field) -> int | None:
+    def kind(self, scope: str, node: syntax.Field) -> int | None:
         """Return the number of a field's type; maps have none."""
         if node.key:
             return None
@@ -172,10 +162,10 @@ class _Serializer:
             full = self.schema.names.find(self.schema.path, scope, name)
             if full is None:
                 return None
-            name = "enum" if isinstance(self.schema.names.types[full], Enum) else "message"
+            name = "enum" if isinstance(self.schema.names.types[full], syntax.Enum) else "message"
         return field_type(name)
 
-    def extensions(self, scope: str, nodes: Iterable[Extend]) -> list[Encoded]:
+    def extensions(self, scope: str, nodes: Iterable[syntax.Extend]) -> list[Encoded]:
         return [
             self.field(scope, field, None, each.target)
             for each in nodes
@@ -183,7 +173,7 @@ class _Serializer:
             if field.group is None
         ]
 
-    def enum(self, node: Enum) -> Encoded:
+    def enum(self, node: syntax.Enum) -> Encoded:
         return made(
             "EnumDescriptorProto",
             name=node.name,
@@ -203,7 +193,7 @@ class _Serializer:
             reserved_name=reserved_names(node.reserved),
         )
 
-    def service(self, node: Service) -> Encoded:
+    def service(self, node: syntax.Service) -> Encoded:
         methods = []
         for each in node.rpcs:
             method = made(
@@ -218,7 +208,7 @@ class _Serializer:
         options = self.options("ServiceOptions", node.options)
         return made("ServiceDescriptorProto", name=node.name, method=methods, options=options)
 
-    def options(self, kind: str, options: list[Option]) -> Encoded | None:
+    def options(self, kind: str, options: list[syntax.Option]) -> Encoded | None:
         """Return the options that descriptor.proto itself knows, and Confluent's own."""
         kept = [
             each
@@ -229,13 +219,13 @@ class _Serializer:
         return written if written.values else None
 
 
-def _capped(reserved: Reserved) -> Reserved:
+def _capped(reserved: syntax.Reserved) -> syntax.Reserved:
     """Return numbers of an enum as the registry has them: ``max`` is that of fields to it."""
     items = [
-        (each[0], MAX_NUMBER) if not isinstance(each, str) and each[1:] == (_MAX,) else each
+        (each[0], syntax.MAX_NUMBER) if not isinstance(each, str) and each[1:] == (_MAX,) else each
         for each in reserved.items
     ]
-    return Reserved(items, reserved.at)
+    return syntax.Reserved(items, reserved.at)
 
 
 def _is_kept(name: tuple[str, ...]) -> bool:

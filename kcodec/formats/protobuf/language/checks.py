@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name, registry_entry_name
-from kcodec.formats.protobuf.language.syntax import (
-    Aggregate,
-    Enum,
-    Extend,
-    Field,
-    Message,
-    Quoted,
-    Service,
-    find_option,
-)
 from kcodec.java.numbers import integer_bounds, parse_java_double
 
 __all__ = ["check_descriptors"]
@@ -59,10 +50,10 @@ class _Check:
     def level(
         self,
         scope: str,
-        messages: Sequence[Message],
-        enums: Sequence[Enum],
-        extends: Sequence[Extend],
-        others: Sequence[Field | Service] = (),
+        messages: Sequence[syntax.Message],
+        enums: Sequence[syntax.Enum],
+        extends: Sequence[syntax.Extend],
+        others: Sequence[syntax.Field | syntax.Service] = (),
     ) -> None:
         """Check what stands in a scope, its fields or services among it."""
         extensions = [field for each in extends for field in each.fields]
@@ -76,7 +67,7 @@ class _Check:
         for extend in extends:
             self.extend(scope, extend)
         for other in others:
-            if isinstance(other, Service):
+            if isinstance(other, syntax.Service):
                 self.service(scope, other)
 
     def distinct(self, nodes: Sequence[object]) -> None:
@@ -88,12 +79,14 @@ class _Check:
                 self.fail(node.at, f"{name} is declared twice")  # type: ignore[attr-defined]
             known.add(name)
 
-    def message(self, scope: str, node: Message) -> None:
+    def message(self, scope: str, node: syntax.Message) -> None:
         inner = full_name(scope, node.name)
         fields = [field for field in node.fields if field.group is None]
         # Entries of maps are messages among the fields.
         entries = [
-            Field("", "", registry_entry_name(field.name), 0, at=field.at) for field in fields if field.key
+            syntax.Field("", "", registry_entry_name(field.name), 0, at=field.at)
+            for field in fields
+            if field.key
         ]
         self.level(inner, node.messages, node.enums, node.extends, [*fields, *entries])
         numbers: set[int] = set()
@@ -105,24 +98,24 @@ class _Check:
                 self.fail(field.at, f"the map {field.name} is in a oneof")
             self.field(inner, field)
 
-    def field(self, scope: str, field: Field) -> None:
+    def field(self, scope: str, field: syntax.Field) -> None:
         """Check the type of a field, whether it can be packed, and its default."""
         node = None if field.type in SCALARS else self.type(scope, field.type, field.at)
-        is_message = bool(field.key) or isinstance(node, Message)
-        if find_option(field.options, "packed") == "true" and (
+        is_message = bool(field.key) or isinstance(node, syntax.Message)
+        if syntax.find_option(field.options, "packed") == "true" and (
             field.label != "repeated" or is_message or field.type in _NEVER_PACKED
         ):
             self.fail(field.at, f"{field.name} cannot be packed")
-        default = find_option(field.options, "default")
-        if default is None or isinstance(default, (Aggregate, list)):
+        default = syntax.find_option(field.options, "default")
+        if default is None or isinstance(default, (syntax.Aggregate, list)):
             return
         if field.label == "repeated" or is_message:
             self.fail(field.at, f"{field.name} has no default: it is repeated or a message")
-        text = unquote(default) if isinstance(default, Quoted) else str(default)
+        text = unquote(default) if isinstance(default, syntax.Quoted) else str(default)
         if not _is_of(field.type, node, text):
             self.fail(field.at, f"the default of {field.name} is not of type {field.type}")
 
-    def type(self, scope: str, name: str, at: int) -> Message | Enum:
+    def type(self, scope: str, name: str, at: int) -> syntax.Message | syntax.Enum:
         """Find a type as protobuf-java does: what the first part of its name means hides all outer ones."""
         full = self.names.find(self.path, scope, name)
         first, _, rest = name.partition(".")
@@ -134,9 +127,9 @@ class _Check:
             self.fail(at, f"{name} is not imported")
         return self.names.types[full]
 
-    def extend(self, scope: str, node: Extend) -> None:
+    def extend(self, scope: str, node: syntax.Extend) -> None:
         target = self.type(scope, node.target, node.at)
-        if not isinstance(target, Message):
+        if not isinstance(target, syntax.Message):
             self.fail(node.at, f"{node.target} is not a message")
         ranges = [each for extensions in target.extensions for each in extensions.ranges]
         for field in node.fields:
@@ -145,17 +138,17 @@ class _Check:
             if field.group is None:
                 self.field(scope, field)
 
-    def service(self, scope: str, node: Service) -> None:
+    def service(self, scope: str, node: syntax.Service) -> None:
         self.distinct(node.rpcs)
         for rpc in node.rpcs:
             for name in (rpc.request, rpc.response):
-                if not isinstance(self.type(scope, name, rpc.at), Message):
+                if not isinstance(self.type(scope, name, rpc.at), syntax.Message):
                     self.fail(rpc.at, f"{name} is not a message")
 
 
-def _is_of(kind: str, node: Message | Enum | None, text: str) -> bool:
+def _is_of(kind: str, node: syntax.Message | syntax.Enum | None, text: str) -> bool:
     """Return whether a text is a default of a type."""
-    if isinstance(node, Enum):
+    if isinstance(node, syntax.Enum):
         return any(each.name == text for each in node.values)
     if kind in ("float", "double"):
         return text in ("inf", "-inf", "nan") or _is_double(text)

@@ -9,29 +9,10 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.known import known_file
 from kcodec.formats.protobuf.language.link import json_name, link
 from kcodec.formats.protobuf.language.names import full_name, with_known
-from kcodec.formats.protobuf.language.syntax import (
-    Aggregate,
-    Enum,
-    EnumValue,
-    Extend,
-    Extensions,
-    Field,
-    File,
-    Import,
-    Message,
-    Oneof,
-    Option,
-    Quoted,
-    Range,
-    Reserved,
-    Rpc,
-    Service,
-    Value,
-    Word,
-)
 from kcodec.formats.protobuf.language.text import escape
 from kcodec.formats.protobuf.messages.message import Message as Decoded
 from kcodec.formats.protobuf.messages.message import read_message
@@ -49,7 +30,7 @@ _EDITIONS = {1000: "2023", 1001: "2024"}
 _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 
 
-def read_descriptors(data: bytes) -> dict[str, File]:
+def read_descriptors(data: bytes) -> dict[str, syntax.File]:
     """Return the files of a FileDescriptorSet, or of one FileDescriptorProto, by their paths.
 
     The first is the main one: the last that no other imports. Other bytes, and more than 500,000 parts, are a
@@ -120,25 +101,26 @@ class _File:
 
     def __init__(self, proto: dict[str, Any]) -> None:
         self.counter = 0
-        self.unread: list[tuple[list[Option], Decoded]] = []
-        syntax = proto.get("syntax", "")
-        if syntax == "editions":
+        self.unread: list[tuple[list[syntax.Option], Decoded]] = []
+        self.syntax = proto.get("syntax", "")
+        if self.syntax == "editions":
             edition = proto.get("edition")
             if edition not in _EDITIONS:
                 raise SchemaError(f"{proto.get('name', '')}: the edition {edition} is not known")
-            syntax = _EDITIONS[edition]
-        elif syntax not in ("", "proto2", "proto3"):
-            raise SchemaError(f"{proto.get('name', '')}: the syntax {syntax!r} is not known")
-        self.syntax = syntax
+            self.syntax = _EDITIONS[edition]
+        elif self.syntax not in ("", "proto2", "proto3"):
+            raise SchemaError(f"{proto.get('name', '')}: the syntax {self.syntax!r} is not known")
         self.package = proto.get("package", "")
         public = set(proto.get("public_dependency", ()))
         weak = set(proto.get("weak_dependency", ()))
         imports = [
-            Import(path, "public" if i in public else "weak" if i in weak else "", self.place())
+            syntax.Import(path, "public" if i in public else "weak" if i in weak else "", self.place())
             for i, path in enumerate(proto.get("dependency", ()))
         ]
-        imports += [Import(path, "option", self.place()) for path in proto.get("option_dependency", ())]
-        self.tree = File(syntax, self.package, imports)
+        imports += [
+            syntax.Import(path, "option", self.place()) for path in proto.get("option_dependency", ())
+        ]
+        self.tree = syntax.File(self.syntax, self.package, imports)
         self.tree.options = self.options(proto)
         self.tree.messages = [self.message(each, self.package) for each in proto.get("message_type", ())]
         self.tree.enums = [self.enum(each) for each in proto.get("enum_type", ())]
@@ -149,30 +131,30 @@ class _File:
         self.counter += 1
         return self.counter
 
-    def options(self, proto: dict[str, Any]) -> list[Option]:
+    def options(self, proto: dict[str, Any]) -> list[syntax.Option]:
         found = proto.get("options")
-        options: list[Option] = []
+        options: list[syntax.Option] = []
         if found is not None:
             self.add_options(options, found)
             if found.unknown:
                 self.unread.append((options, found))
         return options
 
-    def add_options(self, options: list[Option], message: Decoded) -> None:
+    def add_options(self, options: list[syntax.Option], message: Decoded) -> None:
         for field, value in message.fields():
             name = f"({field.name})" if field.number in message.type.extensions else field.name
             for path, each in _option((name,), field, value):
-                options.append(Option(path, each, self.place()))
+                options.append(syntax.Option(path, each, self.place()))
 
-    def message(self, proto: dict[str, Any], scope: str) -> Message:
+    def message(self, proto: dict[str, Any], scope: str) -> syntax.Message:
         name = proto.get("name", "")
         full = full_name(scope, name)
-        message = Message(name, at=self.place())
+        message = syntax.Message(name, at=self.place())
         message.visibility = _visibility(proto)
         message.options = self.options(proto)
         nested = {f".{full}.{each.get('name', '')}": each for each in proto.get("nested_type", ())}
         oneofs = [
-            Oneof(each.get("name", ""), self.options(each), self.place())
+            syntax.Oneof(each.get("name", ""), self.options(each), self.place())
             for each in proto.get("oneof_decl", ())
         ]
         fields = proto.get("field", ())
@@ -192,18 +174,18 @@ class _File:
         message.enums = [self.enum(each) for each in proto.get("enum_type", ())]
         for each in proto.get("extension_range", ()):
             options = self.options(each)
-            message.extensions.append(Extensions([_range(each, 1)], options, self.place()))
+            message.extensions.append(syntax.Extensions([_range(each, 1)], options, self.place()))
         message.reserved = self.reserved(proto, 1)
         return message
 
-    def reserved(self, proto: dict[str, Any], beyond: int) -> list[Reserved]:
+    def reserved(self, proto: dict[str, Any], beyond: int) -> list[syntax.Reserved]:
         """Return reserved numbers and names; ranges of messages end one beyond their last number."""
-        items: list[Range | str] = [_range(each, beyond) for each in proto.get("reserved_range", ())]
-        return [Reserved([each], self.place()) for each in [*items, *proto.get("reserved_name", ())]]
+        items: list[syntax.Range | str] = [_range(each, beyond) for each in proto.get("reserved_range", ())]
+        return [syntax.Reserved([each], self.place()) for each in [*items, *proto.get("reserved_name", ())]]
 
     def field(
         self, proto: dict[str, Any], scope: str, nested: Mapping[str, dict[str, Any]], groups: list[str]
-    ) -> Field:
+    ) -> syntax.Field:
         name = proto.get("name", "")
         kinds = descriptor_types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
         assert kinds is not None
@@ -214,19 +196,21 @@ class _File:
         typed = proto.get("type_name", "")
         # To the list itself options are added that only extensions can name.
         options = self.options(proto)
-        field = Field(label, typed or kind, name, proto.get("number", 0), options, at=self.place())
+        field = syntax.Field(label, typed or kind, name, proto.get("number", 0), options, at=self.place())
         if not field.type:
             raise SchemaError(f"{scope}.{name} has no type")
-        stated: list[Option] = []
+        stated: list[syntax.Option] = []
         if "default_value" in proto:
             value = proto["default_value"]
-            quoted = Quoted((value if kind == "bytes" else escape(value),))
+            quoted = syntax.Quoted((value if kind == "bytes" else escape(value),))
             stated.append(
-                Option(("default",), quoted if kind in ("string", "bytes") else Word(value), field.at)
+                syntax.Option(
+                    ("default",), quoted if kind in ("string", "bytes") else syntax.Word(value), field.at
+                )
             )
         if proto.get("json_name", json_name(name)) != json_name(name) and "extendee" not in proto:
-            value = Quoted((escape(proto["json_name"]),))
-            stated.append(Option(("json_name",), value, field.at))
+            value = syntax.Quoted((escape(proto["json_name"]),))
+            stated.append(syntax.Option(("json_name",), value, field.at))
         options[:0] = stated
         if kind == "group":
             if typed in nested:
@@ -235,7 +219,7 @@ class _File:
                 field.type = field.group.name
             else:
                 encoding = ("features", "message_encoding")
-                options.append(Option(encoding, Word("DELIMITED"), field.at))
+                options.append(syntax.Option(encoding, syntax.Word("DELIMITED"), field.at))
         return field
 
     def extends(
@@ -244,21 +228,21 @@ class _File:
         scope: str,
         groups: list[str],
         nested: Mapping[str, dict[str, Any]] | None = None,
-    ) -> list[Extend]:
-        found: list[Extend] = []
+    ) -> list[syntax.Extend]:
+        found: list[syntax.Extend] = []
         for each in proto.get("extension", ()):
             target = each.get("extendee", "")
             if not found or found[-1].target != target:
-                found.append(Extend(target, at=self.place()))
+                found.append(syntax.Extend(target, at=self.place()))
             found[-1].fields.append(self.field(each, scope, nested or {}, groups))
         return found
 
-    def enum(self, proto: dict[str, Any]) -> Enum:
+    def enum(self, proto: dict[str, Any]) -> syntax.Enum:
         name = proto.get("name", "")
-        enum = Enum(name, visibility=_visibility(proto), at=self.place())
+        enum = syntax.Enum(name, visibility=_visibility(proto), at=self.place())
         enum.options = self.options(proto)
         enum.values = [
-            EnumValue(
+            syntax.EnumValue(
                 each.get("name", ""),
                 each.get("number", 0),
                 self.options(each),
@@ -269,11 +253,11 @@ class _File:
         enum.reserved = self.reserved(proto, 0)
         return enum
 
-    def service(self, proto: dict[str, Any]) -> Service:
-        service = Service(proto.get("name", ""), at=self.place())
+    def service(self, proto: dict[str, Any]) -> syntax.Service:
+        service = syntax.Service(proto.get("name", ""), at=self.place())
         service.options = self.options(proto)
         service.rpcs = [
-            Rpc(
+            syntax.Rpc(
                 each.get("name", ""),
                 each.get("input_type", ""),
                 each.get("output_type", ""),
@@ -288,7 +272,7 @@ class _File:
         return service
 
 
-def _range(proto: dict[str, Any], beyond: int) -> Range:
+def _range(proto: dict[str, Any], beyond: int) -> syntax.Range:
     first, last = proto.get("start", 0), proto.get("end", 0) - beyond
     return (first, last) if first != last else (first,)
 
@@ -297,7 +281,9 @@ def _visibility(proto: dict[str, Any]) -> str:
     return {1: "local", 2: "export"}.get(proto.get("visibility", 0), "")
 
 
-def _option(path: tuple[str, ...], field: FieldType, value: Any) -> Iterator[tuple[tuple[str, ...], Value]]:
+def _option(
+    path: tuple[str, ...], field: FieldType, value: Any
+) -> Iterator[tuple[tuple[str, ...], syntax.Value]]:
     """Yield an option as statements: features one by one, elements of lists too."""
     if path[0] == "features":
         for inner, each in value.fields():
@@ -315,26 +301,26 @@ def _elements(field: FieldType, value: Any) -> Iterable[Any]:
     return [Decoded(field.message, {1: key, 2: each}) for key, each in value.items()]
 
 
-def _value(field: FieldType, value: Any) -> Value:
+def _value(field: FieldType, value: Any) -> syntax.Value:
     """Return the value of an option as a text has it."""
     if isinstance(value, Decoded):
-        entries: list[tuple[str, Value]] = []
+        entries: list[tuple[str, syntax.Value]] = []
         for inner, values in value.fields():
             name = f"[{inner.name}]" if inner.number in value.type.extensions else inner.name
             found = [_value(inner, each) for each in _elements(inner, values)]
             entries.append((name, found if inner.repeated else found[0]))
-        return Aggregate(entries)
+        return syntax.Aggregate(entries)
     if field.enum is not None:
-        return Word(field.enum.names.get(value, str(value)))
+        return syntax.Word(field.enum.names.get(value, str(value)))
     if isinstance(value, bool):
-        return Word("true" if value else "false")
+        return syntax.Word("true" if value else "false")
     if isinstance(value, str):
-        return Quoted((escape(_plain_value(value)),))
+        return syntax.Quoted((escape(_plain_value(value)),))
     if isinstance(value, bytes):
-        return Quoted((escape_bytes(value),))
+        return syntax.Quoted((escape_bytes(value),))
     if field.type in ("float", "double"):
-        return Word(float_text(value, field.type))
-    return Word(value)
+        return syntax.Word(float_text(value, field.type))
+    return syntax.Word(value)
 
 
 def escape_bytes(data: bytes) -> str:
@@ -365,7 +351,7 @@ def float_text(bits: int, kind: str) -> str:
     return text if struct.pack(form, float(text)) == data else f"{value:.{most}g}"
 
 
-def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) -> None:
+def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, syntax.File]) -> None:
     """Add options that extensions name."""
     linked = link(with_known(trees))
     for file in files.values():

@@ -6,23 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types
 from kcodec.formats.protobuf.language.link import Linked
 from kcodec.formats.protobuf.language.names import Names, entry_name, full_name
 from kcodec.formats.protobuf.language.options import Fields, OptionReader
 from kcodec.formats.protobuf.language.styles import COLLISIONS, LEGACY, STYLE, collision, misspelling
-from kcodec.formats.protobuf.language.syntax import (
-    Enum,
-    EnumValue,
-    Extend,
-    Field,
-    File,
-    Message,
-    Oneof,
-    Option,
-    Rpc,
-    Service,
-)
 from kcodec.formats.protobuf.language.visibility import EXPORT_TOP_LEVEL, check_visibility
 
 __all__ = ["check_editions"]
@@ -48,7 +37,7 @@ _NAMED = {
     "Service": "service",
     "Method": "method",
 }
-_Named = Message | Oneof | Enum | EnumValue | Service | Rpc
+_Named = syntax.Message | syntax.Oneof | syntax.Enum | syntax.EnumValue | syntax.Service | syntax.Rpc
 
 
 def check_editions(names: Names, linked: Linked) -> None:
@@ -77,7 +66,7 @@ class _Checker:
     def fail(self, at: int, message: str) -> NoReturn:
         self.names.fail(self.path, at, message)
 
-    def file(self, file: File) -> Fields:
+    def file(self, file: syntax.File) -> Fields:
         """Check a file; return its features."""
         scope = file.package
         found = self.options(scope, "File", file.options)
@@ -99,7 +88,7 @@ class _Checker:
                 self.named(full, "Method", rpc, own)
         return features
 
-    def messages(self, scope: str, nodes: Iterable[Message], style: str) -> None:
+    def messages(self, scope: str, nodes: Iterable[syntax.Message], style: str) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
             own = self.named(full, "Message", node, style)
@@ -116,7 +105,7 @@ class _Checker:
             self.enums(full, node.enums, own)
             self.extends(full, node.extends, own)
 
-    def enums(self, scope: str, nodes: Iterable[Enum], style: str) -> None:
+    def enums(self, scope: str, nodes: Iterable[syntax.Enum], style: str) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
             own = self.named(full, "Enum", node, style)
@@ -125,10 +114,10 @@ class _Checker:
             if node.values and node.values[0].number and not self.linked.enums[full].closed:
                 self.fail(node.values[0].at, f"the first value of the open enum {node.name} is not 0")
 
-    def extends(self, scope: str, nodes: Iterable[Extend], style: str) -> None:
+    def extends(self, scope: str, nodes: Iterable[syntax.Extend], style: str) -> None:
         for node in nodes:
             target = self.names.types[self.names.find(self.path, scope, node.target) or ""]
-            assert isinstance(target, Message)
+            assert isinstance(target, syntax.Message)
             for field in node.fields:
                 kind = self.linked.extensions[full_name(scope, field.name)]
                 self.field(scope, field, kind, style, _members(target), is_extension=True)
@@ -159,7 +148,7 @@ class _Checker:
     def field(
         self,
         scope: str,
-        node: Field,
+        node: syntax.Field,
         kind: FieldType,
         style: str,
         members: frozenset[str],
@@ -178,7 +167,7 @@ class _Checker:
 
     # Options
 
-    def options(self, scope: str, element: str, options: Iterable[Option]) -> Fields:
+    def options(self, scope: str, element: str, options: Iterable[syntax.Option]) -> Fields:
         """Return the options of an element, each of which may stand there in this edition."""
         root = descriptor_types()[f"google.protobuf.{element}Options"]
         target = f"TARGET_TYPE_{_TARGETS[element]}"
@@ -236,12 +225,12 @@ def _features(options: Fields) -> Fields:
     return options.get("features", Fields())
 
 
-def _members(message: Message) -> frozenset[str]:
+def _members(message: syntax.Message) -> frozenset[str]:
     fields = {each.name for each in message.fields}
     return frozenset(fields | {each.name for each in message.oneofs})
 
 
-def _wrong_features(node: Field, kind: FieldType, own: Fields, is_extension: bool) -> Iterator[str]:
+def _wrong_features(node: syntax.Field, kind: FieldType, own: Fields, is_extension: bool) -> Iterator[str]:
     """Yield what is wrong with the features of a field: `own` are those that it has itself."""
     if not kind.repeated and not kind.presence:
         if kind.default is not None:

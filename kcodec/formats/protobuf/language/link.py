@@ -7,24 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote_bytes
 from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of, full_name
 from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
-from kcodec.formats.protobuf.language.syntax import (
-    MAX_NUMBER,
-    Aggregate,
-    Enum,
-    Extend,
-    Field,
-    File,
-    Message,
-    Option,
-    Quoted,
-    Value,
-    Word,
-    find_option,
-    is_map_entry,
-)
 
 __all__ = ["Linked", "json_name", "link"]
 
@@ -80,7 +66,7 @@ def json_name(name: str) -> str:
     return first + "".join(each[:1].upper() + each[1:] for each in rest)
 
 
-def link(files: Mapping[str, File] | Names) -> Linked:
+def link(files: Mapping[str, syntax.File] | Names) -> Linked:
     """Resolve files, the main one first; `SchemaError` with the place of what cannot be resolved.
 
     Imports that are missing are an error only if a name is missing.
@@ -93,7 +79,7 @@ class _Linker:
         self.names = names
         self.linked = Linked()
         self.features: dict[str, dict[str, str]] = {}
-        self.field_options: list[tuple[str, FieldType, list[Option]]] = []
+        self.field_options: list[tuple[str, FieldType, list[syntax.Option]]] = []
         self.path = ""
         self.made: list[str] = []
         self._make_missing()
@@ -130,15 +116,15 @@ class _Linker:
         self._make_enums(file.package, file.enums, features)
         self._make_groups(file.package, file.extends, features)
 
-    def _make_messages(self, scope: str, nodes: Iterable[Message], features: dict[str, str]) -> None:
+    def _make_messages(self, scope: str, nodes: Iterable[syntax.Message], features: dict[str, str]) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
             own = self.features[full] = self._features(features, node.options)
             self.linked.messages[full] = MessageType(
                 full,
                 # Without a key or a value, as Confluent's registry stores them too, they are messages like others.
-                map_entry=is_map_entry(node) and {1, 2} <= {each.number for each in node.fields},
-                message_set=find_option(node.options, "message_set_wire_format") == "true",
+                map_entry=syntax.is_map_entry(node) and {1, 2} <= {each.number for each in node.fields},
+                message_set=syntax.find_option(node.options, "message_set_wire_format") == "true",
                 syntax=self._syntax,
             )
             nested = [each for member in node.fields if (each := member.group or entry_of(member))]
@@ -146,14 +132,14 @@ class _Linker:
             self._make_enums(full, node.enums, own)
             self._make_groups(full, node.extends, own)
 
-    def _make_enums(self, scope: str, nodes: Iterable[Enum], features: dict[str, str]) -> None:
+    def _make_enums(self, scope: str, nodes: Iterable[syntax.Enum], features: dict[str, str]) -> None:
         for node in nodes:
             full = full_name(scope, node.name)
             closed = self._features(features, node.options)["enum_type"] == "CLOSED"
             values = tuple((each.name, each.number) for each in node.values)
             self.linked.enums[full] = EnumType(full, values, closed)
 
-    def _make_groups(self, scope: str, extends: Iterable[Extend], features: dict[str, str]) -> None:
+    def _make_groups(self, scope: str, extends: Iterable[syntax.Extend], features: dict[str, str]) -> None:
         groups = [each.group for extend in extends for each in extend.fields if each.group]
         self._make_messages(scope, groups, features)
 
@@ -166,7 +152,7 @@ class _Linker:
         self.path = path
         file = self.names.files[path]
         for full, node in list(self.names.types.items()):
-            if self.names.paths[full] == path and isinstance(node, Message):
+            if self.names.paths[full] == path and isinstance(node, syntax.Message):
                 message = self.linked.messages[full]
                 message.fields = tuple(self._fields(message, node, self.features[full]))
                 for extend in node.extends:
@@ -184,19 +170,19 @@ class _Linker:
 
     # Features
 
-    def _features(self, parent: dict[str, str], options: list[Option]) -> dict[str, str]:
+    def _features(self, parent: dict[str, str], options: list[syntax.Option]) -> dict[str, str]:
         found: dict[str, str] = {}
         for option in options:
             if option.name[0] != "features":
                 continue
-            if isinstance(option.value, Aggregate):
+            if isinstance(option.value, syntax.Aggregate):
                 pairs = option.value.entries
             else:
                 pairs = [(".".join(option.name[1:]), option.value)]
             for name, value in pairs:
                 known = _VALUES.get(name, {})
-                word = value if isinstance(value, Word) else ""
-                if isinstance(option.value, Aggregate):
+                word = value if isinstance(value, syntax.Word) else ""
+                if isinstance(option.value, syntax.Aggregate):
                     word = next((each for each, number in known.items() if str(number) == word), word)
                 if known and word not in known:
                     self.fail(option.at, f"{value} is not one of {', '.join(known)}")
@@ -205,7 +191,9 @@ class _Linker:
 
     # Fields
 
-    def _fields(self, message: MessageType, node: Message, features: dict[str, str]) -> Iterator[FieldType]:
+    def _fields(
+        self, message: MessageType, node: syntax.Message, features: dict[str, str]
+    ) -> Iterator[FieldType]:
         numbers: dict[int, str] = {}
         names: set[str] = set()
         inner = {id(each): self._features(features, each.options) for each in node.oneofs}
@@ -226,11 +214,11 @@ class _Linker:
             yield field
 
     def _field(
-        self, scope: str, node: Field, features: dict[str, str], target: MessageType | None = None
+        self, scope: str, node: syntax.Field, features: dict[str, str], target: MessageType | None = None
     ) -> FieldType:
         """Return a field, or an extension of a target."""
         edition = self._syntax not in _FEATURES
-        highest = MAX_NUMBER if target is None or not target.message_set else 2**31 - 2
+        highest = syntax.MAX_NUMBER if target is None or not target.message_set else 2**31 - 2
         if not 0 < node.number <= highest:
             self.fail(node.at, f"the number {node.number} of {node.name} is not from 1 to {highest}")
         features = self._features(features, node.options)
@@ -268,20 +256,20 @@ class _Linker:
         for option in node.options:
             if option.name == ("default",):
                 field.default = self._default(field, option)
-            elif option.name == ("json_name",) and isinstance(option.value, Quoted):
+            elif option.name == ("json_name",) and isinstance(option.value, syntax.Quoted):
                 field.json_name = unquote_bytes(option.value).decode("utf-8", "replace")
         options = [each for each in node.options if each.name[0] not in _ATTRIBUTES]
         if options:
             self.field_options.append((scope, field, options))
         return field
 
-    def _is_packed(self, field: FieldType, node: Field, features: dict[str, str]) -> bool:
+    def _is_packed(self, field: FieldType, node: syntax.Field, features: dict[str, str]) -> bool:
         if field.message is not None or field.type in ("string", "bytes"):
             return False
-        said = find_option(node.options, "packed")
+        said = syntax.find_option(node.options, "packed")
         return said == "true" if said is not None else features["repeated_field_encoding"] == "PACKED"
 
-    def _extend(self, scope: str, node: Extend, features: dict[str, str]) -> None:
+    def _extend(self, scope: str, node: syntax.Extend, features: dict[str, str]) -> None:
         target = self._find(scope, node.target)
         if not isinstance(target, MessageType):
             self.fail(node.at, f"{node.target} is not a message that can be extended")
@@ -299,7 +287,7 @@ class _Linker:
 
     # Values
 
-    def _default(self, field: FieldType, option: Option) -> Any:
+    def _default(self, field: FieldType, option: syntax.Option) -> Any:
         """Return the declared default of a field."""
         found = _default(field, option.value)
         if found is None:
@@ -307,14 +295,14 @@ class _Linker:
         return found
 
 
-def _default(field: FieldType, value: Value) -> Any:
+def _default(field: FieldType, value: syntax.Value) -> Any:
     kind = field.type
-    if isinstance(value, Quoted):
+    if isinstance(value, syntax.Quoted):
         if kind not in ("string", "bytes"):
             return None
         data = unquote_bytes(value)
         return data if kind == "bytes" else data.decode("utf-8", "replace")
-    if not isinstance(value, Word):
+    if not isinstance(value, syntax.Word):
         return None
     if field.enum is not None:
         return str(value) if value in field.enum.numbers else None

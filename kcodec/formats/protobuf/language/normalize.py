@@ -8,28 +8,10 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 
 from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.known import KNOWN
 from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name
-from kcodec.formats.protobuf.language.syntax import (
-    Aggregate,
-    Enum,
-    Extend,
-    Extensions,
-    Field,
-    File,
-    Import,
-    Message,
-    Option,
-    Quoted,
-    Range,
-    Reserved,
-    Rpc,
-    Service,
-    Value,
-    Word,
-    is_map_entry,
-)
 from kcodec.java.numbers import format_java_double, format_java_float
 
 __all__ = ["check_names", "normalize"]
@@ -39,7 +21,7 @@ _THOUSANDTH = Decimal("0.001")
 _ENOUGH = Context(prec=400)
 
 
-def normalize(names: Names, path: str) -> File:
+def normalize(names: Names, path: str) -> syntax.File:
     """Return the normalized tree of a file; `SchemaError` if a type cannot be resolved."""
     return _Normalizer(names, path).file()
 
@@ -71,22 +53,22 @@ class _Normalizer:
         full = None if name in SCALARS else self.names.find(self.path, scope, name)
         return name if full is None else f".{full}"
 
-    def file(self) -> File:
+    def file(self) -> syntax.File:
         file = self.names.files[self.path]
         scope = file.package
         kinds = {kind: {each.path for each in file.imports if each.kind == kind} for kind in ("", "public")}
-        return File(
+        return syntax.File(
             syntax=file.syntax if file.syntax != "proto2" else "",
             package=file.package,
-            imports=[Import(path, kind) for kind, paths in kinds.items() for path in sorted(paths)],
+            imports=[syntax.Import(path, kind) for kind, paths in kinds.items() for path in sorted(paths)],
             options=self.options(scope, file.options),
-            messages=[self.message(scope, each) for each in file.messages if not is_map_entry(each)],
+            messages=[self.message(scope, each) for each in file.messages if not syntax.is_map_entry(each)],
             enums=[self.enum(scope, each) for each in file.enums],
             extends=self.extends(scope, file.extends),
             services=[self.service(scope, each) for each in file.services],
         )
 
-    def message(self, scope: str, node: Message) -> Message:
+    def message(self, scope: str, node: syntax.Message) -> syntax.Message:
         full = full_name(scope, node.name)
         fields = self.fields(full, node.fields)
         first = {id(each.oneof): each.number for each in reversed(fields) if each.group is None}
@@ -96,11 +78,11 @@ class _Normalizer:
         }
         for each in fields:
             each.oneof = oneofs[id(each.oneof)] if each.oneof is not None else None
-        return Message(
+        return syntax.Message(
             node.name,
             fields,
             list(oneofs.values()),
-            [self.message(full, each) for each in node.messages if not is_map_entry(each)],
+            [self.message(full, each) for each in node.messages if not syntax.is_map_entry(each)],
             [self.enum(full, each) for each in node.enums],
             self.extends(full, node.extends),
             self.extensions(full, node.extensions),
@@ -108,10 +90,10 @@ class _Normalizer:
             self.options(full, node.options),
         )
 
-    def fields(self, scope: str, nodes: Iterable[Field]) -> list[Field]:
+    def fields(self, scope: str, nodes: Iterable[syntax.Field]) -> list[syntax.Field]:
         return sorted((self.field(scope, each) for each in nodes), key=lambda each: each.number)
 
-    def field(self, scope: str, node: Field) -> Field:
+    def field(self, scope: str, node: syntax.Field) -> syntax.Field:
         options = self.options(scope, _last_attributes(node.options))
         if node.group is not None:
             group = replace(node.group, fields=self.fields(scope, node.group.fields))
@@ -120,14 +102,14 @@ class _Normalizer:
             return replace(node, type=self.value_type(scope, node.type), options=options)
         kind = self.type(scope, node.type, node.at)
         entry = self.names.types.get(kind[1:]) if node.label == "repeated" else None
-        if isinstance(entry, Message) and is_map_entry(entry):
+        if isinstance(entry, syntax.Message) and syntax.is_map_entry(entry):
             members = {each.number: each for each in entry.fields}
             if 1 in members and 2 in members:
                 value = self.value_type(kind[1:], members[2].type)
                 return replace(node, label="", key=members[1].type, type=value, options=options)
         return replace(node, type=kind, options=options)
 
-    def enum(self, scope: str, node: Enum) -> Enum:
+    def enum(self, scope: str, node: syntax.Enum) -> syntax.Enum:
         values = [
             replace(each, options=self.options(scope, each.options))
             for each in sorted(node.values, key=lambda each: (each.number, each.name))
@@ -139,25 +121,25 @@ class _Normalizer:
             reserved=_reserved(node.reserved),
         )
 
-    def extends(self, scope: str, nodes: list[Extend]) -> list[Extend]:
-        found: dict[str, list[Field]] = {}
+    def extends(self, scope: str, nodes: list[syntax.Extend]) -> list[syntax.Extend]:
+        found: dict[str, list[syntax.Field]] = {}
         for each in nodes:
             found.setdefault(self.type(scope, each.target, each.at), []).extend(each.fields)
-        return [Extend(target, self.fields(scope, fields)) for target, fields in found.items()]
+        return [syntax.Extend(target, self.fields(scope, fields)) for target, fields in found.items()]
 
-    def extensions(self, scope: str, nodes: list[Extensions]) -> list[Extensions]:
+    def extensions(self, scope: str, nodes: list[syntax.Extensions]) -> list[syntax.Extensions]:
         found = [
-            Extensions([_shortened(numbers)], self.options(scope, each.options))
+            syntax.Extensions([_shortened(numbers)], self.options(scope, each.options))
             for each in nodes
             for numbers in each.ranges
         ]
         return sorted(found, key=lambda each: each.ranges[0])
 
-    def service(self, scope: str, node: Service) -> Service:
+    def service(self, scope: str, node: syntax.Service) -> syntax.Service:
         rpcs = [self.rpc(scope, each) for each in node.rpcs]
         return replace(node, rpcs=rpcs, options=self.options(scope, node.options))
 
-    def rpc(self, scope: str, node: Rpc) -> Rpc:
+    def rpc(self, scope: str, node: syntax.Rpc) -> syntax.Rpc:
         return replace(
             node,
             request=self.type(scope, node.request, node.at),
@@ -167,10 +149,10 @@ class _Normalizer:
 
     # Options
 
-    def options(self, scope: str, nodes: list[Option]) -> list[Option]:
+    def options(self, scope: str, nodes: list[syntax.Option]) -> list[syntax.Option]:
         """Return options sorted by name; what is said of one message in several statements is put together."""
-        found: list[Option] = []
-        merged: dict[str, Option] = {}
+        found: list[syntax.Option] = []
+        merged: dict[str, syntax.Option] = {}
         for each in nodes:
             full = None
             if each.name[0].startswith("("):
@@ -178,7 +160,7 @@ class _Normalizer:
             if full is None:
                 found.append(replace(each))
                 continue
-            option = Option((f"({full})",), _wrapped(each), each.at)
+            option = syntax.Option((f"({full})",), _wrapped(each), each.at)
             if self.names.extensions[full].field.label == "repeated":
                 found.append(option)
             elif full not in merged:
@@ -186,7 +168,7 @@ class _Normalizer:
                 found.append(option)
             else:
                 before, after = merged[full].value, option.value
-                if isinstance(before, Aggregate) and isinstance(after, Aggregate):
+                if isinstance(before, syntax.Aggregate) and isinstance(after, syntax.Aggregate):
                     after = self.merge(self.message_of(full), before, after)
                 merged[full].value = after
         for each in found:
@@ -198,14 +180,16 @@ class _Normalizer:
         path, scope, _, field = self.names.extensions[extension]
         return self.names.find(path, scope, field.type)
 
-    def merge(self, message: str | None, before: Aggregate, after: Aggregate) -> Aggregate:
+    def merge(
+        self, message: str | None, before: syntax.Aggregate, after: syntax.Aggregate
+    ) -> syntax.Aggregate:
         """Join two values of one message.
 
         Of messages whose types stand in the message that holds them the registry keeps the later only. What a field
         has several times is put together, once what is equal; so it is of a field that the message does not declare.
         """
         node = self.names.types.get(message or "")
-        members = {each.name: each for each in node.fields} if isinstance(node, Message) else {}
+        members = {each.name: each for each in node.fields} if isinstance(node, syntax.Message) else {}
         path = self.names.paths.get(message or "", "")
         found = dict(before.entries)
         for name, value in after.entries:
@@ -214,61 +198,66 @@ class _Normalizer:
             is_list = member is None or member.label == "repeated" or (member.key and path in KNOWN)
             if old is not None and is_list:
                 found[name] = _distinct([*_elements(old), *_elements(value)])
-            elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member and not member.key:
+            elif (
+                isinstance(old, syntax.Aggregate)
+                and isinstance(value, syntax.Aggregate)
+                and member
+                and not member.key
+            ):
                 package = self.names.files[path].package
                 kind = self.names.find(path, package, member.type, known=False)
                 found[name] = value if kind is None else self.merge(kind, old, value)
             else:
                 found[name] = value
-        return Aggregate(list(found.items()))
+        return syntax.Aggregate(list(found.items()))
 
 
-def _last_attributes(options: list[Option]) -> list[Option]:
+def _last_attributes(options: list[syntax.Option]) -> list[syntax.Option]:
     """Leave the last one of each attribute of a field, which the registry does not have among the options."""
-    last: dict[tuple[str, ...], Option] = {}
+    last: dict[tuple[str, ...], syntax.Option] = {}
     last.update((each.name, each) for each in options if each.name in (("default",), ("json_name",)))
     return [each for each in options if last.get(each.name, each) is each]
 
 
-def _elements(value: Value) -> list[Value]:
+def _elements(value: syntax.Value) -> list[syntax.Value]:
     return value if isinstance(value, list) else [value]
 
 
-def _distinct(values: list[Value]) -> list[Value]:
+def _distinct(values: list[syntax.Value]) -> list[syntax.Value]:
     texts = {repr(_plain(_normal(each))): each for each in reversed(values)}
     return list(reversed(texts.values()))
 
 
-def _plain(value: Value) -> object:
+def _plain(value: syntax.Value) -> object:
     """Return what tells values apart: texts by what they say, however they are written."""
-    if isinstance(value, Aggregate):
+    if isinstance(value, syntax.Aggregate):
         return [(name, _plain(each)) for name, each in value.entries]
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return (unquote(value),) if isinstance(value, Quoted) else value
+    return (unquote(value),) if isinstance(value, syntax.Quoted) else value
 
 
-def _wrapped(option: Option) -> Value:
+def _wrapped(option: syntax.Option) -> syntax.Value:
     """Return the value of an option with the names after its first as messages around it."""
     value = option.value
     for name in reversed(option.name[1:]):
-        value = Aggregate([(f"[{name[1:-1]}]" if name.startswith("(") else name, value)])
+        value = syntax.Aggregate([(f"[{name[1:-1]}]" if name.startswith("(") else name, value)])
     return value
 
 
-def _normal(value: Value) -> Value:
+def _normal(value: syntax.Value) -> syntax.Value:
     """Return a value with sorted names, lists of one element as that element, and numbers as the registry has them."""
-    if isinstance(value, Aggregate):
+    if isinstance(value, syntax.Aggregate):
         # Lists without an element are dropped.
         entries = [(name, _normal(each)) for name, each in value.entries if each != []]
-        return Aggregate(sorted(entries, key=lambda each: each[0]))
+        return syntax.Aggregate(sorted(entries, key=lambda each: each[0]))
     if isinstance(value, list):
         values = [_normal(each) for each in value]
         return values[0] if len(values) == 1 else values
-    return _number(value) if isinstance(value, Word) else value
+    return _number(value) if isinstance(value, syntax.Word) else value
 
 
-def _number(word: Word) -> Word:
+def _number(word: syntax.Word) -> syntax.Word:
     """Return a number with at most three decimals, as the registry prints it; other words as they are."""
     digits = word.removeprefix("-")
     if not digits[:1].isdigit() or "_" in digits:
@@ -287,7 +276,7 @@ def _number(word: Word) -> Word:
     is_whole = "." not in text
     text = text if is_whole else text.rstrip("0").rstrip(".")
     # Whole zeros have no sign.
-    return Word(f"-{text}" if word.startswith("-") and not (is_whole and text == "0") else text)
+    return syntax.Word(f"-{text}" if word.startswith("-") and not (is_whole and text == "0") else text)
 
 
 def _fraction(digits: str) -> Decimal:
@@ -311,13 +300,13 @@ def _fraction(digits: str) -> Decimal:
     return found.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH)
 
 
-def _shortened(numbers: Range) -> Range:
+def _shortened(numbers: syntax.Range) -> syntax.Range:
     return numbers[:1] if numbers[0] == numbers[-1] else numbers
 
 
-def _reserved(nodes: list[Reserved]) -> list[Reserved]:
+def _reserved(nodes: list[syntax.Reserved]) -> list[syntax.Reserved]:
     """Return reserved numbers and names, one a statement, numbers first."""
     items = [each for node in nodes for each in node.items]
     numbers = sorted(_shortened(each) for each in items if not isinstance(each, str))
     names = sorted(each for each in items if isinstance(each, str))
-    return [*(Reserved([each]) for each in numbers), *(Reserved([each]) for each in names)]
+    return [*(syntax.Reserved([each]) for each in numbers), *(syntax.Reserved([each]) for each in names)]

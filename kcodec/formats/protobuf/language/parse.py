@@ -5,29 +5,8 @@ from __future__ import annotations
 import re
 
 from kcodec.errors import SchemaError, refuse_file
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote
-from kcodec.formats.protobuf.language.syntax import (
-    MAX_NUMBER,
-    Aggregate,
-    Enum,
-    EnumValue,
-    Extend,
-    Extensions,
-    Field,
-    File,
-    Import,
-    Message,
-    Oneof,
-    Option,
-    Quoted,
-    Range,
-    Reserved,
-    Rpc,
-    Service,
-    Value,
-    Word,
-    find_option,
-)
 from kcodec.formats.protobuf.language.tokens import NAME, QUOTES, Tokens
 
 __all__ = ["parse"]
@@ -44,7 +23,7 @@ _INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
 _KEYS = frozenset(["bool", "string", *(f"{kind}{bits}" for kind in _INTEGERS for bits in (32, 64))])
 
 
-def parse(text: str) -> File:
+def parse(text: str) -> syntax.File:
     """Return the tree of a text.
 
     Raises
@@ -65,8 +44,8 @@ class _Parser(Tokens):
 
     # Statements
 
-    def file(self) -> File:
-        file = File(comments=self.comments, text=self.text)
+    def file(self) -> syntax.File:
+        file = syntax.File(comments=self.comments, text=self.text)
         visibility = ""
         names: set[str] = set()
         services: set[str] = set()
@@ -129,7 +108,7 @@ class _Parser(Tokens):
             self.fail(f"{name} is declared twice", at)
         names.add(name)
 
-    def _syntax(self, file: File, word: str, at: int) -> None:
+    def _syntax(self, file: syntax.File, word: str, at: int) -> None:
         if self.next > 1 or file.syntax:
             self.fail(f"{word} does not stand first", at)
         self.expect("=")
@@ -142,22 +121,22 @@ class _Parser(Tokens):
         if word == "edition":
             self.refuse("the registry takes no editions", at)
 
-    def _import(self, at: int) -> Import:
+    def _import(self, at: int) -> syntax.Import:
         kind = self.words[self.next]
         kind = kind if kind in ("public", "weak", "option") else ""
         if (kind == "option") if self.syntax != "2024" else (kind == "weak"):
             self.fail(f"{kind} imports are not of this edition or syntax", at)
         self.next += bool(kind)
-        found = Import(unquote(self.quoted()), kind, at)
+        found = syntax.Import(unquote(self.quoted()), kind, at)
         self.expect(";")
         return found
 
-    def message(self, at: int, visibility: str = "") -> Message:
-        message = Message(self.name(), visibility=visibility, at=at)
+    def message(self, at: int, visibility: str = "") -> syntax.Message:
+        message = syntax.Message(self.name(), visibility=visibility, at=at)
         self.body(message)
         return message
 
-    def body(self, message: Message, *, is_group: bool = False) -> None:
+    def body(self, message: syntax.Message, *, is_group: bool = False) -> None:
         self.expect("{")
         words, places = self.words, self.places
         names: set[str] = set()
@@ -199,7 +178,7 @@ class _Parser(Tokens):
                 visibility = ""
         self.expect("}")
 
-    def field(self, oneof: Oneof | None = None) -> Field:
+    def field(self, oneof: syntax.Oneof | None = None) -> syntax.Field:
         words = self.words
         at = self.places[self.next]
         label = words[self.next]
@@ -222,19 +201,23 @@ class _Parser(Tokens):
             if word == "group" and words[self.next + 2] == "=":
                 return self._group(label, oneof, at)
             kind = self.type_name()
-            field = Field(label, kind, self.name(), 0, oneof=oneof, at=at)
+            field = syntax.Field(label, kind, self.name(), 0, oneof=oneof, at=at)
         self.expect("=")
         field.number = self.number()
         field.options = self.options()
-        default = find_option(field.options, "default")
-        if field.type == "bytes" and isinstance(default, Quoted) and not _WORD.fullmatch(unquote(default)):
+        default = syntax.find_option(field.options, "default")
+        if (
+            field.type == "bytes"
+            and isinstance(default, syntax.Quoted)
+            and not _WORD.fullmatch(unquote(default))
+        ):
             self.refuse(
                 "the registry prints defaults of bytes without quotation marks, and cannot read this one", at
             )
         self.end()
         return field
 
-    def _map(self, label: str, oneof: Oneof | None, at: int) -> Field:
+    def _map(self, label: str, oneof: syntax.Oneof | None, at: int) -> syntax.Field:
         if label:
             self.fail(f"{label} before a map", at)
         self.next += 2
@@ -245,20 +228,20 @@ class _Parser(Tokens):
         self.expect(",")
         kind = self.type_name()
         self.expect(">")
-        return Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
+        return syntax.Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
 
-    def _group(self, label: str, oneof: Oneof | None, at: int) -> Field:
+    def _group(self, label: str, oneof: syntax.Oneof | None, at: int) -> syntax.Field:
         if self.is_edition:
             self.fail("a group is the feature message_encoding in editions", at)
         self.next += 1
         name = self.name()
-        field = Field(label, name, name.lower(), 0, oneof=oneof, at=at)
+        field = syntax.Field(label, name, name.lower(), 0, oneof=oneof, at=at)
         self.expect("=")
         field.number = self.number()
         if self.words[self.next] == "[":
             self.refuse("the registry takes no options of a group")
         field.options = self.options()
-        field.group = body = Message(name, at=at)
+        field.group = body = syntax.Message(name, at=at)
         self.body(body, is_group=True)
         others = (
             body.options,
@@ -273,8 +256,8 @@ class _Parser(Tokens):
             self.refuse("the registry takes nothing but fields in a group", at)
         return field
 
-    def oneof(self, message: Message, at: int) -> None:
-        oneof = Oneof(self.name(), at=at)
+    def oneof(self, message: syntax.Message, at: int) -> None:
+        oneof = syntax.Oneof(self.name(), at=at)
         message.oneofs.append(oneof)
         self.expect("{")
         while not self.accept("}"):
@@ -285,8 +268,8 @@ class _Parser(Tokens):
             else:
                 message.fields.append(self.field(oneof))
 
-    def enum(self, at: int, visibility: str = "") -> Enum:
-        enum = Enum(self.name(), visibility=visibility, at=at)
+    def enum(self, at: int, visibility: str = "") -> syntax.Enum:
+        enum = syntax.Enum(self.name(), visibility=visibility, at=at)
         self.expect("{")
         while not self.accept("}"):
             at = self.places[self.next]
@@ -296,7 +279,7 @@ class _Parser(Tokens):
             elif self.accept("reserved"):
                 enum.reserved.append(self.reserved(at, 2**31 - 1))
             elif not self.accept(";"):
-                value = EnumValue(self.name(), 0, at=at)
+                value = syntax.EnumValue(self.name(), 0, at=at)
                 self.expect("=")
                 value.number = self.number()
                 value.options = self.options()
@@ -304,16 +287,16 @@ class _Parser(Tokens):
                 enum.values.append(value)
         return enum
 
-    def extend(self, at: int) -> Extend:
-        extend = Extend(self.type_name(), at=at)
+    def extend(self, at: int) -> syntax.Extend:
+        extend = syntax.Extend(self.type_name(), at=at)
         self.expect("{")
         while not self.accept("}"):
             if not self.accept(";"):
                 extend.fields.append(self.field())
         return extend
 
-    def service(self, at: int) -> Service:
-        service = Service(self.name(), at=at)
+    def service(self, at: int) -> syntax.Service:
+        service = syntax.Service(self.name(), at=at)
         self.expect("{")
         while not self.accept("}"):
             at = self.places[self.next]
@@ -326,8 +309,8 @@ class _Parser(Tokens):
                 self.unexpected("rpc or option")
         return service
 
-    def rpc(self, at: int) -> Rpc:
-        rpc = Rpc(self.name(), "", "", at=at)
+    def rpc(self, at: int) -> syntax.Rpc:
+        rpc = syntax.Rpc(self.name(), "", "", at=at)
         rpc.request_stream, rpc.request = self._rpc_type()
         self.expect("returns")
         rpc.response_stream, rpc.response = self._rpc_type()
@@ -352,8 +335,8 @@ class _Parser(Tokens):
         self.expect(")")
         return stream, kind
 
-    def reserved(self, at: int, last: int = MAX_NUMBER) -> Reserved:
-        items: list[Range | str] = []
+    def reserved(self, at: int, last: int = syntax.MAX_NUMBER) -> syntax.Reserved:
+        items: list[syntax.Range | str] = []
         while True:
             word = self.words[self.next]
             if self.is_edition and NAME.fullmatch(word):
@@ -364,17 +347,17 @@ class _Parser(Tokens):
                 items.append(self.range(last))
             if not self.accept(","):
                 self.end()
-                return Reserved(items, at)
+                return syntax.Reserved(items, at)
 
-    def extensions(self, at: int) -> Extensions:
-        ranges = [self.range(MAX_NUMBER)]
+    def extensions(self, at: int) -> syntax.Extensions:
+        ranges = [self.range(syntax.MAX_NUMBER)]
         while self.accept(","):
-            ranges.append(self.range(MAX_NUMBER))
+            ranges.append(self.range(syntax.MAX_NUMBER))
         options = self.options()
         self.expect(";")
-        return Extensions(ranges, options, at)
+        return syntax.Extensions(ranges, options, at)
 
-    def range(self, last: int) -> Range:
+    def range(self, last: int) -> syntax.Range:
         first = self.number()
         if not self.accept("to"):
             return (first,)
@@ -386,18 +369,18 @@ class _Parser(Tokens):
 
     # Options
 
-    def options(self) -> list[Option]:
+    def options(self) -> list[syntax.Option]:
         """Return options in brackets, if there are any."""
         if not self.accept("["):
             return []
-        options: list[Option] = []
+        options: list[syntax.Option] = []
         while True:
             options.append(self.option(self.places[self.next]))
             if not self.accept(","):
                 self.expect("]")
                 return options
 
-    def option(self, at: int) -> Option:
+    def option(self, at: int) -> syntax.Option:
         name: list[str] = []
         while True:
             if self.accept("("):
@@ -425,9 +408,9 @@ class _Parser(Tokens):
         if not name:
             self.unexpected("the name of an option")
         self.next += 1
-        return Option(tuple(name), self.value(), at)
+        return syntax.Option(tuple(name), self.value(), at)
 
-    def value(self) -> Value:
+    def value(self) -> syntax.Value:
         word = self.signed()
         if word == "{":
             return self.aggregate("}")
@@ -440,11 +423,11 @@ class _Parser(Tokens):
         if "+" in word:
             self.refuse("the registry takes no sign in an exponent")
         self.next += 1
-        return Word(word)
+        return syntax.Word(word)
 
-    def list(self) -> list[Value]:
+    def list(self) -> list[syntax.Value]:
         self.expect("[")
-        values: list[Value] = []
+        values: list[syntax.Value] = []
         with self.nested():
             while not self.accept("]"):
                 values.append(self.aggregate(">") if self.words[self.next] == "<" else self.value())
@@ -452,11 +435,11 @@ class _Parser(Tokens):
                     self.unexpected("',' or ']'")
         return values
 
-    def aggregate(self, end: str) -> Aggregate:
+    def aggregate(self, end: str) -> syntax.Aggregate:
         if end == ">":
             self.refuse("the registry takes no values in angle brackets")
         self.next += 1
-        entries: list[tuple[str, Value]] = []
+        entries: list[tuple[str, syntax.Value]] = []
         with self.nested():
             while not self.accept(end):
                 if self.accept("["):
@@ -476,7 +459,7 @@ class _Parser(Tokens):
                     self.unexpected("':'")
                 if not self.accept(","):
                     self.accept(";")
-        return Aggregate(entries)
+        return syntax.Aggregate(entries)
 
     def _bracketed(self) -> str:
         """Return the name of an extension, or the URL of an Any."""

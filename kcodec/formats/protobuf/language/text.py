@@ -4,26 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote
-from kcodec.formats.protobuf.language.syntax import (
-    MAX_NUMBER,
-    Aggregate,
-    Enum,
-    Extend,
-    Extensions,
-    Field,
-    File,
-    Message,
-    Oneof,
-    Option,
-    Quoted,
-    Range,
-    Reserved,
-    Rpc,
-    Service,
-    Value,
-    members_of,
-)
 
 __all__ = ["CONFLUENT", "escape", "option_text", "print_file"]
 
@@ -51,7 +33,7 @@ _Lines = list[str]
 _PRESENT: _Lines = []
 
 
-def print_file(file: File, *, extensions: bool = True, normalized: bool = False) -> str:
+def print_file(file: syntax.File, *, extensions: bool = True, normalized: bool = False) -> str:
     """Return a file's text.
 
     Comments, weak imports and groups among extensions are lost, as the registry loses them. Extensions are printed with
@@ -62,7 +44,7 @@ def print_file(file: File, *, extensions: bool = True, normalized: bool = False)
     return "\n".join([*_Printer(extensions, normalized).file(file), ""])
 
 
-def option_text(option: Option) -> str:
+def option_text(option: syntax.Option) -> str:
     """Return the value of an option on one line."""
     return " ".join(_Printer(extensions=True, normalized=False).value(option.value).split())
 
@@ -97,7 +79,7 @@ class _Printer:
         self.normalized = normalized
         self.is_edition = False
 
-    def file(self, file: File) -> _Lines:
+    def file(self, file: syntax.File) -> _Lines:
         self.is_edition = file.syntax not in ("", "proto2", "proto3")
         keyword = "edition" if self.is_edition else "syntax"
         lines = [f'{keyword} = "{file.syntax}";'] if file.syntax else []
@@ -119,7 +101,7 @@ class _Printer:
                 lines += ["", *block]
         return lines
 
-    def message(self, message: Message) -> _Lines:
+    def message(self, message: syntax.Message) -> _Lines:
         plain = [each for each in message.fields if each.oneof is None]
         return _block(
             f"{_visible(message)}message {message.name}",
@@ -133,7 +115,7 @@ class _Printer:
             [*_join(map(self.message, message.messages)), *_join(map(self.enum, message.enums))],
         )
 
-    def field(self, field: Field) -> _Lines:
+    def field(self, field: syntax.Field) -> _Lines:
         label = f"{field.label} " if field.label else ""
         kind = f"map<{field.key}, {field.type}>" if field.key else field.type
         special = {"default": "", "json_name": ""}
@@ -148,26 +130,26 @@ class _Printer:
         options += [each for each in special.values() if each]
         return _suffixed(f"{label}{kind} {field.name} = {field.number}", options)
 
-    def special(self, field: Field, option: Option) -> str:
+    def special(self, field: syntax.Field, option: syntax.Option) -> str:
         """Return what looks like an option of a field but is not one."""
         name, value = option.name[0], option.value
-        raw = unquote(value) if isinstance(value, Quoted) else self.value(value)
+        raw = unquote(value) if isinstance(value, syntax.Quoted) else self.value(value)
         return f"{name} = {_quoted(raw) if name == 'json_name' or field.type == 'string' else raw}"
 
-    def group(self, field: Field) -> _Lines:
+    def group(self, field: syntax.Field) -> _Lines:
         label = f"{field.label} " if field.label else ""
         fields = field.group.fields if field.group is not None else []
         return _block(f"{label}group {field.type} = {field.number}", _join(map(self.field, fields)))
 
-    def oneofs(self, message: Message) -> _Lines:
+    def oneofs(self, message: syntax.Message) -> _Lines:
         found = [
             self.oneof(oneof, members)
-            for oneof, members in zip(message.oneofs, members_of(message), strict=True)
+            for oneof, members in zip(message.oneofs, syntax.members_of(message), strict=True)
             if not self.normalized or any(each.group is None for each in members)
         ]
         return _PRESENT if message.oneofs and not found else _join(found)
 
-    def oneof(self, oneof: Oneof, members: list[Field]) -> _Lines:
+    def oneof(self, oneof: syntax.Oneof, members: list[syntax.Field]) -> _Lines:
         return _block(
             f"oneof {oneof.name}",
             self.declarations(oneof.options),
@@ -175,7 +157,7 @@ class _Printer:
             _join(self.group(each) for each in members if each.group is not None),
         )
 
-    def enum(self, enum: Enum) -> _Lines:
+    def enum(self, enum: syntax.Enum) -> _Lines:
         values = [
             line for each in enum.values for line in self.enum_value(each.name, each.number, each.options)
         ]
@@ -184,56 +166,56 @@ class _Printer:
             f"{_visible(enum)}enum {enum.name}", [*reserved, *self.declarations(enum.options), *values]
         )
 
-    def enum_value(self, name: str, number: int, options: list[Option]) -> _Lines:
+    def enum_value(self, name: str, number: int, options: list[syntax.Option]) -> _Lines:
         return _suffixed(f"{name} = {number}", [self.option(each) for each in self.printed(options)])
 
-    def extend(self, extend: Extend) -> _Lines:
+    def extend(self, extend: syntax.Extend) -> _Lines:
         fields = [each for each in extend.fields if each.group is None]
         return _block(f"extend {extend.target}", _join(map(self.field, fields)))
 
-    def service(self, service: Service) -> _Lines:
+    def service(self, service: syntax.Service) -> _Lines:
         return _block(
             f"service {service.name}",
             self.declarations(service.options),
             _join(map(self.rpc, service.rpcs)),
         )
 
-    def rpc(self, rpc: Rpc) -> _Lines:
+    def rpc(self, rpc: syntax.Rpc) -> _Lines:
         request = f"{'stream ' * rpc.request_stream}{rpc.request}"
         response = f"{'stream ' * rpc.response_stream}{rpc.response}"
         head = f"rpc {rpc.name} ({request}) returns ({response})"
         options = self.declarations(rpc.options)
         return _block(head, options, end="};") if options else [f"{head};"]
 
-    def reserved(self, reserved: Reserved) -> str:
+    def reserved(self, reserved: syntax.Reserved) -> str:
         quote = "" if self.is_edition else '"'
         items = (
             f"{quote}{each}{quote}" if isinstance(each, str) else _range(each) for each in reserved.items
         )
         return f"reserved {', '.join(items)};"
 
-    def extension_range(self, extensions: Extensions) -> _Lines:
+    def extension_range(self, extensions: syntax.Extensions) -> _Lines:
         head = f"extensions {', '.join(map(_range, extensions.ranges))}"
         return _suffixed(head, [self.option(each) for each in self.printed(extensions.options)])
 
     # Options
 
-    def printed(self, options: list[Option]) -> list[Option]:
+    def printed(self, options: list[syntax.Option]) -> list[syntax.Option]:
         """Return the options that are printed; Confluent's own always are."""
         if self.extensions:
             return options
         return [each for each in options if each.name[0][0] != "(" or each.name[0].startswith(CONFLUENT)]
 
-    def declarations(self, options: list[Option]) -> _Lines:
+    def declarations(self, options: list[syntax.Option]) -> _Lines:
         return _join(f"option {self.option(each)};".split("\n") for each in self.printed(options))
 
-    def option(self, option: Option) -> str:
+    def option(self, option: syntax.Option) -> str:
         return f"{'.'.join(option.name)} = {self.value(option.value)}"
 
-    def value(self, value: Value) -> str:
-        if isinstance(value, Quoted):
+    def value(self, value: syntax.Value) -> str:
+        if isinstance(value, syntax.Quoted):
             return _quoted(unquote(value))
-        if isinstance(value, Aggregate):
+        if isinstance(value, syntax.Aggregate):
             entries = [f"{name}: {self.value(each)}" for name, each in _merged(value).items()]
             return f"{{\n{_listed(entries)}}}"
         if isinstance(value, list):
@@ -241,15 +223,15 @@ class _Printer:
         return value
 
 
-def _merged(value: Aggregate) -> dict[str, Value]:
+def _merged(value: syntax.Aggregate) -> dict[str, syntax.Value]:
     """Return the fields of an aggregate; those that repeat become lists."""
-    found: dict[str, list[Value]] = {}
+    found: dict[str, list[syntax.Value]] = {}
     for name, each in value.entries:
         found.setdefault(name, []).append(each)
     return {name: values[0] if len(values) == 1 else _joined(values) for name, values in found.items()}
 
 
-def _joined(values: list[Value]) -> list[Value]:
+def _joined(values: list[syntax.Value]) -> list[syntax.Value]:
     return [item for each in values for item in (each if isinstance(each, list) else [each])]
 
 
@@ -267,14 +249,14 @@ def _suffixed(head: str, options: list[str]) -> _Lines:
     return f"{head} [\n{_listed(options)}];".split("\n")
 
 
-def _range(numbers: Range) -> str:
+def _range(numbers: syntax.Range) -> str:
     if len(numbers) == 1:
         return str(numbers[0])
-    last = "max" if numbers[1] in (MAX_NUMBER, 2**31 - 1) else numbers[1]
+    last = "max" if numbers[1] in (syntax.MAX_NUMBER, 2**31 - 1) else numbers[1]
     return f"{numbers[0]} to {last}"
 
 
-def _visible(node: Message | Enum) -> str:
+def _visible(node: syntax.Message | syntax.Enum) -> str:
     return f"{node.visibility} " if node.visibility else ""
 
 

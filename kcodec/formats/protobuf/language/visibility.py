@@ -21,13 +21,9 @@ _Use = tuple[int, str, str]
 def check_visibility(names: Names, defaults: Mapping[str, str]) -> None:
     """Check the types that files name.
 
-    `defaults` has, by path of the files whose types may be local, what they are if they do not say it.
-
-    Raises
-    ------
-    SchemaError
-        With the place of a type that is local to another file, that only options are imported from, or that is nested
-        and exported although the file is strict.
+    `defaults` has, by path of the files whose types may be local, what they are if they do not say it. It is a
+    `SchemaError`, with its place, if a type is local to another file, if only options are imported from its file, or if
+    it is nested and exported although the file is strict.
     """
     local: set[str] = set()
     for path, default in defaults.items():

@@ -18,6 +18,8 @@ from kcodec.formats.protobuf.messages.wire import (
     MAX_DEPTH,
     VARINT,
     canonical_unknown,
+    from_varint,
+    number_bytes,
     read_length,
     read_tag,
     read_varint,
@@ -247,7 +249,7 @@ class _MessageMerger:
         wire_type = wire_type_of(kind)
         if wire_type == VARINT:
             number, after = read_varint(self.data, at, end)
-            return _from_varint(kind, number), after
+            return from_varint(kind, number), after
         if wire_type == BYTES:
             length, at = read_length(self.data, at, end)
             data = bytes(self.data[at : at + length])
@@ -298,17 +300,6 @@ class _MessageMerger:
         return at
 
 
-def _from_varint(kind: str, value: int) -> Any:
-    """Return the value of a type that is written as a varint; those of 32 bits are cut to them."""
-    if kind == "bool":
-        return value != 0
-    bits = 64 if kind.endswith("64") else 32
-    value &= (1 << bits) - 1
-    if kind.startswith("sint"):
-        return value >> 1 ^ -(value & 1)
-    return value - (value >> bits - 1 << bits) if kind in ("int32", "int64", "enum") else value
-
-
 def write_message(message: Message) -> bytes:
     """Return the bytes that protobuf-java writes in its deterministic order."""
     out = bytearray()
@@ -320,7 +311,7 @@ def write_message(message: Message) -> bytes:
         elif field.packed and field.repeated:
             run = bytearray()
             for item in value:
-                run += _scalar(field, item)
+                run += number_bytes(field.type, item)
             _write_bytes(out, field.number, run)
         else:
             for item in value if field.repeated else (value,):
@@ -360,20 +351,7 @@ def _write_field(out: bytearray, field: FieldType, value: Any) -> None:
         _write_bytes(out, field.number, value)
     else:
         write_tag(out, field.number, wire_type)
-        out += _scalar(field, value)
-
-
-def _scalar(field: FieldType, value: int) -> bytes:
-    """Return the bytes of a number."""
-    kind = field.type
-    wire_type = wire_type_of(kind)
-    if wire_type != VARINT:
-        return value.to_bytes(4 if wire_type == FIXED32 else 8, "little", signed=kind.startswith("sfixed"))
-    if kind.startswith("sint"):
-        value = value << 1 ^ value >> 63
-    out = bytearray()
-    write_varint(out, value & 0xFFFFFFFFFFFFFFFF)
-    return bytes(out)
+        out += number_bytes(field.type, value)
 
 
 def _write_bytes(out: bytearray, number: int, data: bytes | bytearray) -> None:

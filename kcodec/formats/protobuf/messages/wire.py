@@ -15,6 +15,8 @@ __all__ = [
     "MAX_DEPTH",
     "VARINT",
     "canonical_unknown",
+    "from_varint",
+    "number_bytes",
     "read_length",
     "read_tag",
     "read_varint",
@@ -113,6 +115,42 @@ def skip_field(data: bytes, at: int, end: int, number: int, wire_type: int, dept
         number, wire_type, at = read_tag(data, at, end)
         if wire_type == GROUP_END and number != groups.pop():
             raise RowError("invalid_tag", tag)
+
+
+def from_varint(kind: str, value: int) -> int:
+    """Return the number, or the boolean, of a type that is written as a varint; those of 32 bits are cut to them.
+
+    Examples
+    --------
+    >>> from_varint("sint32", 3), from_varint("int32", 2**32 - 1), from_varint("bool", 2)
+    (-2, -1, True)
+    """
+    if kind == "bool":
+        return value != 0
+    bits = 64 if kind.endswith("64") else 32
+    value &= (1 << bits) - 1
+    if kind.startswith("sint"):
+        return value >> 1 ^ -(value & 1)
+    return value - (value >> bits - 1 << bits) if kind in ("int32", "int64", "enum") else value
+
+
+def number_bytes(kind: str, value: int) -> bytes:
+    """Return the bytes of a number or boolean; an unsigned one may be given as the signed one of the same bits.
+
+    Examples
+    --------
+    >>> number_bytes("sint32", -2).hex(), number_bytes("uint32", -1).hex(), number_bytes("fixed32", 1).hex()
+    ('03', 'ffffffff0f', '01000000')
+    """
+    wire_type = wire_type_of(kind)
+    if wire_type != VARINT:
+        size = 4 if wire_type == FIXED32 else 8
+        return (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    if kind.startswith("sint"):
+        value = value << 1 ^ value >> 63
+    out = bytearray()
+    write_varint(out, value & (1 << (32 if kind == "uint32" else 64)) - 1)
+    return bytes(out)
 
 
 def write_varint(out: bytearray, value: int) -> None:

@@ -20,11 +20,11 @@ from libc.string cimport memcpy
 from kcodec.formats.protobuf.rows._put cimport put_length
 from kcodec.objects._buffer cimport Buffer, reserve
 from kcodec.objects._exact cimport (
-    PyBytes_CheckExact, PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact,
-    PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact, seconds_of,
+    PyBytes_CheckExact, PyLong_AsLongLongAndOverflow, PyLong_CheckExact, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact,
+    seconds_of,
 )
 from kcodec.objects._find cimport find
-from kcodec.objects._quick cimport QuickWriter, odd
+from kcodec.objects._quick cimport QuickWriter, odd, real_of
 from kcodec.wire.binary.cursor cimport load_le64, store_le32, store_le64, unlikely, write_varint, zigzag64
 
 import datetime
@@ -165,21 +165,10 @@ cdef class Real(Number):
     cdef int64_t exact        # integers up to this one are held exactly
 
     cdef uint64_t bits(self, object value) except? 1:
-        cdef int overflow = 0
-        cdef int64_t number
-        cdef double real
+        cdef double real = real_of(value, self.exact)
         cdef float single
         cdef uint64_t word = 0
         cdef uint32_t half = 0
-        if PyFloat_CheckExact(value):
-            real = PyFloat_AS_DOUBLE(value)
-        else:
-            if not PyLong_CheckExact(value):
-                odd()
-            number = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if overflow or not -self.exact <= number <= self.exact:
-                odd()
-            real = <double>number
         if self.width == 8:
             memcpy(&word, &real, 8)
             return word
