@@ -50,11 +50,14 @@ cdef bint is_spaced(const Op *container, const uint8_t *p, const uint8_t *end) n
 
 
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
-    cdef const uint8_t *p
+    cdef const uint8_t *p = block.at[lane]
     if is_dropped(block, lane):
-        return block.at[lane]
+        return p
     if block.key.container.code == TUPLE:
         block.count = lane
+        return NULL
+    # Many documents end before fields that may be absent.
+    if p[0] == 125 and p != block.begin[lane] and p < block.end[lane] and op.forms & ABSENT and op.data == NULL:
         return NULL
     p = seek(block, block.key.container, op, lane)
     block.sought += block.looked_up
