@@ -20,6 +20,7 @@ from kcodec.columns.faults import null_rows
 from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
+from kcodec.formats.json_schema.loosened import loosened
 from kcodec.formats.json_schema.references import Documents, is_uri, reference_draft
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
@@ -40,7 +41,10 @@ _UNKNOWN = ("duration", "idn-email", "idn-hostname", "iri", "iri-reference", "uu
 _CLASSES = {4: "Draft4Validator", 6: "Draft6Validator", 7: "Draft7Validator", 2020: "Draft202012Validator"}
 
 #: Keywords whose values hold schemas by name, and those whose values are data.
-_BY_NAME = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies")
+_BY_NAME = (
+    *("properties", "patternProperties", "definitions", "$defs"),
+    *("dependentSchemas", "dependentRequired", "dependencies"),
+)
 _DATA = ("enum", "const", "default", "examples")
 
 #: Keywords whose values are whole numbers.
@@ -216,6 +220,7 @@ class Validator:
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
+        schema = _changed(schema, functools.partial(loosened, draft=draft))
         if draft == 4:
             schema = _changed(schema, _without_lone)
         if not self._is_old:
