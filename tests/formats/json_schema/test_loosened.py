@@ -6,8 +6,10 @@ valid, and 0 where not.
 
 import json
 
+import pytest
 from cases import cases
 
+from kcodec import SchemaError
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.validation import Validator
 
@@ -76,3 +78,37 @@ def verdicts(draft, schema, documents):
 def test_schemas_that_metaschemas_refuse(drafts, schema, expected):
     for draft in drafts:
         assert verdicts(draft, schema, DOCUMENTS) == expected
+
+
+@cases(
+    ("drafts", "reference", "rest", "expected"),
+    [
+        # An integer is meant by "10", the root by "01".
+        (ALL, "#/x~1y", {"x/y": {"type": "integer"}}, "10"),
+        (ALL, "#/x%2Fy", {"x/y": {"type": "integer"}, "x": {"y": {}}}, "10"),
+        (ALL, "#/x%7E1y", {"x/y": {"type": "integer"}}, "10"),
+        (ALL, "#/x+y", {"x y": {"type": "integer"}, "x+y": {}}, "10"),
+        (ALL, "#/x%2By", {"x+y": {"type": "integer"}}, "10"),
+        (ALL, "#/x+y", {"x+y": {}}, None),
+        (ALL, "#/x%2Fy", {"x": {"y": {}}}, None),
+        (OLD, "#z", {}, "01"),
+        (OLD, "#%20z", {}, "01"),
+        (OLD, "#z/x", {"x": {"type": "integer"}}, "10"),
+        (OLD, "#z/x", {}, None),
+        (OLD, "#/", {"": {"type": "integer"}}, "01"),
+        (OLD, "#//", {"": {"": {"type": "integer"}}}, "01"),
+        (OLD, "#/x/", {"x": {"type": "integer", "": {"type": "string"}}}, "10"),
+        (OLD, "#z", {"x": {"$anchor": "z", "type": "integer"}}, "01"),
+        (NEW, "#/", {"": {"type": "integer"}}, "10"),
+        (NEW, "#z", {}, None),
+        (NEW, "#z", {"$defs": {"x": {"$anchor": "z", "type": "integer"}}}, "10"),
+    ],
+)
+def test_references_within_a_document(drafts, reference, rest, expected):
+    schema = json.dumps({"type": "object", "properties": {"b": {"$ref": reference}}, **rest})
+    for draft in drafts:
+        if expected is None:
+            with pytest.raises(SchemaError, match="does not exist"):
+                parse(json.dumps({"$schema": DRAFTS[draft], **json.loads(schema)}))
+        else:
+            assert verdicts(draft, schema, ('{"b":1}', '{"b":{}}')) == expected
