@@ -98,7 +98,7 @@ class ObjectsReader:
             named = value[:start]
         found = readers.get(named)
         if found is None:
-            found = self._find(named, form, in_header=named is not None and not start)
+            found = self._find(named, form, value, in_header=named is not None and not start)
             if found is not None:
                 if len(readers) >= _MAX_READERS:
                     readers.clear()
@@ -119,12 +119,12 @@ class ObjectsReader:
         packed = frame.compression and value[len(frame.prefix) : len(frame.prefix) + 1] != b"\0"
         return 0 if packed else frame.size
 
-    def _find(self, named: bytes | None, form: ObjectForm, *, in_header: bool) -> _Found | None:
+    def _find(self, named: bytes | None, form: ObjectForm, value: bytes, *, in_header: bool) -> _Found | None:
         """Find what reads a value; None for a column of one row, which also says what is wrong with it."""
         key = self._key(named)
         if key is None:
             return None
-        found = self._columns.object_reader(key, form, in_header=in_header)
+        found = self._columns.object_reader(key, form, value, in_header=in_header)
         return None if found is None else (found[0], schema_key(key), found[1])
 
     def _key(self, named: bytes | None) -> Key | None:

@@ -259,9 +259,9 @@ class FramedReader:
         return self._look_up(keys, errors)
 
     def object_reader(
-        self, key: Key, form: ObjectForm, *, in_header: bool
+        self, key: Key, form: ObjectForm, value: bytes, *, in_header: bool
     ) -> tuple[Reader, int | str | None] | None:
-        """Return what reads the payloads of a key, which may stand in a header, as objects, and their schema id.
+        """Return what reads payloads of a value's key, which may stand in a header, as objects, and their schema id.
 
         None if only columns are read. What the key names may be why they cannot be read: then it is a `DecodeError` of
         row 0; other errors are those of `read`.
@@ -274,7 +274,7 @@ class FramedReader:
             fault = Fault(0, None if in_header else 0, "", source.code, source.reason, source.schema_id)
             known = [] if source.code == "unknown_schema_id" else [schema_key(key)]
             self.meter.read(1, known, [fault], raised=True)
-            raise DecodeError(*fault)
+            raise DecodeError(*self._hinted([fault], pa.array([value], pa.binary()))[0])
         if source.ruled is not None:
             return None
         reader = None if decoder is None else decoder.object_reader(source.program, form)
@@ -429,9 +429,13 @@ class FramedReader:
             with self._lock:
                 sources = self._look_up(framed.used, errors)
             array, faults = self._decode_rows(framed, sources, decoder, stop)
-        if errors == "null" or self._topic.config.framing not in ("prefix", "dual"):
-            return array, faults
-        return array, name_other_frames(faults, framed.values, self._topic.frame)
+        return array, faults if errors == "null" else self._hinted(faults, framed.values)
+
+    def _hinted(self, faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
+        """Return faults whose reasons say so where a value begins like another frame than the one in front of it."""
+        if self._topic.config.framing not in ("prefix", "dual"):
+            return faults
+        return name_other_frames(faults, values, self._topic.frame)
 
     def _decode_rows(
         self, framed: Framed, sources: dict[Key, Source], decoder: SchemaDecoder | None, stop: bool

@@ -182,3 +182,9 @@ def test_an_exception_is_no_warning_beside(registry, caplog):
     with pytest.raises(DecodeError):
         serde.deserialize([b"\0\0\0\0\1\2", b"?"])
     assert caplog.records[-1].levelname == "WARNING"
+
+
+def test_frames_of_others(impl):
+    serde = Serde("JSON_SR", registry_of(Schema(json.dumps(DOCUMENT), "JSON")), topic="t")
+    told = same_as_columns(serde, bytes(5) + b'{"id": 1}')
+    assert told[1].endswith("no schema of this id (looks like Apicurio's frame: frame=APICURIO)")

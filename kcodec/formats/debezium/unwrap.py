@@ -336,8 +336,10 @@ def _references(changes: pa.Array, references: Iterable[FieldReference]) -> list
                 f"the envelope has no struct {reference.parent}, of which {reference.name} is wanted"
             )
         column = _member(parent, reference.name)
-        # What another transform has put beside the struct.
-        column = _member(changes, reference.name) if column is None else column
+        if column is None:
+            # What another transform has put beside the struct.
+            column = _member(changes, reference.name)
+            column = nulled(column, parent.is_null()) if column is not None else None
         if column is not None:
             found.append((reference.new, column))
     return found

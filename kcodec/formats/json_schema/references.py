@@ -1,15 +1,24 @@
 """What the references of a schema name: documents at hand, and parts of them. Nothing is ever fetched."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, unquote_plus, urldefrag, urljoin
 
 from kcodec.errors import SchemaError
 from kcodec.java.hashing import hash_order
 
-__all__ = ["ABSENT", "Documents", "Referent", "Resource", "is_uri", "names_of", "reference_draft"]
+__all__ = [
+    "ABSENT",
+    "Documents",
+    "Referent",
+    "Resource",
+    "fragment_of",
+    "is_uri",
+    "names_of",
+    "reference_draft",
+]
 
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
@@ -133,7 +142,7 @@ class Documents:
             raise SchemaError(f"{path}: {reference} is not the name of a reference")
         if home.draft == _NO_DRAFT:
             raise SchemaError(f"{path}: {reference} is of a draft that draft 4 cannot refer to")
-        return Referent(home, place, unquote(fragment))
+        return Referent(home, place, fragment_of(fragment, home.draft, home.anchors))
 
     def _resource(self, base: str, document: Any, draft: int, *, is_main: bool = True) -> Resource:
         """Make a document known, under its identifier and those of its parts."""
@@ -154,6 +163,24 @@ class Documents:
             self._parts[id(part)] = inner
         _find_anchors(resource, key)
         return resource
+
+
+def fragment_of(fragment: str, draft: int, anchors: Container[str]) -> str:
+    """Return the anchor or the JSON pointer that a fragment of a URI is to the readers of Java.
+
+    A plus sign in a pointer is a space. In the drafts up to 7 what is no anchor is a pointer, of which neither what
+    stands in front of the first slash counts nor empty steps at the end.
+
+    Examples
+    --------
+    >>> fragment_of("/a%2Fb/c+d/", 2020, ()), fragment_of("/a%2Fb/c+d/", 7, ()), fragment_of("x", 7, ())
+    ('/a~1b/c d/', '/a~1b/c d', '')
+    """
+    name = unquote(fragment)
+    if name and not name.startswith("/") and (draft == 2020 or name in anchors):
+        return name
+    pointer = "".join(f"/{unquote_plus(step).replace('/', '~1')}" for step in fragment.split("/")[1:])
+    return pointer if draft == 2020 else pointer.rstrip("/")
 
 
 def is_uri(text: str) -> bool:
@@ -259,7 +286,7 @@ def _find_anchors(resource: Resource, key: str) -> None:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            for name in ("$anchor", "$dynamicAnchor"):
+            for name in ("$anchor", "$dynamicAnchor") if resource.draft == 2020 else ():
                 if isinstance(part.get(name), str):
                     resource.anchors.setdefault(part[name], part)
             own = part.get(key)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, unquote, urljoin
 
 import pyarrow as pa
 
@@ -20,7 +20,8 @@ from kcodec.columns.faults import null_rows
 from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
-from kcodec.formats.json_schema.references import Documents, is_uri, reference_draft
+from kcodec.formats.json_schema.loosened import loosened
+from kcodec.formats.json_schema.references import Documents, fragment_of, is_uri, reference_draft
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 from kcodec.java.utf8 import SURROGATE
@@ -40,7 +41,10 @@ _UNKNOWN = ("duration", "idn-email", "idn-hostname", "iri", "iri-reference", "uu
 _CLASSES = {4: "Draft4Validator", 6: "Draft6Validator", 7: "Draft7Validator", 2020: "Draft202012Validator"}
 
 #: Keywords whose values hold schemas by name, and those whose values are data.
-_BY_NAME = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies")
+_BY_NAME = (
+    *("properties", "patternProperties", "definitions", "$defs"),
+    *("dependentSchemas", "dependentRequired", "dependencies"),
+)
 _DATA = ("enum", "const", "default", "examples")
 
 #: Keywords whose values are whole numbers.
@@ -99,6 +103,7 @@ class Validator:
         self._sources = documents.main.document, documents.named
         self._draft = documents.main.draft
         self._base = documents.main.base
+        self._anchors = frozenset(documents.main.anchors)
         self._is_old = self._draft != 2020
         schemas = [self._sources[0], *(each for _, each in self._sources[1])]
         # Whether a number such as 1.0 needs a validator of its own.
@@ -212,12 +217,26 @@ class Validator:
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
+        schema = _changed(schema, functools.partial(loosened, draft=draft))
         if draft == 4:
             schema = _changed(schema, _without_lone)
         if not self._is_old:
             schema = _changed(schema, _with_whole)
+        schema = _changed(schema, functools.partial(self._with_pointers, draft=draft))
         schema = _changed(_changed(schema, _with_quoted), self._with_translated)
         return _without(schema, "$schema") if isinstance(schema, dict) else schema
+
+    def _with_pointers(self, part: dict[str, Any], draft: int) -> dict[str, Any]:
+        """Return a schema whose references say as the library reads them which part they mean."""
+        found: dict[str, Any] = {}
+        for key in ("$ref", "$dynamicRef"):
+            if isinstance(part.get(key), str):
+                place, mark, fragment = part[key].partition("#")
+                meant = fragment_of(fragment, draft, self._anchors)
+                # The anchors of other documents are not known here.
+                if meant != unquote(fragment) and (not place or fragment.startswith("/")):
+                    found[key] = f"{place}{mark}{quote(meant)}"
+        return {**part, **found} if found else part
 
     def _with_translated(self, part: dict[str, Any]) -> dict[str, Any]:
         """Return a schema with regular expressions as the library takes them."""

@@ -239,6 +239,8 @@ def test_a_number_for_a_time_is_what_is_written_of_it(impl):
         ("double", (1 << 53) + 1, "inexact", "f"),
         ("boolean", 1, "type_mismatch", "f"),
         ("null", 1, "type_mismatch", "f"),
+        (["null"], 1, "type_mismatch", "f"),
+        (["null"], {}, "type_mismatch", "f"),
         ("string", b"\xff", "invalid_utf8", "f"),
         ("string", "\ud800", "invalid_utf8", "f"),
         ("string", 7, "type_mismatch", "f"),

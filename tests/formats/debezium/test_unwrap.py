@@ -119,6 +119,12 @@ def test_what_another_transform_has_put_beside_the_struct_is_found():
     kind = pa.struct([*ENVELOPE, ("region", pa.string())])
     found = unwrap(pa.array([{**EVENTS[0], "region": "eu"}], kind), add_fields="region")
     assert found.values.to_pylist() == [{**OLD, "__region": "eu"}]
+    # Debezium 3.2.0 looks for it where there is a struct.
+    bare = {**EVENTS[0], "region": "eu", "source": None}
+    kind = pa.struct([each for each in kind if each.name != "source"] + [("source", SOURCE)])
+    found = unwrap(pa.array([bare], kind), add_fields="region", add_headers="region")
+    assert found.values.to_pylist() == [{**OLD, "__region": None}]
+    assert found.headers.to_pylist() == [{"__region": None}]
 
 
 def test_headers_of_a_tombstone_say_that_it_is_a_delete():

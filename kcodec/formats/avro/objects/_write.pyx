@@ -142,6 +142,8 @@ cdef class Union(Node):
         """Write the first branch that takes a value; with the last one's error if none does."""
         cdef int64_t used = b.used
         cdef Frame *frame = b.frame
+        if not numbers:
+            self.fail(b, "type_mismatch", f"a {type(value).__name__} is no null")
         for number in numbers:
             try:
                 put_number(b, number)

@@ -216,6 +216,8 @@ class _Values:
                 raise RowError("null_value", None, path)
             return varint(nulls[0])
         numbers = [number for number, child in branches.items() if child.op is not Op.ABSENT]
+        if not numbers:
+            raise RowError("type_mismatch", None, path, f"a {type(value).__name__} is no null")
         if branches[numbers[0]].op is Op.MEMBER and self._form.unions == "members":
             return self._member(node, value, path)
         if branches[numbers[0]].op is Op.MEMBER:
