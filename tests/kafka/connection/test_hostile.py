@@ -211,6 +211,21 @@ def test_a_throttle_of_days():
         assert time.monotonic() - start < 2.5
 
 
+@pytest.mark.parametrize("sasl", [False, True])
+def test_first_answers_that_are_too_large(sasl):
+    """Before it is known who answers, an answer becomes few objects."""
+    config = dict(QUICK)
+    if sasl:
+        login = {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "sesame"}
+        config |= {"security.protocol": "SASL_PLAINTEXT", **login}
+    count = 200_000
+    large = bytes(2) + struct.pack(">i", count) + b"\0\1\0\0\0\5" * count
+    with filled() as cluster:
+        cluster.brokers[0].hooks["SaslHandshake" if sasl else "ApiVersions"] = lambda body: large
+        with pytest.raises(KafkaError, match=f"a response of {len(large) + 4} bytes is no broker's first"):
+            read("t", servers=cluster.address, config=config)
+
+
 def test_what_brokers_say_is_one_line_of_bounded_length():
     said = "no\n2026-01-01 ERROR \x1b[31m" + "x" * 30_000
     with FakeCluster({"t": 1}) as cluster:
