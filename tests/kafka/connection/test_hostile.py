@@ -226,6 +226,23 @@ def test_first_answers_that_are_too_large(sasl):
             read("t", servers=cluster.address, config=config)
 
 
+@pytest.mark.parametrize("numbers", [(0, 0), (0, 1, 0), (-1,), (0, -5)])
+def test_partitions_that_no_topic_has(numbers):
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def told(body):
+            answer = broker._Metadata(body)
+            (first,) = answer["topics"][0]["partitions"]
+            answer["topics"][0]["partitions"] = [{**first, "partitionIndex": number} for number in numbers]
+            return answer
+
+        broker.hooks["Metadata"] = told
+        text = "a broker names a partition of 't' twice, or one that is negative"
+        with pytest.raises(KafkaError, match=text):
+            read("t", servers=cluster.address, config=QUICK)
+
+
 def test_what_brokers_say_is_one_line_of_bounded_length():
     said = "no\n2026-01-01 ERROR \x1b[31m" + "x" * 30_000
     with FakeCluster({"t": 1}) as cluster:
