@@ -211,6 +211,27 @@ def test_a_throttle_of_days():
         assert time.monotonic() - start < 2.5
 
 
+def test_a_throttle_without_an_end():
+    """A broker that only ever asks not to be asked has nothing to say in the time of a few calls."""
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def later(body):
+            answer = broker._Fetch(body)
+            answer["responses"][0]["partitions"][0]["records"] = b""
+            return {**answer, "throttleTimeMs": 100}
+
+        broker.hooks["Fetch"] = later
+        start = time.monotonic()
+        with pytest.raises(KafkaTimeoutError, match="nothing came for offset 0"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
+        assert time.monotonic() - start < 2.5
+        # Once is what brokers do whose clients read too much.
+        counts = iter(range(2))
+        broker.hooks["Fetch"] = lambda body: later(body) if next(counts, 1) < 1 else None
+        assert read("t", servers=cluster.address, config=QUICK).read_all().num_rows == 35
+
+
 @pytest.mark.parametrize("sasl", [False, True])
 def test_first_answers_that_are_too_large(sasl):
     """Before it is known who answers, an answer becomes few objects."""
