@@ -150,7 +150,7 @@ def _oidc_token(settings: Settings) -> str:
         )
     except ssl.SSLCertVerificationError as error:
         raise login_failed(f"no token from {place.hostname}: {one_line(error.verify_message)}") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         raise KafkaError(f"no token from {place.hostname}: {type(error).__name__}") from None
     finally:
         connections.close()

@@ -301,14 +301,22 @@ def test_an_endpoint_whose_answer_never_ends():
     with endpoint(drips) as (exchange, _), pytest.raises(KafkaError, match="TimeoutError") as info:
         next(exchange)
     assert is_retriable(info.value)
-    with (
-        endpoint(lambda request: request.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (2 << 20))) as (
-            exchange,
-            _,
-        ),
-        pytest.raises(KafkaError, match="HTTPException"),
-    ):
-        next(exchange)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\r\n" + b" " * (2 << 20), "HTTPException"),
+        (b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", "ValueError"),
+        (b"Content-Length: 100\r\n\r\n{}", "IncompleteRead"),
+    ],
+    ids=["long", "chunk", "short"],
+)
+def test_an_endpoint_whose_answer_is_no_whole_one(data, kind):
+    with endpoint(lambda request: request.wfile.write(b"HTTP/1.1 200 OK\r\n" + data)) as (exchange, _):
+        with pytest.raises(KafkaError, match=f"no token from .*: {kind}") as info:
+            next(exchange)
+        assert is_retriable(info.value)
 
 
 @pytest.mark.parametrize(
