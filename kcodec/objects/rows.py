@@ -57,8 +57,7 @@ def rows(array: Any) -> list[Any]:
     else:
         chunks = arrays(array)[0]
     made: list[Any] = []
-    for chunk in chunks:
-        sound(chunk)
+    for chunk in map(sound, chunks):
         is_quick = len(chunk) < _FEW and not _has_utc(chunk.type)
         found = chunk.to_pylist() if is_quick else uncollected(kernel("objects._rows").rows, chunk)
         made = found if len(chunks) == 1 else made + found

@@ -155,7 +155,7 @@ class ApicurioRegistry(PartialRegistry):
             found = tuple(
                 Reference(each["name"], self._subject(each), int(each["version"])) for each in references
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise RegistryError(
                 f"{self._url}: the references of {path} are not of versions that are numbers", None, 50005
             ) from None

@@ -95,7 +95,7 @@ class RegistryClient:
         An error, an answer that is no registry's, and none in time, are a `RegistryError`.
         """
         asked = f"{method} /{path}"
-        target = f"/{path}?{urlencode(query, doseq=True)}" if query else f"/{path}"
+        target = f"/{path}?{urlencode(query, doseq=True, errors='surrogatepass')}" if query else f"/{path}"
         headers = {"Accept": self.accepted, "Accept-Encoding": "identity", "User-Agent": "kcodec"}
         content = None
         if body is not None:

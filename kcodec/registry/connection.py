@@ -293,7 +293,7 @@ def _proxy(server: SplitResult, given: str | None) -> SplitResult | None:
         return None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.scheme != "http" or not parts.hostname:
-        raise ConfigError("the proxy of a registry is not http://[user:password@]host[:port]")
+        raise ConfigError("the proxy is not http://[user:password@]host[:port]")
     return parts
 
 

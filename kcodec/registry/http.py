@@ -249,7 +249,7 @@ class HttpRegistry:
         """Return the subjects that have a version."""
         check_kind(str, "text", prefix=prefix)
         query = {"subjectPrefix": prefix or ALL_CONTEXTS, **_page(deleted, deleted_only, offset, limit)}
-        return self._ask("GET", "subjects", query, kind=list)
+        return self._list("GET", "subjects", query, of=str)
 
     def versions(
         self,
@@ -262,7 +262,7 @@ class HttpRegistry:
     ) -> list[int]:
         """Return the numbers of a subject's versions."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions"
-        return self._ask("GET", place, _page(deleted, deleted_only, offset, limit), kind=list)
+        return self._list("GET", place, _page(deleted, deleted_only, offset, limit), of=int)
 
     def schema_versions(
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False
@@ -273,7 +273,7 @@ class HttpRegistry:
         found = self._ask("GET", place, query, kind=list)
         try:
             return [SubjectVersion(str(each["subject"]), int(each["version"])) for each in found]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             self._open().client.unknown(f"GET /{place}", what="the answer has no versions")
 
     def referenced_by(
@@ -281,11 +281,11 @@ class HttpRegistry:
     ) -> list[int]:
         """Return the ids of the schemas that refer to a version."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}/referencedby"
-        return self._ask("GET", place, {"deleted": _flag(deleted)}, kind=list)
+        return self._list("GET", place, {"deleted": _flag(deleted)}, of=int)
 
     def contexts(self) -> list[str]:
         """Return the names of the contexts."""
-        return self._ask("GET", "contexts", kind=list)
+        return self._list("GET", "contexts", of=str)
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
         """Return what a subject is set to, or the registry as a whole."""
@@ -331,7 +331,7 @@ class HttpRegistry:
         """Delete all versions of a subject: softly, then permanently."""
         check_booleans(permanent=permanent)
         place = f"subjects/{_quoted(check_subject(subject))}"
-        found: list[int] = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=list)
+        found: list[int] = self._list("DELETE", place, {"permanent": "true"} if permanent else None, of=int)
         self._open().forget()
         return found
 
@@ -368,6 +368,13 @@ class HttpRegistry:
         found = client.request(method, path, query, body)
         if not isinstance(found, kind) or isinstance(found, bool):
             client.unknown(f"{method} /{path}")
+        return found
+
+    def _list(self, method: str, path: str, query: Mapping[str, Any] | None = None, *, of: type) -> Any:
+        """Return the list that the server answers with, whose items have to be of a type."""
+        found = self._ask(method, path, query, kind=list)
+        if not all(isinstance(each, of) and not isinstance(each, bool) for each in found):
+            self._open().client.unknown(f"{method} /{path}")
         return found
 
     def _registered(
@@ -408,7 +415,8 @@ def _complete(references: Iterable[Reference]) -> bool:
 
 
 def _quoted(name: Any) -> str:
-    return quote(str(name), safe="")
+    # Half of a surrogate pair, which JSON can escape, is the name of nothing: for the server to say.
+    return quote(str(name), safe="", errors="surrogatepass")
 
 
 def _place(kind: str, subject: str | None) -> str:

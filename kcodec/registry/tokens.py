@@ -11,7 +11,7 @@ from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.connection import Connections, basic, issuer_context
 
-__all__ = ["bearer_headers"]
+__all__ = ["bearer_headers", "is_token", "read_token"]
 
 _AZURE = "http://169.254.169.254/metadata/identity/oauth2/token"
 _MAX_BYTES = 1 << 20
@@ -57,6 +57,33 @@ def bearer_headers(config: Mapping[str, Any], timeout: float) -> Callable[[], di
             "OAUTHBEARER_AZURE_IMDS or CUSTOM"
         )
     return lambda: _with_token(asked.get(), fixed)
+
+
+def is_token(value: object) -> bool:
+    r"""Return whether a value can stand as a token in a header or a login: it is some text of printable ASCII.
+
+    >>> is_token("eyJ.e30.x"), is_token("a\nb"), is_token(None)
+    (True, False, False)
+    """
+    return isinstance(value, str) and value != "" and value.isascii() and value.isprintable()
+
+
+def read_token(body: bytes) -> tuple[str, float]:
+    """Return the token of an endpoint's answer (RFC 6749, 5.1), and the seconds that it lasts.
+
+    `ValueError` if there is none.
+
+    >>> read_token(b'{"access_token": "abc", "expires_in": 60}')
+    ('abc', 60.0)
+    """
+    try:
+        fields = json.loads(body)
+        token, lasts = fields["access_token"], float(fields.get("expires_in") or 0)
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(type(error).__name__) from None
+    if not is_token(token):
+        raise ValueError("access_token")
+    return token, lasts
 
 
 def _needed(config: Mapping[str, Any], source: str, name: str) -> Any:
@@ -112,12 +139,12 @@ class _Token:
     def get(self) -> str:
         """Return the token, no later than at four fifths of its life."""
         with self._lock:
-            if not self._token or time.time() >= self._expires:
+            # A time that is no number (NaN) is over as well.
+            if not (self._token and time.time() < self._expires):
                 answer = self._connections.request(*self._request)
                 try:
-                    fields = json.loads(answer.body)
-                    token, lasts = str(fields["access_token"]), float(fields.get("expires_in", 0))
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                    token, lasts = read_token(answer.body)
+                except ValueError:
                     raise RegistryError(
                         f"{self._place}: HTTP {answer.status}, and no token", answer.status
                     ) from None

@@ -264,7 +264,7 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
     Raises
     ------
     ConfigError
-        If the folder is not empty, or a subject's name too long for a folder.
+        If the folder is not empty, or a subject's name too long for a folder, or another one's to the file system.
     """
     place = Path(path)
     count = 0
@@ -285,7 +285,13 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
         name = "settings" if isinstance(each, Settings) else str(each.version)
         folder.mkdir(exist_ok=True)
         body = {"order": number, **each.json}
-        (folder / f"{name}.json").write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        try:
+            with (folder / f"{name}.json").open("x", encoding="utf-8") as file:
+                file.write(json.dumps(body, ensure_ascii=False, indent=1) + "\n")
+        except FileExistsError as error:
+            # Some file systems take capital letters and small ones for the same.
+            reason = "another subject has the same folder here: copy to a file .jsonl"
+            raise ConfigError(f"{error.filename} is there already, {reason}") from None
         count += isinstance(each, Entry)
     return count
 

@@ -616,6 +616,16 @@ class TestHttp:
             (b'[{"subject": "s"}]', lambda handle: handle.schema_versions(7), "the answer has no versions"),
             (b'["s"]', lambda handle: handle.schema_versions(7), "the answer has no versions"),
             (b'{"id": 7}', lambda handle: handle.get_version("s"), "the answer has no schema"),
+            (
+                b'[{"subject": "s", "version": Infinity}]',
+                lambda handle: handle.schema_versions(7),
+                "the answer has no versions",
+            ),
+            (b'[1, {"a": 1}]', lambda handle: handle.versions("s"), "the answer is not a registry's"),
+            (b'["1"]', lambda handle: handle.referenced_by("s", 1), "the answer is not a registry's"),
+            (b"[true]", lambda handle: handle.delete_subject("s"), "the answer is not a registry's"),
+            (b"[1]", lambda handle: handle.subjects(), "the answer is not a registry's"),
+            (b'["a", null]', lambda handle: handle.contexts(), "the answer is not a registry's"),
         ],
     )
     def test_answers_that_lack_something(self, body, ask, told):
@@ -624,6 +634,26 @@ class TestHttp:
             with pytest.raises(RegistryError, match=told):
                 ask(handle)
             handle.close()
+
+    def test_names_that_are_no_text(self):
+        """JSON can escape half of a surrogate pair, which UTF-8 does not have: no server has such a name."""
+        asked = []
+
+        def answer(handler):
+            asked.append(handler.path.partition("?")[0])
+            whole(404, b'{"error_code": 40403, "message": "no such"}')(handler)
+
+        with answering(answer) as server:
+            handle = registries.open(server.url, ONCE)
+            for ask in (
+                lambda: handle.get_by_guid("\ud800"),
+                lambda: handle.schema_versions(7, "\ud800"),
+                lambda: handle.subjects("\ud800"),
+            ):
+                with pytest.raises(RegistryError, match="no such"):
+                    ask()
+            handle.close()
+        assert asked == ["/schemas/guids/%ED%A0%80", "/schemas/ids/7/versions", "/subjects"]
 
     def test_ids_that_no_server_has(self):
         """The bytes of a frame may say anything; a server has no path for what is beyond 31 bits."""

@@ -9,7 +9,7 @@ from registry_server import serve
 from kcodec import registry as registries
 from kcodec.cli.main import main
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema
+from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema, transfer
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.transfer import copy, entries, load, read_entries, write_entries
 
@@ -196,6 +196,17 @@ def test_a_source_that_is_no_text(tmp_path):
     path.write_bytes(b"SQLite format 3\0\x82")
     with pytest.raises(ConfigError, match=r"schemas\.db, line 1: not an entry"):
         list(read_entries(path))
+
+
+def test_subjects_that_a_file_system_takes_for_one(tmp_path, monkeypatch):
+    registry = MemoryRegistry(uuid.uuid4().hex)
+    registry.register("orders", Schema('"int"'))
+    registry.register("Orders", Schema('"long"'))
+    assert write_entries(entries(registry), tmp_path / "apart") == 2
+    named = transfer._folder
+    monkeypatch.setattr(transfer, "_folder", lambda subject: named(subject).lower())
+    with pytest.raises(ConfigError, match=r"1\.json is there already, another subject has the same folder"):
+        write_entries(entries(registry), tmp_path / "one")
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):

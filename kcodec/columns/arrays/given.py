@@ -28,6 +28,7 @@ __all__ = [
     "folded_column",
     "payloads",
     "sound",
+    "sound_column",
     "told",
     "valid",
     "without_view",
@@ -54,19 +55,28 @@ _PLAIN = frozenset({pa.BinaryArray, pa.StringArray, pa.LargeBinaryArray, pa.Larg
 def valid(array: pa.Array) -> pa.Array:
     """Return an array whose buffers are as long as its type says: what is between its first and last value is not seen.
 
-    That is enough for what kernels encode, who look at the rest themselves.
+    That is enough for what kernels encode, who look at the rest themselves. Of one without rows no buffer counts.
     """
     try:
         array.validate()
     except pa.ArrowInvalid as error:
-        raise ArrayError(str(error)) from None
+        if len(array):
+            raise ArrayError(str(error)) from None
+        # Over Arrow's C interface, pyarrow takes a slice without rows for one of no memory, whatever its offset.
+        return pa.nulls(0, array.type)
     return array
 
 
 def sound(array: pa.Array) -> pa.Array:
     """Return an array whose values are where its type says; others come by IPC, or of buffers."""
-    kernel("columns.arrays._integrity").check_offsets(valid(array))
+    array = valid(array)
+    kernel("columns.arrays._integrity").check_offsets(array)
     return array
+
+
+def sound_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose chunks are `sound`."""
+    return pa.chunked_array(map(sound, column.chunks), column.type)
 
 
 def arrays(

@@ -403,7 +403,8 @@ def _read_decimal(message: Message, kind: pa.DataType) -> str:
     scale = scale or 0
     if abs(scale) > _MAX_SCALE or abs(number) >= _TOO_LONG:
         raise RowError("out_of_range")
-    digits = str(abs(number)) + "0" * max(-scale, 0)
+    # As Java's BigDecimal prints it: zero is not longer for its places before the point.
+    digits = str(abs(number)) + ("0" * max(-scale, 0) if number else "")
     if scale > 0:
         digits = digits.rjust(scale + 1, "0")
         digits = f"{digits[:-scale]}.{digits[-scale:]}"

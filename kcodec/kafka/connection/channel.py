@@ -35,6 +35,8 @@ _SMALL = 1 << 12
 _ALERT = b"\x15\x03"
 #: Errors of TLS that are those of a connection.
 _CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+#: Bytes of an answer of a broker that is not known yet: its versions and its part of a login.
+_FIRST_SIZE = 1 << 20
 _NEVER = float("inf")
 _ANY = 0x7FFF
 #: Seconds in which a broker that is well answers.
@@ -66,6 +68,8 @@ class Channel:
         self._versions: dict[int, tuple[int, int]] = {}
         self._timeout = settings.request_timeout_ms / 1000
         self._max_size = max(settings.receive_bytes, settings.fetch_bytes + 512)
+        #: Whether the broker has told its versions, and has taken a login.
+        self._is_known = False
         self._expires = _NEVER
         context = settings.tls() if settings.is_encrypted else None
         try:
@@ -78,6 +82,7 @@ class Channel:
             self._ask_versions(end)
             if settings.protocol.startswith("SASL"):
                 self._authenticate(end)
+            self._is_known = True
         except BaseException:
             self.close()
             raise
@@ -219,9 +224,10 @@ class Channel:
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         head = self._read(8, deadline).to_pybytes()
         size = int.from_bytes(head[:4], "big", signed=True)
-        if not 4 <= size <= self._max_size + 4:
+        if not 4 <= size <= (self._max_size if self._is_known else _FIRST_SIZE) + 4:
             self.close()
-            raise KafkaError(f"{self._place}: a response of {size} bytes is beyond receive.message.max.bytes")
+            reason = "is beyond receive.message.max.bytes" if self._is_known else "is no broker's first"
+            raise KafkaError(f"{self._place}: a response of {size} bytes {reason}")
         if int.from_bytes(head[4:], "big", signed=True) != number:
             self.close()
             raise KafkaError(f"{self._place}: the response to another request")

@@ -96,10 +96,17 @@ class Deadline:
         self.end = time.monotonic() + self._settings.timeout_ms / 1000
         self._pause = self._settings.backoff_ms / 1000
         self._before: KafkaError | None = None
+        self._for_brokers = self._settings.timeout_ms / 1000
 
     def postpone(self, seconds: float) -> None:
         """Do not count time in which nothing could be done."""
         self.end += seconds
+
+    def throttle(self, seconds: float) -> None:
+        """Do not count time in which a broker was not to be asked, as long as that is not all that brokers say."""
+        seconds = min(seconds, self._for_brokers)
+        self._for_brokers -= seconds
+        self.postpone(seconds)
 
     def pause(self, error: KafkaError) -> float:
         """Return how many seconds to pause before the next try; raise if there is no time for it."""

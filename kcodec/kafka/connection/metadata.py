@@ -77,7 +77,7 @@ def read_brokers(answer: pa.StructArray) -> dict[int, tuple[str, int]]:
 def read_topics(answer: pa.StructArray, asked: int | None) -> Iterator[Topic]:
     """Yield the topics of a response to a request for so many; of one for all, those that are neither internal nor bad.
 
-    Raise `KafkaError` if there are more than were asked for.
+    Raise `KafkaError` if there are more than were asked for, or of partitions that no topic has.
     """
     topics = answer.field("topics").flatten()
     if asked is not None and len(topics) > asked:
@@ -102,12 +102,16 @@ def read_topics(answer: pa.StructArray, asked: int | None) -> Iterator[Topic]:
     for row in kept.tolist():
         numbers, leaders, epochs = (column[edges[row] : edges[row + 1]] for column in columns)
         order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        name = topics.field("name")[row].as_py() or ""
+        if len(numbers) and (numbers[0] < 0 or (numbers[1:] == numbers[:-1]).any()):
+            raise KafkaError(f"a broker names a partition of {name!r} twice, or one that is negative")
         topic_id = topics.field("topicId")[row].as_py() if has_ids else b""
         yield Topic(
-            topics.field("name")[row].as_py() or "",
+            name,
             int(codes[row]),
             topic_id if any(topic_id) else None,
-            numbers[order],
+            numbers,
             leaders[order],
             epochs[order],
         )

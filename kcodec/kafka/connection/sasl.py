@@ -4,18 +4,17 @@ import base64
 import hashlib
 import hmac
 import http.client
-import json
 import secrets
 import ssl
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Generator
 from typing import Any
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from kcodec.errors import ConfigError, KafkaError, one_line
 from kcodec.kafka.connection.error_codes import login_failed
 from kcodec.kafka.connection.settings import Settings
+from kcodec.registry.connection import Connections, basic
+from kcodec.registry.tokens import is_token, read_token
 
 __all__ = ["Steps", "exchange", "said"]
 
@@ -24,6 +23,8 @@ Steps = Generator[bytes, bytes, None]
 
 #: Rounds of a hash that a server may ask for: Kafka's default is 4096.
 _ROUNDS = (4096, 1_000_000)
+#: Bytes that the answer of an endpoint of tokens may have.
+_MAX_BYTES = 1 << 20
 #: What an endpoint answers below 500 that it may answer otherwise a moment later: a time-out, too many requests.
 _MAY_PASS = (408, 429)
 
@@ -123,48 +124,55 @@ def _called_token(settings: Settings) -> str:
         # Of the user's function; its text may hold what it was given.
         raise KafkaError(f"oauth_cb failed with {type(error).__name__}") from error
     token = found[0] if isinstance(found, (tuple, list)) and found else found
-    if not isinstance(token, str):
+    if not is_token(token):
         raise ConfigError("oauth_cb returns no token")
-    return token
+    return str(token)
 
 
 def _oidc_token(settings: Settings) -> str:
-    """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
+    """Ask for a token with the client's credentials (RFC 6749, 4.4), which go to no other place than the endpoint."""
     assert settings.oauth_url is not None
     form = {"grant_type": "client_credentials"}
     if settings.oauth_scope is not None:
         form["scope"] = settings.oauth_scope
-    credentials = f"{settings.oauth_client}:{settings.oauth_secret}".encode()
-    request = urllib.request.Request(
-        settings.oauth_url,
-        urllib.parse.urlencode(form).encode(),
-        {"Authorization": f"Basic {base64.b64encode(credentials).decode()}", "Accept": "application/json"},
-    )
-    place = urllib.parse.urlsplit(settings.oauth_url)
-    if place.scheme not in ("http", "https"):
-        raise ConfigError("sasl.oauthbearer.token.endpoint.url is not http:// or https://")
+    headers = {
+        "Authorization": basic(f"{settings.oauth_client}:{settings.oauth_secret}"),
+        "Accept": "application/json",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    place = _endpoint(settings.oauth_url)
     context = settings.tls() if place.scheme == "https" else None
+    target = place._replace(scheme="", netloc="", fragment="").geturl() or "/"
+    connections = Connections(f"{place.scheme}://{place.netloc}", context, None, _MAX_BYTES)
     try:
-        with urllib.request.urlopen(
-            request, timeout=settings.request_timeout_ms / 1000, context=context
-        ) as answer:
-            token = json.loads(answer.read(1 << 20))["access_token"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise login_failed(f"no token from {place.hostname}: {type(error).__name__}") from None
-    except (OSError, http.client.HTTPException) as error:
-        raise _unanswered(place.hostname, error) from None
-    return str(token)
+        answer = connections.request(
+            "POST", target, headers, urlencode(form).encode(), settings.request_timeout_ms / 1000
+        )
+    except ssl.SSLCertVerificationError as error:
+        raise login_failed(f"no token from {place.hostname}: {one_line(error.verify_message)}") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise KafkaError(f"no token from {place.hostname}: {type(error).__name__}") from None
+    finally:
+        connections.close()
+    if not 200 <= answer.status < 300:
+        may_pass = answer.status >= 500 or answer.status in _MAY_PASS
+        text = f"no token from {place.hostname}: it answers {answer.status}"
+        raise KafkaError(text) if may_pass else login_failed(text)
+    try:
+        return read_token(answer.body)[0]
+    except ValueError:
+        raise login_failed(f"no token from {place.hostname}: it answers with none") from None
 
 
-def _unanswered(host: str | None, error: Exception) -> KafkaError:
-    """Return the error of an endpoint that gave no token; final if it refused, or cannot prove who it is."""
-    if isinstance(error, urllib.error.HTTPError):
-        text = f"no token from {host}: it answers {error.code}"
-        return login_failed(text) if error.code < 500 and error.code not in _MAY_PASS else KafkaError(text)
-    reason = getattr(error, "reason", error)
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return login_failed(f"no token from {host}: {one_line(reason.verify_message)}")
-    return KafkaError(f"no token from {host}: {type(error).__name__}")
+def _endpoint(url: str) -> SplitResult:
+    """Return the parts of the address of an endpoint; `ConfigError` if it is none."""
+    try:
+        place = urlsplit(url)
+        if place.scheme in ("http", "https") and place.hostname and place.port != 0:
+            return place
+    except ValueError:
+        pass
+    raise ConfigError("sasl.oauthbearer.token.endpoint.url is not http(s)://host[:port]/path")
 
 
 def _kerberos(settings: Settings, host: str) -> Steps:

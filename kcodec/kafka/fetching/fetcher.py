@@ -435,7 +435,7 @@ class _Broker:
         if pause > 0:
             self._pause(pause)
             for waiting in cursors:
-                waiting.deadline.postpone(pause)
+                waiting.deadline.throttle(pause)
         bounded = [each.wanted_bytes for each in cursors if each.end is not None]
         body = {
             "maxWaitMs": settings.fetch_wait_ms,

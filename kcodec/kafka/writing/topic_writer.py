@@ -205,9 +205,8 @@ def _at_row(error: EncodeError, row: int) -> EncodeError:
 def _slices(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield parts of the rows, shorter ones where rows are large, each with the number of its first row."""
     first = 0
-    for batch in batches:
-        for column in batch.columns:
-            sound(column)
+    for given in batches:
+        batch = pa.RecordBatch.from_arrays(list(map(sound, given.columns)), schema=given.schema)
         # Columns of views may count the bytes of others too: so there are some rows in any case.
         rows = min(max(len(batch) * _BYTES // max(size_of(batch), 1), _FEWEST_ROWS), _MOST_ROWS)
         for at in range(0, len(batch), rows):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec import registry as registries
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.given import sound
+from kcodec.columns.arrays.given import sound_column
 from kcodec.columns.arrays.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, check_choice, near
 from kcodec.ksql.codec.codec import KsqlCodec
@@ -205,10 +205,7 @@ class Records:
             For columns that the stream or table has not, or that are not written.
         """
         batch = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-        for column in batch.columns:
-            for chunk in column.chunks:
-                sound(chunk)
-        batch = batch.combine_chunks()
+        batch = pa.table(list(map(sound_column, batch.columns)), batch.schema).combine_chunks()
         statement = self.statement
         if statement.source:
             what = statement.kind.lower()

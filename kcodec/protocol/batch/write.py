@@ -12,7 +12,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows
-from kcodec.columns.arrays.given import payloads, sound
+from kcodec.columns.arrays.given import payloads, sound, sound_column
 from kcodec.columns.arrays.nested import unpack
 from kcodec.columns.types.plain import is_list
 from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
@@ -210,9 +210,9 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
         if name not in table.column_names:
             return None
         found = table.column(name)
-        for chunk in found.chunks if isinstance(found, pa.ChunkedArray) else [found]:
-            sound(chunk)
-        return unpack(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)
+        return unpack(
+            sound_column(found).combine_chunks() if isinstance(found, pa.ChunkedArray) else sound(found)
+        )
 
     columns: dict[str, Any] = {}
     for name in ("key", "value"):

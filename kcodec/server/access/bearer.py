@@ -3,19 +3,17 @@
 import json
 import time
 from collections.abc import Mapping
-from concurrent.futures import TimeoutError as FutureTimeout
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.parse import urljoin, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from kcodec._daemon_threads import Threads
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.connection import Connections, issuer_context
 from kcodec.server.access.roles import User
 
 __all__ = ["BearerTokens"]
@@ -35,13 +33,17 @@ _LEEWAY = 30
 #: Seconds in which keys are fetched, and the bytes that they have.
 _FETCH_SECONDS, _MAX_KEYS = 10, 1 << 20
 
+#: Places that one may lead to after another.
+_MAX_PLACES = 5
+_LEADS_ON = (301, 302, 303, 307, 308)
+
 #: Bits of the keys of RSA: fewer have been broken, or will be.
 _MIN_RSA = 2048
 
 _MAX_TOKEN = 16 << 10
 
 #: What is raised of a token, or of an issuer that answers with anything but keys.
-_FAILED = (jwt.PyJWTError, HTTPException, FutureTimeout, ValueError, TypeError, AttributeError, OSError)
+_FAILED = (jwt.PyJWTError, HTTPException, ValueError, TypeError, AttributeError, OSError)
 
 _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 
@@ -76,7 +78,6 @@ class BearerTokens:
         self._keys: dict[str | None, Any] = {}
         self._fetched = self._looked = -float(_FRESH)
         self._lock = fork_safe_lock()
-        self._fetching = Threads(1, "registry-keys")
         try:
             parts = urlsplit(self._place)
         except ValueError as error:
@@ -142,9 +143,7 @@ class BearerTokens:
 
     def _load(self) -> None:
         if "://" in self._place:
-            # Each part of an answer may come in time, and the whole never.
-            text = self._fetching.submit(_fetched, self._place).result(_FETCH_SECONDS)
-            keys = jwt.PyJWKSet.from_dict(json.loads(text)).keys
+            keys = jwt.PyJWKSet.from_dict(json.loads(_fetched(self._place))).keys
         else:
             try:
                 keys = jwt.PyJWKSet.from_dict(json.loads(Path(self._place).read_text("utf-8"))).keys
@@ -154,13 +153,22 @@ class BearerTokens:
 
 
 def _fetched(place: str) -> bytes:
-    with urlopen(place, timeout=_FETCH_SECONDS) as answer:
-        if urlsplit(answer.url).scheme != urlsplit(place).scheme:
-            raise ValueError(f"{place} leads to {answer.url}")
-        text: bytes = answer.read(_MAX_KEYS + 1)
-    if len(text) > _MAX_KEYS:
-        raise ValueError(f"{place} has more than {_MAX_KEYS} bytes")
-    return text
+    """Return what is at an address, or at the one of the same scheme that it leads to."""
+    end, scheme = time.monotonic() + _FETCH_SECONDS, urlsplit(place).scheme
+    for _ in range(_MAX_PLACES):
+        parts = urlsplit(place)
+        if parts.scheme != scheme or not parts.hostname:
+            raise ValueError(f"the keys' address leads to {place}")
+        connections = Connections(f"{scheme}://{parts.netloc}", issuer_context({}), None, _MAX_KEYS)
+        target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        answer = connections.request("GET", target, {}, None, end - time.monotonic())
+        connections.close()
+        if answer.status == 200:
+            return answer.body
+        if answer.status not in _LEADS_ON:
+            break
+        place = urljoin(place, answer.headers.get("Location", ""))
+    raise ValueError(f"{place} answers {answer.status}")
 
 
 def _is_for_signatures(key: jwt.PyJWK) -> bool:

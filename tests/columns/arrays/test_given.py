@@ -18,6 +18,7 @@ import kcodec
 from kcodec import AvroCodec
 from kcodec.columns.arrays.given import arrays, payloads
 from kcodec.columns.stream import reader_of
+from kcodec.protocol import read_batches, write_batches
 
 SCHEMA = {
     "type": "record",
@@ -140,6 +141,31 @@ def test_producers(codec, producer):
     decoded = codec.decode(producer(column))
     assert isinstance(decoded, pa.ChunkedArray) == (producer is StreamProducer)
     assert decoded.to_pylist() == VALUES
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *BINARY,
+        *TEXT,
+        pa.list_(pa.binary_view()),
+        pa.map_(pa.string(), pa.string_view()),
+        pa.struct([("a", pa.binary_view())]),
+    ],
+    ids=str,
+)
+def test_parts_of_a_column_without_rows(kind, impl):
+    """Over Arrow's C interface, a slice without rows has no memory, and its offset nevertheless."""
+    text = "long text of a row"
+    row = [text] if pa.types.is_list(kind) else [("k", text)] if pa.types.is_map(kind) else text
+    whole = pa.array([{"a": text} if pa.types.is_struct(kind) else row, None], kind)
+    column = pa.chunked_array([whole.slice(1, 0), whole, whole.slice(2)])
+    assert kcodec.rows(StreamProducer(column)) == whole.to_pylist()
+    assert kcodec.rows(ArrayProducer(whole.slice(1, 0))) == []
+    if kind in BINARY + TEXT:
+        assert payloads(StreamProducer(column))[0][1].equals(whole)
+        batches = write_batches(pa.table(StreamProducer(pa.table({"value": column}))))
+        assert read_batches(batches)["value"].cast(pa.binary()).to_pylist() == [text.encode(), None]
 
 
 def test_polars(codec):

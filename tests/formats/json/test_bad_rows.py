@@ -3,6 +3,7 @@
 import array
 import dataclasses
 import random
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_rows import KERNEL, KINDS, VALUES, same_decode, usual, written
 from json_strategies import OPTIONS, damaged, documents, kinds
+from side_by_side import answer, on_both
 from tries import tries
 
 from kcodec import JsonCodec
@@ -140,6 +142,19 @@ def test_a_cut_text_before_an_escape_of_other_rows():
         column = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, text])
         _, faults = module.decode(column, [module.Program(plan, Limits())])
         assert [(fault.offset, fault.code) for fault in faults] == [(len(data), "truncated")]
+
+
+@pytest.mark.parametrize("count", [0, 1, 64])
+def test_rows_that_are_cut_before_what_would_go_on_with_them(count):
+    """What stands behind a row in memory, such as a space and its value, is none of it."""
+    inner = pa.struct([("a", pa.int64()), ("b", pa.string())])
+    fields = [("id", pa.int64()), ("x", pa.list_(pa.int64())), ("o", inner), ("l", pa.list_(inner))]
+    codec = JsonCodec(pa.struct([*fields, ("d", pa.decimal128(9, 2)), ("s", pa.string())]))
+    whole = b'{"id": 12, "x": [1, 2], "o": {"a": 1, "b": "c"}, "l": [{"a": 1}], "d": 1.5, "s": "t"}'
+    for size in range(len(whole)):
+        if whole[size : size + 1] in b' "1':
+            rows = [whole] * count + [whole[:size], whole[size:], whole]
+            on_both(partial(lambda rows: answer(*codec.decode(rows, errors="report")), rows))
 
 
 def test_paths_of_many_bad_rows():

@@ -51,6 +51,14 @@ def test_numbers_in_lists_and_one_by_one(impl, options):
     assert codec.decode(wanted).type.equals(codec.arrow_type, check_metadata=True)
 
 
+def test_zero_with_places_before_the_point_is_zero(impl):
+    fields = ProtobufCodec(SCHEMA, well_known=())
+    codec = ProtobufCodec(SCHEMA)
+    for value, scale, text in ((b"", -2, "0"), (b"\0", -2, "0"), (b"\0", 2, "0.00"), (b"\xff", -2, "-100")):
+        row = fields.encode([{"one": {"value": value, "scale": scale}}])
+        assert codec.decode(row)[0].as_py()["one"] == codec.decode_one(row[0].as_py())["one"] == text
+
+
 def test_numbers_in_records(impl):
     @dataclass
     class Price:

@@ -211,6 +211,59 @@ def test_a_throttle_of_days():
         assert time.monotonic() - start < 2.5
 
 
+def test_a_throttle_without_an_end():
+    """A broker that only ever asks not to be asked has nothing to say in the time of a few calls."""
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def later(body):
+            answer = broker._Fetch(body)
+            answer["responses"][0]["partitions"][0]["records"] = b""
+            return {**answer, "throttleTimeMs": 100}
+
+        broker.hooks["Fetch"] = later
+        start = time.monotonic()
+        with pytest.raises(KafkaTimeoutError, match="nothing came for offset 0"):
+            read("t", servers=cluster.address, config=QUICK).read_all()
+        assert time.monotonic() - start < 2.5
+        # Once is what brokers do whose clients read too much.
+        counts = iter(range(2))
+        broker.hooks["Fetch"] = lambda body: later(body) if next(counts, 1) < 1 else None
+        assert read("t", servers=cluster.address, config=QUICK).read_all().num_rows == 35
+
+
+@pytest.mark.parametrize("sasl", [False, True])
+def test_first_answers_that_are_too_large(sasl):
+    """Before it is known who answers, an answer becomes few objects."""
+    config = dict(QUICK)
+    if sasl:
+        login = {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "sesame"}
+        config |= {"security.protocol": "SASL_PLAINTEXT", **login}
+    count = 200_000
+    large = bytes(2) + struct.pack(">i", count) + b"\0\1\0\0\0\5" * count
+    with filled() as cluster:
+        cluster.brokers[0].hooks["SaslHandshake" if sasl else "ApiVersions"] = lambda body: large
+        with pytest.raises(KafkaError, match=f"a response of {len(large) + 4} bytes is no broker's first"):
+            read("t", servers=cluster.address, config=config)
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (0, 1, 0), (-1,), (0, -5)])
+def test_partitions_that_no_topic_has(numbers):
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def told(body):
+            answer = broker._Metadata(body)
+            (first,) = answer["topics"][0]["partitions"]
+            answer["topics"][0]["partitions"] = [{**first, "partitionIndex": number} for number in numbers]
+            return answer
+
+        broker.hooks["Metadata"] = told
+        text = "a broker names a partition of 't' twice, or one that is negative"
+        with pytest.raises(KafkaError, match=text):
+            read("t", servers=cluster.address, config=QUICK)
+
+
 def test_what_brokers_say_is_one_line_of_bounded_length():
     said = "no\n2026-01-01 ERROR \x1b[31m" + "x" * 30_000
     with FakeCluster({"t": 1}) as cluster:

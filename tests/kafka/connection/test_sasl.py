@@ -2,9 +2,10 @@
 
 import socket
 import sys
+import time
 import types
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pyarrow as pa
@@ -191,34 +192,35 @@ def test_tokens_of_a_function():
     with pytest.raises(KafkaError, match="oauth_cb failed with RuntimeError") as info:
         next(steps("OAUTHBEARER", oauth_cb=fails))
     assert SECRET not in str(info.value)
-    with pytest.raises(ConfigError, match="returns no token"):
-        next(steps("OAUTHBEARER", oauth_cb=lambda config: None))
+    for token in (None, "", "a\x01b", "\ud800"):
+        with pytest.raises(ConfigError, match="returns no token"):
+            next(steps("OAUTHBEARER", oauth_cb=lambda config, token=token: token))
 
 
-@pytest.mark.parametrize(
-    "answer", [b'{"access_token": "abc"}', b"{}", b"no json", None, b"[" * 100_000, b"no HTTP\r\n\r\n"]
-)
-def test_tokens_of_an_endpoint(answer):
+@contextmanager
+def endpoint(answer):
+    """Yield the first message of a login whose token comes from an endpoint, and a list of what that is asked."""
     asked = []
 
     class Endpoint(BaseHTTPRequestHandler):
         def do_POST(self):
-            asked.append(
-                (self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"])))
-            )
-            if answer is None or not answer.startswith(b"no HTTP"):
-                self.send_response(200 if answer is not None else 403)
-                self.end_headers()
-            self.wfile.write(answer or b"")
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked.append((self.path, self.headers["Authorization"], body))
+            with suppress(OSError):
+                answer(self)
+
+        do_GET = do_POST
 
         def log_message(self, *_):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Endpoint)
-    Thread(target=server.serve_forever, daemon=True).start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     exchange = steps(
         "OAUTHBEARER",
         **{
+            "request.timeout.ms": 500,
             "sasl.oauthbearer.method": "oidc",
             "sasl.oauthbearer.client.id": "me",
             "sasl.oauthbearer.client.secret": SECRET,
@@ -228,19 +230,103 @@ def test_tokens_of_an_endpoint(answer):
         },
     )
     try:
-        if answer is not None and b"access_token" in answer:
+        yield exchange, asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"access_token": "abc"}',
+        b"{}",
+        b"no json",
+        None,
+        b"[" * 100_000,
+        b"no HTTP\r\n\r\n",
+        b'{"access_token": null}',
+        b'{"access_token": ""}',
+        b'{"access_token": "\\ud800"}',
+        b'{"access_token": "abc\\u0001auth=Bearer x"}',
+        b'{"access_token": "abc", "expires_in": "soon"}',
+    ],
+)
+def test_tokens_of_an_endpoint(answer):
+    def answers(request):
+        if answer is None or not answer.startswith(b"no HTTP"):
+            request.send_response(200 if answer is not None else 403)
+            request.end_headers()
+        request.wfile.write(answer or b"")
+
+    with endpoint(answers) as (exchange, asked):
+        if answer == b'{"access_token": "abc"}':
             assert next(exchange) == b"n,,\x01auth=Bearer abc\x01logicalCluster=lkc-1\x01\x01"
-            assert asked[0][1] == b"grant_type=client_credentials&scope=kafka"
-            assert asked[0][0].startswith("Basic ")
+            path, credentials, body = asked[0]
+            assert path == "/token"
+            assert body == b"grant_type=client_credentials&scope=kafka"
+            assert credentials.startswith("Basic ")
         else:
             with pytest.raises(KafkaError, match=r"no token from 127\.0\.0\.1") as info:
                 next(exchange)
             assert SECRET not in str(info.value)
             # What is no HTTP may be another thing on the way; the others would be answered again.
             assert is_retriable(info.value) == (answer == b"no HTTP\r\n\r\n")
-    finally:
-        server.shutdown()
-        server.server_close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_endpoint_that_leads_elsewhere_gets_no_secret_for_it(status):
+    def leads(request):
+        request.send_response(status)
+        request.send_header("Location", f"http://localhost:{request.server.server_port}/other")
+        request.end_headers()
+
+    with (
+        endpoint(leads) as (exchange, asked),
+        pytest.raises(KafkaError, match=f"it answers {status}") as info,
+    ):
+        next(exchange)
+    assert [path for path, *_ in asked] == ["/token"]
+    assert not is_retriable(info.value)
+
+
+def test_an_endpoint_whose_answer_never_ends():
+    def drips(request):
+        request.send_response(200)
+        request.end_headers()
+        while True:
+            request.wfile.write(b" ")
+            time.sleep(0.05)
+
+    with endpoint(drips) as (exchange, _), pytest.raises(KafkaError, match="TimeoutError") as info:
+        next(exchange)
+    assert is_retriable(info.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\r\n" + b" " * (2 << 20), "HTTPException"),
+        (b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", "ValueError"),
+        (b"Content-Length: 100\r\n\r\n{}", "IncompleteRead"),
+    ],
+    ids=["long", "chunk", "short"],
+)
+def test_an_endpoint_whose_answer_is_no_whole_one(data, kind):
+    with endpoint(lambda request: request.wfile.write(b"HTTP/1.1 200 OK\r\n" + data)) as (exchange, _):
+        with pytest.raises(KafkaError, match=f"no token from .*: {kind}") as info:
+            next(exchange)
+        assert is_retriable(info.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://issuer/token", "http:///token", "http://[", "http://issuer:x/", "issuer"]
+)
+def test_an_endpoint_that_is_none(url):
+    config = {"client.id": "me", "client.secret": SECRET, "token.endpoint.url": url, "method": "oidc"}
+    exchange = steps("OAUTHBEARER", **{f"sasl.oauthbearer.{name}": value for name, value in config.items()})
+    with pytest.raises(ConfigError, match=r"token\.endpoint\.url is not"):
+        next(exchange)
 
 
 def test_kerberos(monkeypatch):

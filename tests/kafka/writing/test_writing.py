@@ -181,6 +181,18 @@ def test_columns_that_lead_outside_of_their_buffers(fast):
                 write(pa.table(columns), servers=cluster.address, config=fast)
 
 
+def test_parts_of_a_table_without_rows(fast):
+    """A reader of a table gives slices without rows as they are, to which Arrow's C interface has no memory."""
+    values = pa.array(["long text of a row", "a"], pa.string_view())
+    table = pa.table({"value": pa.chunked_array([values.slice(1, 0), values, values.slice(2)])})
+    with FakeCluster({"t": 1}) as cluster:
+        write(table, "t", servers=cluster.address, config=fast)
+        assert cluster.records(("t", 0))["value"].cast(pa.binary()).to_pylist() == [
+            b"long text of a row",
+            b"a",
+        ]
+
+
 def test_schema_ids_in_headers(fast):
     config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
     serde = kcodec.Serde("AVRO", "memory://kafka-headers", topic="t", schema='"long"', config=config)

@@ -1,15 +1,15 @@
 """Who asks, and who may do what: users, tokens, roles."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
-import io
 import json
 import re
 import threading
 import time
-from http.client import IncompleteRead
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.client import HTTPException, IncompleteRead
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import jwt
@@ -476,6 +476,36 @@ def sent(text):
     return {"authorization": f"Bearer {text}"}
 
 
+@contextlib.contextmanager
+def issuer(answer):
+    """Yield the address of an issuer's keys, and a list of the paths that it is asked for."""
+    asked = []
+
+    class Issuer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            data = answer(self)
+            if data is not None:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/keys", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @pytest.fixture
 def keys(tmp_path, key):
     path = tmp_path / "keys.json"
@@ -537,28 +567,14 @@ class TestTokens:
 
     def test_keys_are_fetched_and_looked_for_again(self, ask, file, key, monkeypatch):
         second = ec.generate_private_key(ec.SECP256R1())
-        fetched = []
 
-        class Issuer(BaseHTTPRequestHandler):
-            def do_GET(self):
-                fetched.append(self.path)
-                given = [published(key)] if len(fetched) == 1 else [published(key), published(second, "two")]
-                data = json.dumps({"keys": given}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+        def answer(_):
+            given = [published(key)] if len(fetched) == 1 else [published(key), published(second, "two")]
+            return json.dumps({"keys": given}).encode()
 
-            def log_message(self, *arguments):
-                pass
-
-        server = HTTPServer(("127.0.0.1", 0), Issuer)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_port}/keys"
-        settings = {"jwks": address, "issuer": ISSUER, "audience": AUDIENCE}
-        asked = Asked(ask.registry, access=file(tokens=settings))
-        try:
+        with issuer(answer) as (address, fetched):
+            settings = {"jwks": address, "issuer": ISSUER, "audience": AUDIENCE}
+            asked = Asked(ask.registry, access=file(tokens=settings))
             for _ in range(3):
                 assert asked("GET", "/subjects", headers=sent(token(key))).status == 200
             assert len(fetched) == 1
@@ -570,10 +586,6 @@ class TestTokens:
             monkeypatch.setattr(bearer, "_PAUSE", 0)
             assert asked("GET", "/subjects", headers=sent(new)).status == 200
             assert len(fetched) == 2
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
         # Known keys go on without their issuer.
         monkeypatch.setattr(bearer, "_FRESH", 0)
         assert asked("GET", "/subjects", headers=sent(new)).status == 200
@@ -616,24 +628,63 @@ class TestTokens:
         assert asked("GET", "/subjects", headers=sent(token(key))).status == status
         asked.stop()
 
-    def test_keys_that_come_for_ever(self, monkeypatch):
-        monkeypatch.setattr(bearer, "_FETCH_SECONDS", 0.1)
-        monkeypatch.setattr(bearer, "_fetched", lambda place: threading.Event().wait(60))
-        settings = {"jwks": "https://issuer.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
-        with pytest.raises(RegistryError, match="Unauthorized"):
-            bearer.BearerTokens(settings).user(jwt.encode({}, "x" * 32, headers={"kid": "one"}))
+    def test_keys_that_come_for_ever(self, monkeypatch, key):
+        monkeypatch.setattr(bearer, "_FETCH_SECONDS", 0.3)
+        monkeypatch.setattr(bearer, "_PAUSE", 0)
+        is_well = []
+
+        def answer(request):
+            if is_well:
+                return json.dumps({"keys": [published(key)]}).encode()
+            request.send_response(200)
+            request.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    request.wfile.write(b" ")
+                    time.sleep(0.02)
+
+        with issuer(answer) as (address, _):
+            tokens = bearer.BearerTokens({"jwks": address, "issuer": ISSUER, "audience": AUDIENCE})
+            start = time.monotonic()
+            with pytest.raises(RegistryError, match="Unauthorized"):
+                tokens.user(token(key))
+            assert time.monotonic() - start < 5
+            # What never ended keeps nobody from asking again.
+            is_well.append(True)
+            assert tokens.user(token(key)).name == "shop"
 
     def test_keys_that_are_too_many(self, monkeypatch):
         monkeypatch.setattr(bearer, "_MAX_KEYS", 10)
-        answer = io.BytesIO(b" " * 11)
-        answer.url = "https://issuer.example/keys"
-        monkeypatch.setattr(bearer, "urlopen", lambda place, timeout: answer)
-        with pytest.raises(ValueError, match="more than 10 bytes"):
-            bearer._fetched(answer.url)
-        answer = io.BytesIO(b" ")
-        answer.url = "http://issuer.example/keys"
-        with pytest.raises(ValueError, match="leads to"):
-            bearer._fetched("https://issuer.example/keys")
+        with (
+            issuer(lambda _: b" " * 11) as (address, _),
+            pytest.raises(HTTPException, match="more than 10 bytes"),
+        ):
+            bearer._fetched(address)
+
+    def test_keys_of_another_place(self):
+        def leads(to):
+            def answer(request):
+                if request.path == "/there":
+                    return b"{}"
+                request.send_response(302)
+                request.send_header("Location", to)
+                request.end_headers()
+                return None
+
+            return answer
+
+        with issuer(leads("there")) as (address, asked):
+            assert bearer._fetched(address) == b"{}"
+            assert asked == ["/keys", "/there"]
+        with issuer(leads("keys")) as (address, asked), pytest.raises(ValueError, match="answers 302"):
+            bearer._fetched(address)
+        assert len(asked) == 5
+        for place in ("https://issuer.example/keys", "file:///etc/passwd", "http:///x", "//"):
+            with (
+                issuer(leads(place)) as (address, _),
+                pytest.raises(ValueError, match=r"leads to|answers 302"),
+            ):
+                bearer._fetched(address)
 
     def test_an_issuer_that_does_not_answer_is_not_asked_each_time(self, ask, file, key, monkeypatch):
         tried, failing = [], []

@@ -22,6 +22,9 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
     cdef int64_t row = block.row + lane
     if lane >= block.count:
         return NULL
+    if p == block.end[lane] + 1 and p[-1] == 32:
+        # The row ends behind the key, and the space belongs to what stands behind it.
+        p = block.end[lane]
     if is_absent(block, lane, p):
         set_null(context.columns, op.column, row, block.wide)
         return block.at[lane]
