@@ -41,8 +41,6 @@ from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.plan.node import Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
-__all__ = ["DecimalCodec"]
-
 _TEXTS = ("base64", "number")
 _SCALES = (-(2**31), 2**31 - 1)
 

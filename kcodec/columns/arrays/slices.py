@@ -9,8 +9,6 @@ from kcodec.columns.types.plain import WHOLE_DECIMALS
 from kcodec.wire.decimal import decimals_from_arrow
 from kcodec.wire.slices import Slices
 
-__all__ = ["placed", "sliced", "unscaled", "unsliced"]
-
 
 def sliced(array: pa.Array) -> tuple[Any, Any]:
     """Return the data of an array of bytes or text, and its offsets as NumPy has them."""

@@ -9,8 +9,6 @@ from urllib.parse import unquote, urldefrag, urljoin
 from kcodec.errors import SchemaError
 from kcodec.java.hashing import hash_order
 
-__all__ = ["ABSENT", "Documents", "Referent", "Resource", "is_uri", "names_of", "reference_draft"]
-
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
 

@@ -17,8 +17,6 @@ from kcodec.errors import ConfigError, KafkaError, one_line
 from kcodec.kafka.connection.error_codes import login_failed
 from kcodec.kafka.connection.settings import Settings
 
-__all__ = ["Steps", "exchange", "said"]
-
 #: What a client sends next, for what the server has answered.
 Steps = Generator[bytes, bytes, None]
 

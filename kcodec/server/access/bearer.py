@@ -18,8 +18,6 @@ from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.server.access.roles import User
 
-__all__ = ["BearerTokens"]
-
 #: Signatures by a private key: whoever checks them cannot make them.
 _ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
