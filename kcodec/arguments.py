@@ -14,27 +14,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import fs
 
-__all__ = [
-    "Buffer",
-    "Columns",
-    "FilePath",
-    "FileSystem",
-    "FormatLike",
-    "HasArray",
-    "HasArrowArray",
-    "HasArrowStream",
-    "HasDecode",
-    "HasDeserialize",
-    "HasEncode",
-    "HasSerialize",
-    "Payloads",
-    "Position",
-    "Selection",
-    "Servers",
-    "Tables",
-    "Topics",
-]
-
 
 class HasArrowArray(Protocol):
     """An object that gives out an Arrow array, such as a column of polars or duckdb."""

@@ -9,29 +9,6 @@ from collections.abc import Collection, Iterable
 from types import UnionType
 from typing import NamedTuple, TypeGuard
 
-__all__ = [
-    "CODES",
-    "ArrayError",
-    "CapacityError",
-    "ConfigError",
-    "DecodeError",
-    "EncodeError",
-    "Fault",
-    "KafkaError",
-    "KafkaTimeoutError",
-    "KcodecError",
-    "RegistryError",
-    "SchemaError",
-    "check_booleans",
-    "check_choice",
-    "check_kind",
-    "check_names",
-    "is_whole",
-    "near",
-    "one_line",
-    "refuse_file",
-]
-
 #: A word that is no schema of any language.
 _FILE_NAME = re.compile(r"""[^\s{}"']{1,500}\.(avsc|avro|json|proto|desc|txt)""", re.IGNORECASE)
 

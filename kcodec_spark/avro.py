@@ -31,8 +31,6 @@ from kcodec_spark.workers.udf import TypedWriter, Writer, encode_packed, pack
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["OPTIONS", "avro_codec", "derived_writer", "from_avro", "to_avro"]
-
 #: Spark's options of Avro.
 OPTIONS = (
     "avroSchema",

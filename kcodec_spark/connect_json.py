@@ -12,8 +12,6 @@ from kcodec_spark.types.arrow import given_type
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["OPTIONS", "connect_codec", "from_connect_json", "to_connect_json"]
-
 #: Settings of Connect's converter, and what is read of Debezium.
 OPTIONS = ("schemas.enable", "decimal.format", "replace.null.with.default", "schemas.cache.size", "debezium")
 

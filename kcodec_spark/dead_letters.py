@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["OF_EITHER", "dead_letters"]
-
 #: Metadata of an error column that has errors of keys and of values, without their other halves.
 OF_EITHER = {"kcodec.errors": "of keys or values"}
 

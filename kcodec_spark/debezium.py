@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["unwrap"]
-
 
 def unwrap(
     df: "DataFrame",

@@ -14,8 +14,6 @@ from kcodec_spark.options import rows_options
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["decimal_to_text", "decode_decimal", "encode_decimal", "text_to_decimal"]
-
 
 def decode_decimal(
     data: "Column | str",

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["main"]
-
 _ERROR = "_error"
 _HOST = "127.0.0.1"
 _SETTINGS = {

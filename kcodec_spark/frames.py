@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["decode", "encode"]
-
 
 class _Step(NamedTuple):
     """A column that is made from another."""

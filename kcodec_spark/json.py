@@ -16,8 +16,6 @@ from kcodec_spark.workers.udf import TypedWriter, Writer
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_json", "to_json"]
-
 _OTHERS = "; how JSON is laid out is an argument, such as times="
 
 

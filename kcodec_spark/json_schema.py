@@ -12,8 +12,6 @@ from kcodec_spark.types.arrow import given_type
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_json_schema", "to_json_schema"]
-
 _VALIDATE = "json.fail.invalid.schema"
 
 

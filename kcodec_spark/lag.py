@@ -9,8 +9,6 @@ from kcodec_spark.protocol import decode_consumer_offsets
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["consumer_lag"]
-
 #: Without it Spark's Kafka source leaves internal topics out.
 _INTERNAL = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _COLUMNS = "`group` string, topic string, partition int, committed long, end long, lag long"

@@ -11,8 +11,6 @@ from kcodec_spark.session import is_column
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["merge_newest"]
-
 _DELETED, _PLACE = "__kcodec_deleted", "__kcodec_place"
 #: What Spark says of a source that is read twice, and may be another the second time.
 _NOT_DETERMINISTIC = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"

@@ -9,8 +9,6 @@ from kcodec_spark.functions.columns import as_column
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["metrics", "schema_id"]
-
 #: Where the parts of a GUID stand among its digits, from 1, and how many digits they have.
 _GUID = ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))
 

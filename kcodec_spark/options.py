@@ -10,18 +10,6 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError
 
-__all__ = [
-    "REGISTRY_PREFIX",
-    "ReadOptions",
-    "RowsOptions",
-    "WriteOptions",
-    "flag",
-    "integer",
-    "read_options",
-    "rows_options",
-    "write_options",
-]
-
 #: What the settings of the registry's client begin with.
 REGISTRY_PREFIX = "confluent.schema.registry."
 

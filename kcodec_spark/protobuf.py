@@ -28,8 +28,6 @@ from kcodec_spark.workers.udf import Writer, encode_packed
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["OPTIONS", "SIGNED", "from_protobuf", "protobuf_codec", "to_protobuf"]
-
 #: Spark's options of Protobuf.
 OPTIONS = (
     "recursive.fields.max.depth",

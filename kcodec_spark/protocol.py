@@ -14,8 +14,6 @@ from kcodec_spark.options import RowsOptions, rows_options
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["decode_consumer_offsets", "decode_transaction_state", "from_kafka_message"]
-
 
 def from_kafka_message(
     data: "Column | str",

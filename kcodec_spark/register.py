@@ -13,8 +13,6 @@ from kcodec_spark.workers.udf import take_one
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register"]
-
 
 def register(
     spark: "SparkSession",

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["schema_of"]
-
 
 def schema_of(
     data: "DataFrame | DataType", format: str = "AVRO", *, name: str = "", namespace: str = ""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Abilities", "abilities", "is_column", "version_of"]
-
 #: The first version of Apache Spark that has both.
 _FULL = (4, 1)
 

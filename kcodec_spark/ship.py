@@ -17,8 +17,6 @@ from kcodec_spark.workers.local_python import MINOR
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_server", "ship"]
-
 _PACKAGES = ("kcodec", "kcodec_spark")
 _OLDEST_PYARROW = 18
 _OLDEST_SPARK = (3, 5)

@@ -8,8 +8,6 @@ import pyarrow as pa
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import infer
 
-__all__ = ["columns_of"]
-
 #: Lines of JSON that are looked at.
 _LINES = 1000
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kcodec.cli.dead_letters import DeadLetters
     from kcodec.kafka.report import RecordFault
 
-__all__ = ["add"]
-
 #: Columns that tell where a record stands, under names that no field has: they are read with all others, and not
 #: written.
 _PLACE = {f"kcodec.place.{name}": name for name in ("topic", "partition", "offset")}

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kcodec.kafka.offsets import Range
     from kcodec.kafka.report import RecordFault
 
-__all__ = ["DeadLetters"]
-
 _FILE = ".parquet"
 #: What is read of a record, and which of it is written.
 _PLACE = ("topic", "partition", "offset")

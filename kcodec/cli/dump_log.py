@@ -13,8 +13,6 @@ from kcodec.errors import ConfigError, DecodeError
 if TYPE_CHECKING:
     from kcodec.protocol.batch.dump_log import Dump
 
-__all__ = ["add"]
-
 _TOPICS = {
     "offsets-decoder": "__consumer_offsets",
     "transaction-log-decoder": "__transaction_state",

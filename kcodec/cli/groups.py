@@ -7,8 +7,6 @@ from typing import Any
 from kcodec.cli.kafka_options import KafkaOptions, add_options
 from kcodec.errors import ConfigError
 
-__all__ = ["add"]
-
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to those of the console tool."""

@@ -17,25 +17,6 @@ from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 from kcodec.formats.table import FORMATS, registered_names
 
-__all__ = [
-    "KafkaOptions",
-    "add_frame",
-    "add_message",
-    "add_options",
-    "add_registry_settings",
-    "document_codec",
-    "name_and_value",
-    "read_settings",
-    "read_text",
-    "read_where",
-    "registered",
-    "shown_tries",
-    "text_of",
-    "unknown_format",
-    "with_frame",
-    "with_message",
-]
-
 _PREFIX = "KCODEC_KAFKA_"
 #: What Confluent's console tools take as properties beside settings of the registry.
 _CONSOLE = (

@@ -12,8 +12,6 @@ from kcodec.cli.kafka_options import shown_tries
 from kcodec.cli.terminal import guarded, take_all_text
 from kcodec.errors import ConfigError, KcodecError
 
-__all__ = ["main"]
-
 _ROWS = 200_000
 
 #: The status that shells report of what SIGPIPE has ended; there is no message.

@@ -19,8 +19,6 @@ from kcodec.cli.kafka_options import (
 )
 from kcodec.errors import ConfigError, EncodeError, RegistryError, SchemaError, one_line
 
-__all__ = ["add"]
-
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to those of the console tool."""

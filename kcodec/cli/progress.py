@@ -11,8 +11,6 @@ from kcodec.cli.terminal import Terminal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """What was read or written so far, on a terminal."""

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from kcodec.errors import ConfigError
 
-__all__ = ["properties"]
-
 _SPACE = " \t\f"
 #: A name, up to a separator: whitespace, and ``=`` or ``:`` with whitespace around it.
 _PAIR = re.compile(r"((?:[^\\=: \t\f]|\\.)*)(?:[ \t\f]*[=:][ \t\f]*|[ \t\f]+)(.*)", re.DOTALL)

@@ -12,8 +12,6 @@ from kcodec.errors import ConfigError, KcodecError, near
 if TYPE_CHECKING:
     from kcodec.protocol.spec.definitions import Definitions
 
-__all__ = ["add"]
-
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to those of the console tool."""

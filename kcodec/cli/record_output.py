@@ -21,8 +21,6 @@ from kcodec.columns.types.plain import is_bytes
 from kcodec.errors import ConfigError, one_line
 from kcodec.formats.json.codec import JsonCodec
 
-__all__ = ["RecordOutput", "print_table"]
-
 #: The years 1 to 9999, in microseconds.
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}

@@ -12,8 +12,6 @@ from kcodec.cli.kafka_options import add_registry_settings, read_settings, regis
 from kcodec.cli.terminal import standard_input
 from kcodec.errors import ConfigError
 
-__all__ = ["add"]
-
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to a parser's."""

@@ -23,8 +23,6 @@ from kcodec.formats.schema_format import has_messages
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.payload_format import PayloadFormat
 
-__all__ = ["InputRows", "open_rows"]
-
 _STANDARD_INPUT = "-"
 _LINES = 50_000
 #: Bytes that are read at once.

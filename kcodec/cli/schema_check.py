@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kcodec.formats.language import Difference
     from kcodec.registry import Compatibility, Reference, Schema, SchemaRegistry
 
-__all__ = ["add"]
-
 
 def add(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to a parser's."""

@@ -20,8 +20,6 @@ from kcodec.errors import ConfigError, RegistryError
 if TYPE_CHECKING:
     from kcodec.registry import Reference, Schema, SchemaRegistry
 
-__all__ = ["add_schema", "naming", "opened", "schema_in", "subject_reference"]
-
 #: What files are by their names; JSON is one of two.
 _TYPES = {".avsc": "AVRO", ".proto": "PROTOBUF", ".json": "JSON"}
 #: The types of Avro that are no type of a JSON Schema.

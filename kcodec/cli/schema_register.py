@@ -13,8 +13,6 @@ from kcodec.errors import RegistryError
 if TYPE_CHECKING:
     from kcodec.registry import Reference, SchemaRegistry
 
-__all__ = ["add"]
-
 _CONFLICT = 409
 
 

@@ -8,16 +8,6 @@ from typing import Any, BinaryIO, TextIO
 
 from kcodec.errors import ConfigError
 
-__all__ = [
-    "Terminal",
-    "byte_stream",
-    "guarded",
-    "json_stream",
-    "plain_text",
-    "standard_input",
-    "take_all_text",
-]
-
 #: Control characters but tabulators and ends of lines, and those that turn the direction of text around.
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 #: The same as they are escaped, or a little more: a backslash of the text before one is escaped itself.

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["TextTable"]
-
 #: Of a cell where there is no terminal, and the fewest characters that one is cut to for the sake of others.
 _WIDTH, _NARROW = 40, 8
 _BETWEEN = "  "

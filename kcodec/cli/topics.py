@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from kcodec.kafka.inspection import Inspection, Payloads
 
-__all__ = ["add"]
-
 _SAMPLE = 200
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from kcodec.errors import one_line
 
-__all__ = ["MOST_ROWS", "html_page", "html_table", "shortened", "text_page", "text_table"]
-
 #: Rows of a page: with what stands around them, one screen.
 MOST_ROWS = 30
 #: Characters of a cell of a page.

@@ -16,8 +16,6 @@ from kcodec.formats.avro.codec import AvroReader, AvroWriter
 from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.objects.form import ObjectForm
 
-__all__ = ["AvroDeserializer", "AvroSerializer"]
-
 #: Whose values are the same objects here and in fastavro.
 _LOGICAL = {
     "date",

@@ -11,8 +11,6 @@ from kcodec.confluent.quick import THEIRS, VALUE, QuickDeserializer, QuickSerial
 from kcodec.errors import ConfigError
 from kcodec.formats.json_schema.engine import library
 
-__all__ = ["JSONDeserializer", "JSONSerializer"]
-
 #: Keywords whose meaning depends on other documents, or differs between the libraries.
 _LEFT = (
     '"$ref"',

@@ -12,8 +12,6 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from kcodec.columns.framed.frames import indexes_end
 from kcodec.confluent.quick import THEIRS, QuickDeserializer, QuickSerializer, given
 
-__all__ = ["ProtobufDeserializer", "ProtobufSerializer"]
-
 
 class ProtobufSerializer(QuickSerializer, theirs.ProtobufSerializer):  # type: ignore[misc]  # its base has no types
     """``confluent_kafka.schema_registry.protobuf.ProtobufSerializer``, without what it does for each value.

@@ -22,8 +22,6 @@ except ImportError:
     # Another release than those this was made for: its own code does everything.
     prefix_schema_id_serializer = common = None
 
-__all__ = ["THEIRS", "VALUE", "QuickDeserializer", "QuickSerializer", "given"]
-
 #: In the place of what writes or reads: their code does.
 THEIRS: Any = object()
 

@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 
 from kcodec.registry.keys.material import key_of
 
-__all__ = ["Cipher", "decrypt_values", "encrypt_values"]
-
 _NONCE = 12
 #: In front of a value whose key has versions: a byte 0, and the version in four bytes, most significant first.
 _VERSIONED = 5

@@ -15,8 +15,6 @@ from kcodec.registry.keys.material import new_material
 from kcodec.registry.keys.services import KeyServiceError, unwrap, wrap
 from kcodec.registry.keys.values import LATEST, Dek, Kek, KeyRegistry
 
-__all__ = ["Keyring", "NoKey", "Session"]
-
 #: Seconds after which a key is asked for again where the settings do not say: one that was taken back, or followed by
 #: another, is used so long.
 _SECONDS = 300.0

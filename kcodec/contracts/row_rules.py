@@ -7,8 +7,6 @@ from kcodec.contracts.rules import Phase
 from kcodec.formats.language import NamedText
 from kcodec.formats.schema_format import SchemaFormat
 
-__all__ = ["CODE", "Refusal", "RowRules", "ValueShape"]
-
 CODE = "rule"
 
 

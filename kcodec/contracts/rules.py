@@ -7,18 +7,6 @@ from kcodec.registry.base import Schema
 from kcodec.registry.keys.values import ALGORITHMS, DEFAULT_ALGORITHM
 from kcodec.registry.rules import Rule, RuleSet
 
-__all__ = [
-    "FIELDS",
-    "PAYLOAD",
-    "Contract",
-    "EncryptRule",
-    "Phase",
-    "RowRule",
-    "contract_of",
-    "encrypt_rule",
-    "phase",
-]
-
 #: Types of rules that encrypt fields, and whole payloads.
 FIELDS, PAYLOAD = "ENCRYPT", "ENCRYPT_PAYLOAD"
 #: When rules run that have both directions.

@@ -6,8 +6,6 @@ from typing import Any
 from kcodec.contracts.keyring import Keyring, Session
 from kcodec.contracts.row_rules import CODE, Refusal, RowRules
 
-__all__ = ["run_rows"]
-
 
 def run_rows(
     rules: RowRules, payloads: Sequence[bytes | None], ring: Keyring

@@ -35,8 +35,6 @@ from kcodec.contracts.values import Values, values_of
 from kcodec.plan.failure import bounded, step
 from kcodec.registry.base import Schema
 
-__all__ = ["Runner"]
-
 #: The oldest release whose executors are called so.
 _OLDEST = "2.16.1"
 

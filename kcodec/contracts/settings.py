@@ -6,8 +6,6 @@ from typing import Any
 from kcodec.errors import ConfigError
 from kcodec.registry.rules import Rule
 
-__all__ = ["OPEN", "PREFIX", "RuleSettings", "is_rule_setting"]
-
 #: What all of these settings begin with; behind it stands the name of a rule, or `_ALL`.
 PREFIX = "rule.executors."
 _ALL = "_default_"

@@ -7,8 +7,6 @@ from functools import lru_cache
 from kcodec.formats.tagged import TaggedField
 from kcodec.registry.metadata import Metadata
 
-__all__ = ["TaggedFields", "matches"]
-
 _STEP = re.compile(r"\*\*|\*|\?|\\(.?)|.", re.DOTALL)
 
 

@@ -25,8 +25,6 @@ from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.objects.form import ObjectForm
 from kcodec.plan import Limits
 
-__all__ = ["Values", "message_class", "values_of"]
-
 
 class Values(Protocol):
     """What payloads of a format are as objects."""

@@ -12,8 +12,6 @@ from kcodec import registry as registries
 from kcodec.errors import KcodecError, RegistryError
 from kcodec.registry import SchemaRegistry
 
-__all__ = ["DemoPlace", "through"]
-
 _BATCH = 10_000
 _SECONDS = 60
 

@@ -13,8 +13,6 @@ from kcodec.serde.serde import Serde
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SCHEMAS", "TOPIC", "Orders", "make_orders"]
-
 TOPIC = "orders"
 
 #: Bytes of the frame: a zero and the schema id.

@@ -29,8 +29,6 @@ from kcodec.demo.orders import SCHEMAS, TOPIC, Orders, make_orders
 from kcodec.registry import SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["run", "spark_lacks"]
-
 _SPARK_MINUTES = 10
 #: The sessions of Spark, each in processes of its own, by what they are called.
 _SESSIONS = {"classic": "classic Spark", "connect": "Spark Connect"}

@@ -43,8 +43,6 @@ from kcodec.formats.json.node import Form, JsonNode, Op
 from kcodec.plan.node import Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
-__all__ = ["DecimalCodec"]
-
 _TEXTS = ("base64", "number")
 _SCALES = (-(2**31), 2**31 - 1)
 
@@ -223,8 +221,8 @@ class DecimalCodec(Codec):
         rows = np.flatnonzero(usable)
         numbers = np.asarray(scales.fill_null(0))[rows]
         if not len(rows) or (numbers == numbers[0]).all():
-            # As columns of one table are. What is not usable is null, or null already.
-            values = values if len(rows) + values.null_count == len(array) else pc.if_else(usable, values, None)
+            # As columns of one table are.
+            values = nulled(values, pc.invert(usable))
             decoded, found = self._unscaled(values, int(numbers[0]) if len(rows) else 0, stop)
             return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
         # By their scales, and in the end in their own order again.

@@ -9,8 +9,6 @@ from kcodec.columns.types.ddl import ddl_text, ddl_type
 from kcodec.errors import ConfigError, check_names
 from kcodec.formats.schema_format import serde_format
 
-__all__ = ["schema_of"]
-
 
 def schema_of(data: Any, format: str = "AVRO", *, name: str = "", namespace: str = "") -> str:
     """Return the schema that data would be written with.

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError
 
-__all__ = ["Difference", "NamedText", "SchemaLanguage"]
-
 
 class NamedText(NamedTuple):
     """A schema that another one refers to.

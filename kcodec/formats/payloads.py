@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kcodec.objects.kernel import Reader, Writer
     from kcodec.plan import Limits
 
-__all__ = ["SchemaDecoder", "SchemaEncoder", "SchemaPayloads", "flag"]
-
 
 class SchemaDecoder(ABC):
     """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.

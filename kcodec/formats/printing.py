@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
 
-__all__ = ["SchemaPrinting"]
-
 
 class SchemaPrinting(SchemaPayloads):
     """What consoles ask of a schema language, besides what serdes do: values as text."""

@@ -18,16 +18,6 @@ from kcodec.formats.table import FORMATS, load
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = [
-    "GROUP",
-    "SchemaFormat",
-    "find_schema_format",
-    "has_messages",
-    "schema_format",
-    "schema_types",
-    "serde_format",
-]
-
 #: Entry points of this group are schema formats: their name is a schema type or a serde's format.
 GROUP = "kcodec.schema_formats"
 

@@ -7,8 +7,6 @@ its names. The documentation's tables are compared with it. What is named is imp
 import importlib
 from typing import Any, NamedTuple
 
-__all__ = ["FORMATS", "Format", "codec_names", "load", "registered_names", "spark_names"]
-
 
 class Format(NamedTuple):
     """A format of payloads."""

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ITEMS", "VALUES", "TaggedField", "tags_of"]
-
 #: Steps from a list to its items, and from a map to its values; all others are names of members of structs.
 ITEMS, VALUES = -1, -2
 

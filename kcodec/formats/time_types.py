@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["TIME_TYPES", "TimeType"]
-
 
 class TimeType(NamedTuple):
     """A type of dates or times: Connect's type of the values, what Avro would call it, and its Arrow type.

@@ -1,7 +1,5 @@
 """White space, as Java's ``String.trim`` has it: all up to the space, and nothing beyond ASCII."""
 
-__all__ = ["trim"]
-
 _BLANKS = "".join(map(chr, range(0x21)))
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-__all__ = ["hash_order"]
-
 
 def hash_order(first: Iterable[str], then: Iterable[str] = ()) -> list[str]:
     """Return texts in the order of a Java ``HashSet`` or ``HashMap`` that is made of some of them, then gets the rest.

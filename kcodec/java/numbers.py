@@ -11,19 +11,6 @@ from fractions import Fraction
 
 from kcodec.java.blanks import trim
 
-__all__ = [
-    "format_java_decimal",
-    "format_java_double",
-    "format_java_float",
-    "integer_bounds",
-    "narrow_integer",
-    "parse_java_decimal",
-    "parse_java_double",
-    "parse_java_integer",
-    "round_to_double",
-    "round_to_float",
-]
-
 _INTEGER = {10: re.compile(r"([+-]?)(\d+)"), 16: re.compile(r"([+-]?)([0-9a-fA-F]+)")}
 _DECIMAL = re.compile(r"([+-]?)(\d*)(\.\d*)?(?:[eE]([+-]?\d+))?")
 _DOUBLE = re.compile(r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?")

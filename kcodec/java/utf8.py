@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["SURROGATE", "decode_utf8", "replace_surrogates"]
-
 #: Half of a surrogate pair, which is no text by itself.
 SURROGATE = re.compile("[\ud800-\udfff]")
 

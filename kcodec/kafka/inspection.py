@@ -33,8 +33,6 @@ from kcodec.protocol.batch.schema import HEADERS
 from kcodec.registry.base import RegisteredSchema, SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["Inspection", "Payloads", "inspect", "last_records"]
-
 #: Of the records that are looked at.
 _MOST_BYTES = 32 << 20
 #: Schemas that a registry is asked for.

@@ -9,8 +9,6 @@ from kcodec.columns.shown import html_page, text_page
 from kcodec.errors import DecodeError
 from kcodec.kafka.offsets import Lost
 
-__all__ = ["REPORT", "ReadReport", "RecordError", "RecordFault"]
-
 REPORT = pa.schema(
     [
         pa.field("topic", pa.string(), nullable=False),

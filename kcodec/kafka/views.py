@@ -2,8 +2,6 @@
 
 import pyarrow as pa
 
-__all__ = ["filtered", "size_of"]
-
 _PYARROW = int(pa.__version__.partition(".")[0])
 
 

@@ -10,8 +10,6 @@ from kcodec.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 
-__all__ = ["CatalogueEntry", "list_statements", "statements_of"]
-
 _ASKED = "SHOW STREAMS EXTENDED; SHOW TABLES EXTENDED;"
 
 

@@ -22,8 +22,6 @@ from kcodec.ksql.records.records import Records
 from kcodec.ksql.statement.statement import Statement
 from kcodec.registry.base import RegistryLike
 
-__all__ = ["RowFollower", "follow", "read", "write"]
-
 _COLUMNS = ("key", "value", "partition", "offset", "timestamp")
 
 

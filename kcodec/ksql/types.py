@@ -17,24 +17,6 @@ from kcodec.java.blanks import trim
 from kcodec.java.utf8 import SURROGATE
 from kcodec.plan import Limits
 
-__all__ = [
-    "HEADERS",
-    "MAX_NESTING",
-    "RESERVED",
-    "Parser",
-    "RowOptions",
-    "SqlColumn",
-    "SqlField",
-    "SqlType",
-    "StatementError",
-    "arrow_type",
-    "columns_of",
-    "parse_columns",
-    "parse_type",
-    "quoted_text",
-    "sql_type",
-]
-
 #: Levels of ARRAY, MAP and STRUCT within each other.
 MAX_NESTING = 64
 #: Parts of all types that are taken by name.

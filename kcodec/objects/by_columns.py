@@ -11,8 +11,6 @@ from kcodec.objects.each import EachWriter, fault_of
 from kcodec.objects.rows import rows
 from kcodec.objects.taken import plain
 
-__all__ = ["ArrayReader", "ColumnReader", "ColumnWriter", "objects_of", "with_records"]
-
 _Written = TypeVar("_Written")
 
 

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["uncollected"]
-
 #: Where threads run at once, others would be without it too.
 _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 

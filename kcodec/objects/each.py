@@ -6,8 +6,6 @@ from typing import Any
 from kcodec.errors import DecodeError, EncodeError, Fault
 from kcodec.objects.kernel import Reader
 
-__all__ = ["AloneReader", "EachReader", "EachWriter", "fault_of"]
-
 
 def fault_of(error: DecodeError | EncodeError) -> Fault:
     """Return the facts that an error has.

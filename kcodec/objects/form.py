@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, check_choice, one_line
 
-__all__ = ["ObjectForm", "check_class"]
-
 _MAPS = ("pairs", "dict")
 _UNIONS = ("members", "value")
 

@@ -6,8 +6,6 @@ from typing import Any, Protocol, TypeVar
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 
-__all__ = ["Reader", "Writer", "quick_decode_one", "quick_deserialize_one"]
-
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 

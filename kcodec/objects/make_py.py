@@ -6,8 +6,6 @@ What is outside the years 1 to 9999 is None.
 import datetime
 from decimal import Decimal
 
-__all__ = ["make_date", "make_datetime", "make_decimal", "make_time"]
-
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _START = datetime.datetime(1970, 1, 1)
 

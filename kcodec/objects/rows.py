@@ -9,8 +9,6 @@ from kcodec.columns.arrays.given import arrays, column_of, sound
 from kcodec.errors import check_kind
 from kcodec.objects.collector import uncollected
 
-__all__ = ["column", "rows"]
-
 #: With fewer rows, telling what makes each column takes longer than the values do.
 _FEW = 4
 #: What the name of a type has where times are in UTC, to which pyarrow gives a zone of another class.

@@ -12,8 +12,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.into import Target
 from kcodec.objects.kernel import Reader
 
-__all__ = ["ShapedReader", "shape", "shaped"]
-
 _Shape = Callable[[Any], Any]
 
 

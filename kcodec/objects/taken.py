@@ -17,26 +17,6 @@ from uuid import UUID
 from kcodec.errors import one_line
 from kcodec.plan.failure import RowError
 
-__all__ = [
-    "days",
-    "decimal_text",
-    "entries",
-    "fields",
-    "items",
-    "local_micros",
-    "members",
-    "micros",
-    "micros_of_day",
-    "no_member",
-    "octets",
-    "plain",
-    "real",
-    "truth",
-    "unfit",
-    "utf8",
-    "whole",
-]
-
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _START = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)

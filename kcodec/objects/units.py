@@ -1,7 +1,5 @@
 """Units of times: what stands in a column, and what is written of it."""
 
-__all__ = ["micros_each"]
-
 
 def micros_each(unit: int, factor: int) -> int:
     """Return how many microseconds one of a written number is; negative where a microsecond is so many of them.

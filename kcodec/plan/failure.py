@@ -2,8 +2,6 @@
 
 from kcodec.errors import CODES, Fault, SchemaError
 
-__all__ = ["OtherMeaning", "OtherPrefix", "RowError", "bounded", "prefix", "step"]
-
 _MAX_PATH = 1000
 
 

@@ -8,8 +8,6 @@ import pyarrow as pa
 from kcodec.errors import Fault
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["RowKernel"]
-
 
 class RowKernel(Protocol):
     """A compiled module or its twin in plain Python. Each format also has an ``encode`` of its own."""

@@ -15,8 +15,6 @@ import pyarrow as pa
 from kcodec.columns.shown import MOST_ROWS, html_page, shortened
 from kcodec.errors import ConfigError, is_whole, one_line
 
-__all__ = ["MAX_DEPTH", "Limits", "Node", "Plan"]
-
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
 MAX_DEPTH = 1000
 

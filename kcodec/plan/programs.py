@@ -4,8 +4,6 @@ from typing import Any
 
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["Programs"]
-
 
 class Programs:
     """A plan and its programs, one for each kernel that has run it; it pickles as the plan."""

@@ -25,8 +25,6 @@ from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import API_VERSIONS
 
-__all__ = ["MAX_SIZE", "Connection", "Exchange", "OpenedResponse", "join_messages", "split_messages"]
-
 #: Bytes that a message may have with its header: Kafka's default for ``socket.request.max.bytes``.
 MAX_SIZE = 104_857_600
 

@@ -13,8 +13,6 @@ from kcodec.registry.client_settings import Redaction, addresses, checked, pickl
 from kcodec.registry.connection import Answer
 from kcodec.registry.source import PartialRegistry, SchemaId
 
-__all__ = ["SETTINGS", "ApicurioRegistry", "open_apicurio"]
-
 #: The settings beside those of a registry's client, and what they do.
 SETTINGS: dict[str, str] = {
     "use.id": "which ids values have: contentId (default), as Apicurio 3 writes them, or globalId",

@@ -11,8 +11,6 @@ from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.registry.client_settings import pickled
 from kcodec.registry.source import PartialRegistry, SchemaId, check_settings
 
-__all__ = ["SETTINGS", "AzureRegistry", "open_azure"]
-
 #: Every setting, and what it does.
 SETTINGS: dict[str, str] = {
     "credential": "an object of azure.identity, or another with get_token (default: DefaultAzureCredential())",

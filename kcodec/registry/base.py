@@ -16,31 +16,6 @@ from kcodec.registry.metadata import Metadata, listed
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
-__all__ = [
-    "ALL_CONTEXTS",
-    "DEFAULT_CONTEXT",
-    "DEFAULT_TYPE",
-    "GLOBAL_CONTEXT",
-    "Reference",
-    "RegisteredSchema",
-    "RegistryLike",
-    "Schema",
-    "SchemaRegistry",
-    "SubjectVersion",
-    "check_schema",
-    "check_subject",
-    "context_of",
-    "context_prefix",
-    "guid",
-    "invalid",
-    "invalid_version",
-    "own_config",
-    "own_mode",
-    "own_name",
-    "qualified",
-    "unknown_schema",
-]
-
 _Setting = TypeVar("_Setting")
 
 #: The type of a schema where none is said.

@@ -15,8 +15,6 @@ from kcodec.registry.client_settings import Address, Redaction
 from kcodec.registry.connection import Answer, Connections, basic, tls_context
 from kcodec.registry.tokens import bearer_headers
 
-__all__ = ["RegistryClient"]
-
 #: Seconds that a request may take where the configuration does not say.
 _TIMEOUT = 60
 

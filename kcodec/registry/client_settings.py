@@ -10,8 +10,6 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Address", "Redaction", "addresses", "checked", "number", "pickled", "plain_name"]
-
 _Handle = TypeVar("_Handle")
 
 _USER_INFO = "basic.auth.user.info"

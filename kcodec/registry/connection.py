@@ -18,8 +18,6 @@ from urllib.request import getproxies, proxy_bypass
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError
 
-__all__ = ["Answer", "Connections", "basic", "issuer_context", "tls_context"]
-
 #: Connections to a server that are kept open while nobody uses them.
 _IDLE = 8
 

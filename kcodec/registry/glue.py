@@ -9,8 +9,6 @@ from kcodec.errors import ConfigError, RegistryError, one_line
 from kcodec.registry.base import DEFAULT_TYPE, RegisteredSchema, Schema
 from kcodec.registry.source import PartialRegistry, SchemaId, check_settings
 
-__all__ = ["SETTINGS", "GlueRegistry", "open_glue"]
-
 #: Every setting, and what it does.
 SETTINGS: dict[str, str] = {
     "endpoint.url": "where Glue answers, if not at the region's own address",

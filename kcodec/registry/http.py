@@ -26,8 +26,6 @@ from kcodec.registry.compatibility.levels import Compatibility, check_level, rea
 from kcodec.registry.keys.client import ServerKeys
 from kcodec.registry.settings import Config, check_config, check_mode
 
-__all__ = ["HttpRegistry"]
-
 #: The highest id that there can be: a frame's four bytes, read without a sign, may hold more.
 _MAX_ID = 2**31 - 1
 

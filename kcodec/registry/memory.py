@@ -9,8 +9,6 @@ from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.store.database import Database
 
-__all__ = ["MemoryRegistry"]
-
 _TABLE_NAMES = ("contexts", "schemas", "versions", "schema_references", "settings", "keks", "deks", "changes")
 
 _scopes: dict[str, "MemoryRegistry"] = {}

@@ -6,8 +6,6 @@ from typing import Any
 
 from kcodec.errors import ConfigError, check_kind
 
-__all__ = ["Metadata", "distinct", "listed"]
-
 
 def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return names in their order, each once.

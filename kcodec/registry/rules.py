@@ -7,8 +7,6 @@ from typing import Any, NoReturn
 from kcodec.errors import RegistryError, check_booleans, check_kind
 from kcodec.registry.metadata import distinct, listed
 
-__all__ = ["Rule", "RuleSet"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

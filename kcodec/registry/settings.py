@@ -9,8 +9,6 @@ from kcodec.registry.compatibility.levels import check_level
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["DEFAULTS", "MODES", "NOTHING", "POLICIES", "Config", "check_config", "check_mode"]
-
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
 POLICIES = ("STRICT", "LENIENT", "LOGICAL")

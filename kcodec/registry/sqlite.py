@@ -7,8 +7,6 @@ from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.store.database import Database
 
-__all__ = ["SqliteRegistry"]
-
 
 class _FileDatabase(Database):
     """A database in a file, which other processes may change, replace or delete."""

@@ -10,16 +10,6 @@ from kcodec.formats.schema_format import schema_format
 from kcodec.objects.into import signature
 from kcodec.registry.base import Schema
 
-__all__ = [
-    "STRATEGIES",
-    "ConfiguredSchema",
-    "SubjectNameStrategy",
-    "record_name",
-    "record_subject",
-    "strategy",
-    "topic_subject",
-]
-
 #: ``strategy(topic, is_key, schema) -> subject``. ``schema`` is None where only a topic is known; a strategy
 #: that needs it then returns None.
 SubjectNameStrategy = Callable[[str | None, bool, Schema | None], str | None]

@@ -11,8 +11,6 @@ from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.connection import Connections, basic, issuer_context
 
-__all__ = ["bearer_headers", "is_token", "read_token"]
-
 _AZURE = "http://169.254.169.254/metadata/identity/oauth2/token"
 _MAX_BYTES = 1 << 20
 _PREFIX = "bearer.auth."

@@ -8,8 +8,6 @@ from kcodec.serde.config import SerdeConfig
 from kcodec.serde.imports import with_references
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["Chosen", "choose"]
-
 #: What a registry answers where a subject is there, and the schema is not.
 _NO_SUCH_SCHEMA = 40403
 #: And to a version that the subject's level refuses.

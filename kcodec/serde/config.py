@@ -13,8 +13,6 @@ from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.client_settings import plain_name
 from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
 
-__all__ = ["KEYS", "SerdeConfig"]
-
 #: Every key that is understood whatever the format, and what it does; a format may have further ones.
 KEYS: dict[str, str] = {
     "auto.register.schemas": "register what is written (default true); false where use.* alone says what is written",

@@ -4,8 +4,6 @@ from kcodec.errors import SchemaError
 from kcodec.registry.base import Reference, Schema
 from kcodec.serde.topic import Given, TopicSchemas
 
-__all__ = ["with_references"]
-
 
 def with_references(topic: TopicSchemas, given: Given) -> Schema:
     """Return a schema with references to its imports: registered leaf first, or looked up.

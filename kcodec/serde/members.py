@@ -17,8 +17,6 @@ from kcodec.serde.frames import Headers
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import FramedWriter
 
-__all__ = ["MembersWriter"]
-
 
 class MembersWriter:
     """What writes columns whose members are the messages of a topic, each as a column of that message alone.

@@ -10,8 +10,6 @@ from kcodec.columns.faults import Faults
 from kcodec.errors import Fault
 from kcodec.frames import key_text
 
-__all__ = ["Meter", "SerdeMetrics", "logger"]
-
 #: The package's logger. Its records carry their facts as attributes too, see `Meter`.
 logger = logging.getLogger("kcodec")
 

@@ -20,8 +20,6 @@ from kcodec.serde.read import FramedReader
 from kcodec.serde.topic import GIVEN, TopicSchemas
 from kcodec.serde.write import FramedWriter
 
-__all__ = ["ObjectsReader", "ObjectsWriter"]
-
 #: Bytes of a prefix by its first one: behind it stands a schema id, or a GUID.
 _PREFIX_BYTES = {0: 5, 1: 17}
 #: Schemas, in each form, whose readers are kept.

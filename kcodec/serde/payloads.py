@@ -13,8 +13,6 @@ from kcodec.contracts.run_rows import run_rows
 from kcodec.errors import Fault
 from kcodec.serde.frames import Framed
 
-__all__ = ["closed", "opened"]
-
 
 def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tuple[Framed, list[Fault]]:
     """Return values whose payloads stand in the clear and as the rules have them, and the rows that these refuse.

@@ -30,8 +30,6 @@ from kcodec.serde.payloads import opened
 from kcodec.serde.rules import migrations, reading_rules
 from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
 
-__all__ = ["FramedReader", "ReadingSteps", "Source"]
-
 #: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
 #: clients too remember only those that exist.
 _MISSES = 100

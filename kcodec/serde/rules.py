@@ -10,8 +10,6 @@ from kcodec.errors import RegistryError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
 from kcodec.serde.topic import SchemaTexts, TopicSchemas
 
-__all__ = ["migrations", "reading_rules", "writing_rules"]
-
 
 def writing_rules(
     topic: TopicSchemas, contract: Contract, texts: SchemaTexts, indexes: tuple[int, ...]

@@ -25,8 +25,6 @@ from kcodec.serde.read import FramedReader
 from kcodec.serde.topic import Given, TopicSchemas, registry_handle
 from kcodec.serde.write import FramedWriter
 
-__all__ = ["Serde"]
-
 _HEADERS_OUT = (
     "HeaderSchemaIdSerializer, or a frame in a header: use serialize_with_headers, which returns that too"
 )

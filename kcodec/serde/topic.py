@@ -26,8 +26,6 @@ from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["GIVEN", "Given", "SchemaTexts", "TopicSchemas", "latest_versions", "registry_handle"]
-
 #: What stands for an id where no frame has one: that of the schema that is given.
 GIVEN = b""
 #: What names the message of a payload, by `Frame.message`.

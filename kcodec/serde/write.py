@@ -29,8 +29,6 @@ from kcodec.serde.payloads import closed
 from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["FramedWriter"]
-
 #: What stands for records of any fields.
 _RECORD = pa.struct([])
 

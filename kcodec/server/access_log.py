@@ -11,8 +11,6 @@ from typing import TextIO
 from kcodec.server.access.guard import current_user
 from kcodec.server.exchange import Exchange
 
-__all__ = ["TurnHandler", "log_exchange", "logger"]
-
 #: Its records are lines of JSON; the command writes them to the standard output.
 logger = logging.getLogger("kcodec.registry.access")
 

@@ -20,8 +20,6 @@ from kcodec.server.page.mount import MountedPage
 from kcodec.server.reply import answer_type, failure
 from kcodec.server.settings import ServerSettings
 
-__all__ = ["RegistryApplication"]
-
 #: Seconds that threads have to end what they are at when the server stops.
 _GRACE = 0.2
 

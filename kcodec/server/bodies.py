@@ -6,8 +6,6 @@ from typing import Any
 from kcodec.errors import RegistryError
 from kcodec.server.exchange import Receive
 
-__all__ = ["Bodies", "Body"]
-
 #: Bytes of each body that are not counted: small ones are bounded by the number of connections.
 _FREE = 64 << 10
 

@@ -7,8 +7,6 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["BoundedProtocol"]
-
 #: Seconds from a connection, or the first byte of a request, to the end of its headers.
 _HEAD_SECONDS = 20.0
 

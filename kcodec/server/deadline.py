@@ -6,8 +6,6 @@ from collections.abc import Awaitable
 from kcodec.server.exchange import Exchange, Send
 from kcodec.server.reply import failure, send_answer
 
-__all__ = ["answer_in_time"]
-
 _ENDING = failure(503, 503, "The server is ending")
 
 

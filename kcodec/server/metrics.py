@@ -10,8 +10,6 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from kcodec.formats.schema_format import schema_types
 from kcodec.registry.embedded import EmbeddedRegistry
 
-__all__ = ["CONTENT_TYPE", "SHARED", "Metrics"]
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 #: The variable of the environment with the folder where the workers of a server keep their counts.

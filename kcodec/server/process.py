@@ -28,8 +28,6 @@ from kcodec.server.connection import BoundedProtocol
 from kcodec.server.metrics import SHARED
 from kcodec.server.settings import ServerSettings
 
-__all__ = ["application", "options", "serve"]
-
 #: Where workers find the settings.
 _VARIABLE = "KCODEC_REGISTRY_SERVER"
 

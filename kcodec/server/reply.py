@@ -7,8 +7,6 @@ from typing import Any
 from kcodec.server.api.request import refuse
 from kcodec.server.exchange import TYPES, Exchange, Send
 
-__all__ = ["answer_type", "failure", "json_bytes", "send_answer", "send_head", "send_part"]
-
 #: Made once: `json.dumps` makes a new one for each value.
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 

@@ -6,9 +6,6 @@ from dataclasses import asdict, dataclass, field
 
 from kcodec.errors import ConfigError
 
-__all__ = ["ServerSettings"]
-
-
 #: Settings that are numbers, and the least and the most that they are.
 _BOUNDS = (
     ("port", 0, 65535),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["crc32c", "crc32c_slices"]
-
 
 def crc32c(data: Buffer, before: int = 0) -> int:
     """Compute the CRC-32C of a buffer.

@@ -13,8 +13,6 @@ from kcodec.wire.slices import empty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_fixed", "write_fixed"]
-
 #: Bytes of each type.
 _SIZES = {
     "int16": 2,

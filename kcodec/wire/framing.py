@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Frames",
-    "MessageIndexes",
-    "decode_message_indexes",
-    "encode_message_indexes",
-    "join_frames",
-    "split_frames",
-]
-
 
 class MessageIndexes(NamedTuple):
     """Protobuf message indexes of a column: those of row i are ``values[offsets[i]:offsets[i + 1]]``.

@@ -2,8 +2,6 @@
 
 from kcodec.arguments import Buffer
 
-__all__ = ["read", "write"]
-
 
 def read(data: Buffer, at: int, bits: int) -> tuple[int, int, str]:
     r"""Read one varint; return its value, the byte after it, and the error's code or ``""``.

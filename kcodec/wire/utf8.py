@@ -6,8 +6,6 @@ from kcodec._impl import kernel
 from kcodec.arguments import Buffer
 from kcodec.wire.slices import column
 
-__all__ = ["validate_utf8"]
-
 
 def validate_utf8(data: Buffer, offsets: Buffer | None = None, *, size: int | None = None) -> None:
     """Check that every element of a column is valid UTF-8.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["decode_varints", "encode_varints"]
-
 
 def decode_varints(
     data: Buffer, count: int | None = None, *, bits: int = 64, zigzag: bool = False, start: int = 0

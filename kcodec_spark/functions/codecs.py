@@ -13,19 +13,6 @@ from kcodec_spark.session import is_column
 from kcodec_spark.types.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.workers.udf import Reader, Writer
 
-__all__ = [
-    "WRITTEN",
-    "Decoding",
-    "RegistryPlace",
-    "check_codec",
-    "field_names",
-    "is_codec",
-    "known_type",
-    "reader_of",
-    "registry_place",
-    "writer_of",
-]
-
 #: How many messages an error names.
 _MOST_NAMES = 8
 

@@ -36,21 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
-__all__ = [
-    "as_column",
-    "computed",
-    "decode_udf",
-    "decoded",
-    "decoding",
-    "encode_udf",
-    "encoded",
-    "encoded_by_shape",
-    "encoded_within",
-    "encoding",
-    "is_several",
-    "quoted",
-]
-
 _REPR = re.compile(r"Column<'(.*)'>", re.DOTALL)
 
 

@@ -21,8 +21,6 @@ from kcodec.serde.config import KEYS
 from kcodec.serde.topic import latest_versions
 from kcodec_spark.options import REGISTRY_PREFIX
 
-__all__ = ["Subject", "framed_serde", "framed_writer", "opened", "registry_failure"]
-
 
 class Subject:
     """A subject name strategy that always gives one name."""

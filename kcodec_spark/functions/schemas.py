@@ -21,8 +21,6 @@ from kcodec_spark.workers.udf import TypedWriter, Writer
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["decoded_by_schema", "encoded_by_schema", "schema_codec"]
-
 
 def decoded_by_schema(
     format: str,

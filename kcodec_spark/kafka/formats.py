@@ -22,8 +22,6 @@ from kcodec_spark.kafka.payload import Payload
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.types.arrow import to_arrow_type
 
-__all__ = ["FORMAT_OPTIONS", "encoder", "format_of", "payload"]
-
 #: One word with an ending, which is no schema of any format.
 _FILE_NAME = re.compile(r"""[^\s{}"']+\.[A-Za-z]+""")
 

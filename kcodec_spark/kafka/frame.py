@@ -11,8 +11,6 @@ from kcodec_spark.workers.local_python import check_local_python
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["read_topic"]
-
 
 def read_topic(spark: "SparkSession", options: Mapping[str, Any]) -> "DataFrame":
     """Read topics into a DataFrame of a batch, on every Spark from 3.5 on.

@@ -15,8 +15,6 @@ from kcodec.errors import ConfigError
 from kcodec.kafka import read_positions
 from kcodec_spark.options import REGISTRY_PREFIX
 
-__all__ = ["PAYLOAD", "ROWS", "STREAM", "Bound", "Given"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TOPICS = ("subscribe", "subscribePattern", "assign")
 _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")

@@ -9,8 +9,6 @@ from kcodec.frames import Frame
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.workers.udf import corrupt_type, decode_permissive
 
-__all__ = ["Payload"]
-
 
 class Payload:
     """Decodes keys or values as a codec or serde does, with what is wrong with a bad one beside it if so asked.

@@ -13,8 +13,6 @@ from kcodec.kafka.conditions.condition import Compare, Condition, Every, IsNull,
 from kcodec.kafka.conditions.where import column_at, empty, matching
 from kcodec_spark.kafka.scan import load
 
-__all__ = ["push"]
-
 #: Spark gives decimals of so many digits or more rounded to so many.
 _ROUNDED = 28
 #: Names of Spark's classes.

@@ -24,8 +24,6 @@ from kcodec_spark.types.arrow import all_nullable, arrow_schema, from_arrow_type
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["make"]
-
 
 def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""

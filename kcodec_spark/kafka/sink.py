@@ -19,8 +19,6 @@ from kcodec_spark.workers.udf import refuse_variants
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["Sink", "load", "make"]
-
 #: What the columns of these names are, as in Spark's own sink; a value without a column of its own is all others.
 _PARTS = ("key", "value", "headers", "topic", "partition")
 _KEPT = 32

@@ -12,8 +12,6 @@ from kcodec_spark.workers.importer import importer
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSource
 
-__all__ = ["data_source"]
-
 
 def data_source(marker: str | None, level: int) -> "type[DataSource]":
     """Make the data source; `marker` is the name of the file that marks what was shipped, `level` the logger's."""

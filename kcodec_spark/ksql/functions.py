@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
 
-__all__ = ["from_ksql", "to_ksql"]
-
 
 def from_ksql(
     data: "Column | str",

@@ -7,8 +7,6 @@ from kcodec.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register_segments"]
-
 
 def register_segments(spark: "SparkSession") -> None:
     """Register the format ``kcodec_segment`` in a session: batch reads of log segments, one task a segment.

@@ -17,17 +17,6 @@ from kcodec_spark.types.intervals import MONTHS
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-__all__ = [
-    "all_nullable",
-    "arrow_schema",
-    "as_wide",
-    "from_arrow_type",
-    "given_type",
-    "is_variant",
-    "sent_type",
-    "to_arrow_type",
-]
-
 _ROOT = "the value"
 
 

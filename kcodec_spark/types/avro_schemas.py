@@ -11,8 +11,6 @@ from kcodec.errors import SchemaError
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["CATALYST_TYPE", "to_avro_type"]
-
 #: Property of an Avro schema in which Spark keeps the type of a column that Avro has no type for.
 CATALYST_TYPE = "spark.sql.catalyst.type"
 

@@ -21,8 +21,6 @@ from kcodec_spark.types.avro_schemas import CATALYST_TYPE
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["MONTHS", "casts", "marked_schema", "read_durations", "with_durations", "without_intervals"]
-
 _DAY_TIME = ("day", "hour", "minute", "second")
 _YEAR_MONTH = ("year", "month")
 _INTERVAL = re.compile(r"interval (\w+)(?: to (\w+))?")

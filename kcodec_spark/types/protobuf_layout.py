@@ -17,8 +17,6 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
 from kcodec.formats.protobuf.types import ProtobufOptions
 
-__all__ = ["SparkLayout"]
-
 #: The column of a message that has no field.
 _DUMMY = pa.field("__dummy_field_in_empty_struct", pa.string())
 

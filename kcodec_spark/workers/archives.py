@@ -11,8 +11,6 @@ from pathlib import Path
 
 from kcodec import __version__
 
-__all__ = ["archive_of", "shipped"]
-
 _EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 
 #: Package -> name of the empty file that marks the latest archive of it.

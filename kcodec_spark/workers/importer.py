@@ -5,8 +5,6 @@ from typing import Any
 
 from kcodec import __version__
 
-__all__ = ["importer"]
-
 
 def importer(marker: str | None, version: str = __version__) -> Callable[[str], Any]:
     """Return what imports a module of these packages on a worker, of which it uses nothing itself.

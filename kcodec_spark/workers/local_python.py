@@ -8,8 +8,6 @@ import sys
 
 from kcodec.errors import ConfigError
 
-__all__ = ["MINOR", "check_local_python"]
-
 #: The version of Python here, without its patch level: what is pickled and compiled by one is not for another.
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 

@@ -20,8 +20,6 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 from kcodec.columns.arrays.nested import cast_leaves
 
-__all__ = ["BOX", "call"]
-
 #: The field of a struct in which another one comes.
 BOX = "value"
 

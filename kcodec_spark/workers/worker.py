@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["load"]
-
 #: Functions that a worker keeps; workers serve one task after another, of any query.
 _MAX_FUNCTIONS = 32
 

@@ -9,8 +9,6 @@ from kcodec.columns.arrays.nested import add_columns, cast_unpacked, floor_times
 from kcodec.columns.types.plain import is_list, nullable, plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
-__all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
-
 #: What is said of a time that is finer than what is written.
 FINER = 'the time has more digits than the type that is written; round="truncate" cuts them off'
 

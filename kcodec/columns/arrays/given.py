@@ -18,22 +18,6 @@ from kcodec.columns.arrays.values import typed
 from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import ArrayError, near, one_line
 
-__all__ = [
-    "BYTES",
-    "REFUSED",
-    "arrays",
-    "check_objects",
-    "column_of",
-    "columns_kept",
-    "folded_column",
-    "payloads",
-    "sound",
-    "sound_column",
-    "told",
-    "valid",
-    "without_view",
-]
-
 BYTES = pa.binary()
 #: What pyarrow calls the index of a frame of pandas, where it has no name.
 _INDEX = re.compile(r"__index_level_\d+__")

@@ -10,21 +10,6 @@ from kcodec.columns.shown import shortened
 from kcodec.columns.types.plain import PER_SECOND, is_list, list_of, plain_type, stored_type, zone_hint
 from kcodec.errors import SchemaError, near
 
-__all__ = [
-    "add_columns",
-    "arrange",
-    "can_take",
-    "cast_leaves",
-    "cast_unpacked",
-    "floor_times",
-    "hide_nulls",
-    "members",
-    "plain_array",
-    "rebuild",
-    "replace_rows",
-    "unpack",
-]
-
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50
 

@@ -9,8 +9,6 @@ from kcodec.columns.types.plain import WHOLE_DECIMALS
 from kcodec.wire.decimal import decimals_from_arrow
 from kcodec.wire.slices import Slices
 
-__all__ = ["placed", "sliced", "unscaled", "unsliced"]
-
 #: Digits that every integer of 64 bits holds.
 _WORD_DIGITS = 18
 

@@ -10,8 +10,6 @@ from kcodec.columns.arrays.nested import members, rebuild
 from kcodec.columns.types.plain import is_list, is_text, stored_type
 from kcodec.errors import SchemaError
 
-__all__ = ["is_uuid", "uuid_texts"]
-
 #: Where the 32 digits stand between the hyphens.
 _PLACES = [at for at in range(36) if at not in (8, 13, 18, 23)]
 #: Rows whose digits stay in the processor's cache.

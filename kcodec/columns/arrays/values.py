@@ -11,8 +11,6 @@ import pyarrow as pa
 from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import one_line
 
-__all__ = ["NUMBER", "typed"]
-
 #: Metadata of a field of text that is a number: for it decimals and integers of Python may be given. No column has it.
 NUMBER = {b"kcodec": b"number"}
 

@@ -9,8 +9,6 @@ import pyarrow as pa
 from kcodec.columns.types.layout import Column
 from kcodec.columns.types.plain import is_bytes, is_text
 
-__all__ = ["from_lists"]
-
 
 def from_lists(columns: tuple[Column, ...], data: Sequence[list[Any]]) -> pa.Array:
     """Make an array of a list of values per column.

@@ -2,8 +2,6 @@
 
 from kcodec._impl import kernel
 
-__all__ = ["release_unused"]
-
 
 def release_unused() -> None:
     """Give memory that is kept for the next call back to pyarrow's pool.

@@ -9,8 +9,6 @@ from kcodec.columns.framed.frames import framed_rows
 from kcodec.errors import Fault
 from kcodec.frames import Frame
 
-__all__ = ["name_frames", "name_other_frames"]
-
 #: What rows begin like that are framed otherwise, by the names of the frames.
 _LOOKS = {
     "CONFLUENT": "Confluent's frame",

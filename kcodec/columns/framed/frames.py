@@ -13,17 +13,6 @@ from kcodec.frames import CONFLUENT, Frame
 from kcodec.wire.framing import encode_message_indexes
 from kcodec.wire.single import write
 
-__all__ = [
-    "Indexes",
-    "KeyedFrames",
-    "common_frame",
-    "decode_frames",
-    "frame_prefix",
-    "framed_rows",
-    "indexes_end",
-    "payload_start",
-]
-
 #: Bytes that the indexes of a message take at most, as `indexes_end` has it.
 _MAX_INDEX_BYTES = 64
 

@@ -9,8 +9,6 @@ from kcodec.columns.framed.frames import KeyedFrames
 from kcodec.errors import CODES, Fault
 from kcodec.frames import Frame
 
-__all__ = ["packed", "unpacked"]
-
 #: Bytes of an array whose offsets have 32 bits.
 _MAX_BYTES = (1 << 31) - 1
 _DAMAGED = "the payload is not what zlib compresses"

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from kcodec._impl import kernel
 from kcodec.arguments import Buffer
 
-__all__ = ["partition"]
-
 
 def partition(selector: Buffer, numbers: Sequence[int], count: int) -> Sequence[Buffer]:
     """Return the rows of each of so many parts, as int32.

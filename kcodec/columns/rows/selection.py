@@ -7,8 +7,6 @@ import numpy as np
 
 from kcodec.arguments import Buffer
 
-__all__ = ["mapped_rows", "select_rows"]
-
 
 def select_rows(selector: Buffer, chosen: Sequence[bool]) -> Any:
     """Return the selector of the rows whose programs are chosen: 0 where they are, negative where they are not.

@@ -8,8 +8,6 @@ import pyarrow as pa
 from kcodec.columns.types.plain import is_list, plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["ddl_text", "ddl_type"]
-
 #: Levels of types within types.
 _MAX_DEPTH = 100
 

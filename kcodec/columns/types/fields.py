@@ -8,8 +8,6 @@ import pyarrow as pa
 from kcodec.columns.types.plain import is_list, list_of
 from kcodec.errors import ConfigError, near
 
-__all__ = ["check_field", "chosen", "field_names", "field_path", "field_tree"]
-
 
 def field_names(fields: object) -> tuple[str, ...] | None:
     """Return the names that ``fields=`` lists, one at least; None if it is not given.

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from kcodec.columns.types.plain import MILLIS_PER_DAY, PER_SECOND
 
-__all__ = ["bounds", "read_iso", "write_iso"]
-
 _DATE = r"(\d{4})-(\d\d)-(\d\d)"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
 _ZONE = r"(?:[Zz]|([+-])(\d\d)(?::?(\d\d)|:(\d\d):(\d\d)))"

@@ -6,8 +6,6 @@ import pyarrow as pa
 
 from kcodec.columns.types.plain import is_list
 
-__all__ = ["Column", "item_bytes", "layout"]
-
 
 class Column(NamedTuple):
     """One column of an Arrow type."""

@@ -5,24 +5,6 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError, check_kind
 
-__all__ = [
-    "MILLIS_PER_DAY",
-    "PER_MILLI",
-    "PER_SECOND",
-    "SECOND_DIGITS",
-    "WHOLE_DECIMALS",
-    "is_bytes",
-    "is_list",
-    "is_text",
-    "list_of",
-    "map_hint",
-    "nullable",
-    "plain_type",
-    "stored_type",
-    "type_at",
-    "zone_hint",
-]
-
 #: Units in a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

@@ -7,8 +7,6 @@ import pyarrow as pa
 from kcodec.columns.arrays._integrity_py import check_offsets
 from kcodec.columns.types.plain import is_list
 
-__all__ = ["Inputs"]
-
 
 class Inputs:
     """The columns of an array that is encoded, numbered as in `kcodec.columns.types.layout`, each as `leaf` returns it.

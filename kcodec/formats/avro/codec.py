@@ -24,8 +24,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
-__all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]
-
 
 class AvroReader:
     """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.

@@ -11,8 +11,6 @@ from kcodec.plan.kernel import RowKernel
 if TYPE_CHECKING:
     from kcodec.formats.avro import _kernel_py
 
-__all__ = ["AvroKernel", "kernel"]
-
 
 class AvroKernel(RowKernel, Protocol):
     """The row loops of Avro, compiled or in plain Python."""

@@ -21,8 +21,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits
 from kcodec.plan.failure import OtherPrefix
 
-__all__ = ["AvroDecoder", "AvroEncoder", "BytesEncoder"]
-
 #: The program of payloads that stand as they are.
 _RAW = "raw"
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kcodec.formats.avro.schema.types import AvroOptions
     from kcodec.plan import Limits
 
-__all__ = ["AvroFormat", "ParsedSchema"]
-
 
 #: What the server says of each type of difference.
 _SENTENCES = {

@@ -10,8 +10,6 @@ from kcodec.formats.avro.schema.model import Field, Schema
 from kcodec.formats.avro.schema.types import AvroOptions, member_name, widest
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField, tags_of
 
-__all__ = ["tagged_fields"]
-
 #: Types that are read as each other, as Avro resolves schemas.
 _PROMOTED = {"string": "bytes", "bytes": "string"}
 

@@ -16,8 +16,6 @@ from kcodec.formats.connect.values import Float32, Int8, Int16, Int32, Map, Mill
 from kcodec.java.numbers import format_java_decimal, round_to_float
 from kcodec.plan.failure import RowError, prefix
 
-__all__ = ["column_value", "row_value", "unscaled", "widen"]
-
 _LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
 _INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
 

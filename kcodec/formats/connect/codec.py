@@ -25,8 +25,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 
-__all__ = ["ConnectJsonCodec"]
-
 _COMPAT = (None, "connect")
 _DUPLICATES = ("last", "error")
 _ROUND = ("error", "truncate")

@@ -19,8 +19,6 @@ from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.json.reread import reread
 from kcodec.plan.failure import RowError
 
-__all__ = ["ExactRows"]
-
 #: Faults that are not judged again: bounds of the codec's own.
 _BOUNDS = frozenset(["depth_limit", "size_limit"])
 

@@ -15,8 +15,6 @@ from kcodec.formats.connect.model import (
     struct_fields,
 )
 
-__all__ = ["AvroAsConnect", "member_name"]
-
 _ENTRY_NAME = "io.confluent.connect.avro.MapEntry"
 _TYPES = {
     "boolean": "boolean",

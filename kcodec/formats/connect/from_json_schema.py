@@ -13,9 +13,6 @@ from kcodec.java.hashing import hash_order
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import format_java_double, format_java_float, round_to_double, round_to_float
 
-__all__ = ["JsonSchemaAsConnect"]
-
-
 #: What Connect calls the members of a union, by their numbers.
 _MEMBER = "io.confluent.connect.json.OneOf.field."
 

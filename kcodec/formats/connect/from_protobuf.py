@@ -15,8 +15,6 @@ from kcodec.formats.connect.model import (
 )
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 
-__all__ = ["WRAPPED", "FieldAsConnect", "MessageAsConnect", "oneofs_of"]
-
 _TYPES = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), "int32"),
     **dict.fromkeys(("uint32", "fixed32", "int64", "uint64", "sint64", "fixed64", "sfixed64"), "int64"),

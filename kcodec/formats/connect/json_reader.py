@@ -17,8 +17,6 @@ from kcodec.java.jackson import decode_base64, node_type
 from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
 from kcodec.plan.failure import RowError
 
-__all__ = ["Expansion", "invalid_value", "read_base64", "read_unscaled", "to_connect"]
-
 #: Bytes of a decimal in Base64; to read more takes time that grows with their square.
 _MAX_UNSCALED = 750
 

@@ -11,8 +11,6 @@ from kcodec.java.jackson import quote, write_scalar
 from kcodec.java.numbers import format_java_decimal, format_java_float, narrow_integer
 from kcodec.plan.failure import RowError
 
-__all__ = ["from_connect"]
-
 _TYPES = {kind: name for name, (kind, _) in CLASSES.items()} | {dict: "map"}
 
 

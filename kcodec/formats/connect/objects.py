@@ -9,8 +9,6 @@ from kcodec.errors import Fault
 from kcodec.objects.each import AloneReader
 from kcodec.objects.kernel import Reader
 
-__all__ = ["EnvelopeReader", "LeftToColumns", "NotPlain"]
-
 #: Schemas whose readers are kept.
 _MAX_READERS = 100
 

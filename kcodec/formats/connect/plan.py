@@ -34,8 +34,6 @@ from kcodec.java.numbers import integer_bounds
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Plan
 
-__all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
-
 #: Random prefix for keys of fields that the row's schema lacks, so that no payload can forge them.
 ABSENT = f"\0{secrets.token_hex(16)}."
 

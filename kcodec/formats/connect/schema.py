@@ -21,18 +21,6 @@ from kcodec.java.numbers import narrow_integer
 from kcodec.java.utf8 import SURROGATE
 from kcodec.plan.failure import RowError, step
 
-__all__ = [
-    "LOGICAL_TYPES",
-    "MAX_DEPTH",
-    "PRIMITIVES",
-    "ConnectSchema",
-    "arrow_type",
-    "check_widths",
-    "debezium_time",
-    "decimal_type",
-    "digits",
-]
-
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100
 

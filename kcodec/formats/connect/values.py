@@ -23,20 +23,6 @@ from kcodec.formats.connect.model import DECIMAL, LOGICAL, ConnectType
 from kcodec.java.numbers import narrow_integer, round_to_float
 from kcodec.plan.failure import RowError
 
-__all__ = [
-    "CLASSES",
-    "JAVA_NAMES",
-    "Float32",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Map",
-    "Millis",
-    "Struct",
-    "is_integer",
-    "to_java",
-]
-
 
 class Int8(int):
     """A ``java.lang.Byte``."""

@@ -13,8 +13,6 @@ from kcodec.columns.arrays.nested import plain_array
 from kcodec.columns.types.plain import is_bytes, is_list, is_text
 from kcodec.errors import ConfigError
 
-__all__ = ["MODES", "UNAVAILABLE", "Placeholder", "is_unavailable"]
-
 #: The field that names the columns without a value.
 UNAVAILABLE = "__unavailable"
 MODES = ("keep", "null", "list")

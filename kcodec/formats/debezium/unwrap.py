@@ -15,8 +15,6 @@ from kcodec.columns.types.plain import is_text, plain_type
 from kcodec.errors import ConfigError, SchemaError, check_choice
 from kcodec.formats.debezium.unavailable import MODES, UNAVAILABLE, Placeholder, is_unavailable
 
-__all__ = ["DELETED", "Extraction", "FieldReference", "Unwrapped", "unwrap"]
-
 DELETED = "__deleted"
 
 _MODES = ("tombstone", "drop", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")

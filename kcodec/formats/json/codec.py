@@ -27,8 +27,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["JsonCodec", "infer"]
-
 
 class JsonCodec(Codec):
     r"""JSON documents of one Arrow type, a document a row.

@@ -12,8 +12,6 @@ from kcodec.plan.kernel import RowKernel
 if TYPE_CHECKING:
     from kcodec.formats.json import _kernel_py
 
-__all__ = ["JsonKernel", "kernel"]
-
 
 class JsonKernel(RowKernel, Protocol):
     """The row loops of JSON, compiled or in plain Python."""

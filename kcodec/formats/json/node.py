@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from kcodec.plan.node import Node
 
-__all__ = ["JSON_KINDS", "Form", "JsonNode", "Op"]
-
 
 class Op(enum.Enum):
     """What a node does."""

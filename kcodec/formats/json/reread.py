@@ -14,8 +14,6 @@ from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.plan.failure import RowError
 
-__all__ = ["reread"]
-
 
 def reread(
     values: pa.Array,

@@ -31,8 +31,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 from kcodec.plan.programs import Programs
 
-__all__ = ["JsonSchemaCodec", "JsonSchemaReader", "JsonSchemaWriter"]
-
 
 class JsonSchemaReader:
     """A schema's shape with its columns, for documents of any schema that may be read as it."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["connect_parameters", "connect_type"]
-
 _SPELLED = {"float32": "float", "float64": "double"}
 _NAMES = ("boolean", "int8", "int16", "int32", "int64", "string", "bytes", "array", "map", "struct")
 

@@ -9,8 +9,6 @@ from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.plan import is_marked
 from kcodec.java.jackson import write_tree
 
-__all__ = ["DRAFTS", "derive_text"]
-
 #: The drafts of ``json.schema.spec.version``.
 DRAFTS = {
     "draft_4": "http://json-schema.org/draft-04/schema#",

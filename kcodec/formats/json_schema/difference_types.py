@@ -1,7 +1,5 @@
 """The types of differences between two JSON Schemas: which of them break readers, and what they say."""
 
-__all__ = ["BREAKING", "LENIENT", "describe"]
-
 _BOUNDS = ("LENGTH", "ITEMS", "PROPERTIES", "CONTAINS")
 
 #: Types of differences by which a new schema refuses what the old one accepts.

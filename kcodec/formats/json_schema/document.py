@@ -9,8 +9,6 @@ from typing import Any
 from kcodec.errors import ConfigError, SchemaError, refuse_file
 from kcodec.java.jackson import MAX_DEPTH, MAX_NUMBER, write_tree
 
-__all__ = ["MAX_TEXT", "read_document", "schema_text", "sorted_document"]
-
 #: Characters of a schema.
 MAX_TEXT = 32 << 20
 

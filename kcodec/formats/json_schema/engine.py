@@ -12,8 +12,6 @@ from typing import Any
 
 from kcodec.errors import ConfigError
 
-__all__ = ["library", "metaschemas", "pattern_cost", "pattern_options"]
-
 _REPEATED = re.compile(r"\{([0-9]{1,9})?,?([0-9]{1,9})?\}")
 #: Classes of Unicode, and any that the case of letters may be ignored in.
 _LARGE = re.compile(r"\\[pP]")

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["indented"]
-
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^{}\[\],:"]+', re.DOTALL)
 
 

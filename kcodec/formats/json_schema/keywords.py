@@ -1,23 +1,5 @@
 """The keywords of JSON Schema, as the two validators that Confluent's registry reads schemas with know them."""
 
-__all__ = [
-    "ARRAY",
-    "ARRAY_2020",
-    "COMBINED",
-    "CONDITIONAL",
-    "CONTAINED",
-    "FLAGS",
-    "FORGOTTEN",
-    "KNOWN_2020",
-    "LAST_2020",
-    "NUMBER",
-    "OBJECT",
-    "OBJECT_2020",
-    "OWNERS_2020",
-    "STRING",
-    "TYPES",
-]
-
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 
 STRING = ("minLength", "maxLength", "pattern", "format")

@@ -11,8 +11,6 @@ from kcodec.columns.framed.frames import payload_start
 from kcodec.errors import Fault
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 
-__all__ = ["Rereading"]
-
 #: What may be wrong with such a document for the strict reader.
 _CODES = ("json_syntax", "invalid_utf8", "truncated", "trailing_bytes")
 #: What it then holds: numbers that are none; a byte order mark or a zero stands at its beginning.

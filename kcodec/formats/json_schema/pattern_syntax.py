@@ -9,8 +9,6 @@ from typing import NoReturn
 
 from kcodec.errors import SchemaError
 
-__all__ = ["MAX_PATTERN", "check_pattern"]
-
 #: Characters of a regular expression.
 MAX_PATTERN = 100_000
 

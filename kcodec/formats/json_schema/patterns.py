@@ -10,8 +10,6 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.json_schema.engine import library, pattern_cost, pattern_options
 from kcodec.formats.json_schema.regular_expressions import translated
 
-__all__ = ["matching"]
-
 #: Steps back, bytes of an expression and characters of a name that a backtracking matcher is given, and steps of a
 #: comparison that this is.
 _MAX_STEPS_BACK = 2000

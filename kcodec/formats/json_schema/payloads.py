@@ -30,8 +30,6 @@ from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
 
-__all__ = ["DocumentDecoder", "DocumentEncoder", "unwrapped"]
-
 
 class _Program(NamedTuple):
     """What is particular to the documents of a writer's schema; None where nothing is."""

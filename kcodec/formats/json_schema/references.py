@@ -9,17 +9,6 @@ from urllib.parse import unquote, unquote_plus, urldefrag, urljoin
 from kcodec.errors import SchemaError
 from kcodec.java.hashing import hash_order
 
-__all__ = [
-    "ABSENT",
-    "Documents",
-    "Referent",
-    "Resource",
-    "fragment_of",
-    "is_uri",
-    "names_of",
-    "reference_draft",
-]
-
 #: What stands for a value that is not given; null is one that is.
 ABSENT: Any = object()
 

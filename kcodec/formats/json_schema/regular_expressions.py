@@ -6,8 +6,6 @@ from typing import NamedTuple, NoReturn
 
 from kcodec.errors import SchemaError
 
-__all__ = ["translated"]
-
 #: Classes in classes, and groups in groups.
 _MAX_NESTING = 50
 _MAX_GROUPS = 300

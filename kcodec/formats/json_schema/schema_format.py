@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kcodec.formats.json_schema.types import JsonSchemaOptions
     from kcodec.plan import Limits
 
-__all__ = ["JsonSchemaFormat"]
-
 
 @dataclass(frozen=True)
 class JsonSchemaFormat(SchemaFormat):

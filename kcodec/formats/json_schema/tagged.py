@@ -12,8 +12,6 @@ from kcodec.formats.json_schema.shape import MAX_LEVELS, Shape, shape_of
 from kcodec.formats.json_schema.types import JsonSchemaOptions, entry_of, is_map, item_of, kinds_of
 from kcodec.formats.tagged import ITEMS, TaggedField, tags_of
 
-__all__ = ["tagged_fields"]
-
 _KINDS = {"string": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 
 

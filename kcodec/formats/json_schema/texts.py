@@ -12,8 +12,6 @@ from kcodec.errors import CapacityError
 from kcodec.formats.json.node import JsonNode, Op
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 
-__all__ = ["changed_texts", "holds_text", "rewrite_texts"]
-
 
 def rewrite_texts(array: pa.Array, node: JsonNode) -> pa.Array:
     """Return an array in which columns of JSON, by the plan that it is written by, are as Jackson prints their trees.

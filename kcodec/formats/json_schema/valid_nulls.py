@@ -15,8 +15,6 @@ from kcodec.columns.arrays.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.formats.json_schema.validation import Validator, validated
 
-__all__ = ["encode_valid"]
-
 #: Rows that are written anew together.
 _ROWS = 4096
 

@@ -7,8 +7,6 @@ from kcodec.formats.json_schema.validation import Validator
 from kcodec.objects.each import AloneReader, EachWriter
 from kcodec.objects.kernel import Reader, Writer
 
-__all__ = ["ValidReader", "ValidWriter"]
-
 
 class ValidReader(AloneReader):
     """Reads documents; `columns` say what is wrong with those that are not valid."""

@@ -26,8 +26,6 @@ from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 from kcodec.java.utf8 import SURROGATE
 
-__all__ = ["Validator", "validated"]
-
 #: Formats that are checked in a draft; none are from 2019-09 on. A uri may be a reference in draft 4.
 _CHECKED: dict[int, tuple[str, ...]] = {
     4: ("date-time", "email", "hostname", "ipv4", "ipv6", "uri"),

@@ -14,8 +14,6 @@ from kcodec.formats.json_schema.types import decimal_scale
 from kcodec.formats.language import Difference
 from kcodec.plan.failure import OtherMeaning
 
-__all__ = ["conversions", "has_logical_types", "written_as"]
-
 #: The keywords under which shapes stand.
 _STEPS = {"fields": "properties", "prefix": "prefixItems", "values": "additionalProperties", "items": "items"}
 

@@ -35,8 +35,6 @@ from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 from kcodec.plan.programs import Programs
 
-__all__ = ["ProtobufCodec", "ProtobufReader", "ProtobufWriter"]
-
 
 class ProtobufReader:
     """A message type with its columns, for payloads of any type that may be read as it.

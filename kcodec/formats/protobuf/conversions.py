@@ -30,8 +30,6 @@ from kcodec.objects.make_py import make_date, make_time
 from kcodec.objects.taken import days, micros_of_day
 from kcodec.plan.failure import RowError
 
-__all__ = ["Conversions"]
-
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 #: What is converted here, of the readings that types have.
 _CONVERTED = ("json", "date", "time_of_day", "decimal")

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-__all__ = ["SCALARS", "EnumType", "FieldType", "MessageType"]
-
 _INTEGERS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64")
 _FIXED = ("fixed32", "fixed64", "sfixed32", "sfixed64", "float", "double")
 

@@ -12,8 +12,6 @@ from kcodec.plan.kernel import RowKernel
 if TYPE_CHECKING:
     from kcodec.formats.protobuf import _kernel_py
 
-__all__ = ["ProtobufKernel", "kernel"]
-
 
 class ProtobufKernel(RowKernel, Protocol):
     """The row loops of Protobuf, compiled or in plain Python.

@@ -19,8 +19,6 @@ from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
 from kcodec.wire.decimal import decimals_from_text, decimals_to_text
 
-__all__ = ["KnownColumn"]
-
 #: What a message of one value can hold: fields, but no messages.
 _LIMITS = Limits(max_depth=1)
 #: Of an unscaled value: fewer than the digits that it may have.

@@ -24,8 +24,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.shape import shaped
 from kcodec.plan import Limits
 
-__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
-
 
 class MessageDecoder(SchemaDecoder):
     """A reader's message; payloads of other messages are not read, unless `any_message` says so.

@@ -15,8 +15,6 @@ from kcodec.formats.protobuf.language.names import Names, full_name, with_known
 from kcodec.formats.protobuf.language.parse import parse
 from kcodec.formats.protobuf.language.syntax import File, Message
 
-__all__ = ["ProtobufSchema", "message_of"]
-
 
 class ProtobufSchema:
     """A schema whose names are resolved.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.plan import Limits
 
-__all__ = ["ProtobufFormat"]
-
 _STRATEGIES = ("DefaultReferenceSubjectNameStrategy", "QualifiedReferenceSubjectNameStrategy")
 _PACKAGE = "io.confluent.kafka.serializers.subject."
 

@@ -9,8 +9,6 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.formats.tagged import ITEMS, VALUES, TaggedField
 
-__all__ = ["tagged_fields"]
-
 #: The option that has the tags of a field, however a text spells it.
 _TAGS = "(confluent.field_meta).tags"
 _INTEGERS = {"32": "INT", "64": "LONG"}

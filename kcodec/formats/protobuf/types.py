@@ -11,8 +11,6 @@ from kcodec.errors import ConfigError, check_booleans, check_choice, is_whole
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.json.well_known import is_well_known
 
-__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "Layout", "ProtobufOptions", "reading_of"]
-
 #: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
 SCALAR_TYPES = {
     "double": pa.float64(),

@@ -26,8 +26,6 @@ from kcodec.kafka.conditions.condition import (
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range
 
-__all__ = ["Bounds", "bounds_of", "narrowed"]
-
 _TIME = pa.timestamp("us", "UTC")
 
 

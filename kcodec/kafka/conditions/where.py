@@ -29,8 +29,6 @@ from kcodec.kafka.conditions.condition import (
     paths,
 )
 
-__all__ = ["Look", "Where", "column_at", "empty", "matching", "named_columns", "parse"]
-
 #: Python goes down a condition as deep as it is, and a step for each part of it costs the time of all rows.
 _MOST_PARTS = 1000
 #: Conditions within others: Python has as many parentheses, and each is a call, on whatever stack rows are read.

@@ -24,8 +24,6 @@ from kcodec.kafka.messages import definitions
 from kcodec.protocol.connection import Connection, OpenedResponse
 from kcodec.protocol.spec.model import API_VERSIONS
 
-__all__ = ["Channel"]
-
 #: Parts that are sent by one call.
 _MOST_PARTS = 64
 #: Bytes of a part that are sooner copied than sent as a part of its own.

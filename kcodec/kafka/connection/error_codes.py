@@ -4,19 +4,6 @@ from enum import IntEnum
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 
-__all__ = [
-    "LOG_TRUNCATED",
-    "SSL_AUTHENTICATION_FAILED",
-    "TOPIC_RECREATED",
-    "Code",
-    "broker_error",
-    "is_retriable",
-    "login_failed",
-    "recreated",
-    "timed_out",
-    "truncated",
-]
-
 #: The names of what no broker answers, and so has no number.
 SSL_AUTHENTICATION_FAILED = "SSL_AUTHENTICATION_FAILED"
 TOPIC_RECREATED = "TOPIC_RECREATED"

@@ -9,8 +9,6 @@ import pyarrow as pa
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.error_codes import Code
 
-__all__ = ["Topic", "read_brokers", "read_topics"]
-
 #: More than any cluster has.
 _MOST_BROKERS = 1 << 16
 

@@ -16,8 +16,6 @@ from kcodec.kafka.connection.settings import Settings
 from kcodec.registry.connection import Connections, basic
 from kcodec.registry.tokens import is_token, read_token
 
-__all__ = ["Steps", "exchange", "said"]
-
 #: What a client sends next, for what the server has answered.
 Steps = Generator[bytes, bytes, None]
 

@@ -10,8 +10,6 @@ from kcodec.kafka.fetching.fetcher import Piece
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
 
-__all__ = ["CommittedPiece"]
-
 
 class CommittedPiece:
     """The batches of a piece without those of aborted transactions.

@@ -10,8 +10,6 @@ from kcodec.kafka.connection.cluster import MAX_OFFSET, UNKNOWN_TRIES, Cluster
 from kcodec.kafka.connection.error_codes import TOPIC_RECREATED, Code
 from kcodec.kafka.offsets import Range
 
-__all__ = ["Cursor", "in_order"]
-
 #: How often leaders must say that there is no such offset, others being asked in between who leads.
 _MISSING_TRIES = 3
 

@@ -23,8 +23,6 @@ from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.message.headers import skip_tags
 from kcodec.wire.single import read as read_varint
 
-__all__ = ["FLEXIBLE", "WITH_IDS", "Fetched", "read_fetch_response"]
-
 #: The first versions of fetches with compact forms, and with ids of topics in the place of their names.
 FLEXIBLE, WITH_IDS = 12, 13
 

@@ -28,8 +28,6 @@ from kcodec.kafka.fetching.truncation import EpochEnd, Epochs, ask_epoch_ends
 from kcodec.kafka.offsets import Lost, Range
 from kcodec.kafka.report import RecordError, RecordFault
 
-__all__ = ["Fetcher", "Piece"]
-
 # One that the reader decodes, and the next one, on its way or waiting.
 _HELD = 2
 

@@ -12,8 +12,6 @@ from kcodec.errors import KafkaError
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.cluster import TopicPartition
 
-__all__ = ["EpochEnd", "Epochs", "ask_epoch_ends"]
-
 _REQUEST = "OffsetForLeaderEpochRequest"
 _CONSUMER = -1
 

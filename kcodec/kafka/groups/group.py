@@ -8,8 +8,6 @@ from kcodec.errors import KafkaError
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.connection.error_codes import Code, broker_error
 
-__all__ = ["Committed", "commit_offsets", "fetch_commits", "fetch_offsets"]
-
 
 class Committed(NamedTuple):
     """An offset of a group, and the epoch of the leader that took the record before it, -1 if that is unknown."""

@@ -13,8 +13,6 @@ from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.groups.group import commit_offsets, fetch_offsets
 from kcodec.kafka.offsets import is_by_partition, led_bounds, plan_ranges, positions_of, topics_of
 
-__all__ = ["group_lag", "group_members", "list_groups", "reset_offsets", "topic_groups"]
-
 #: States of a group whose offsets nobody else commits.
 _AT_REST = ("Empty", "Dead")
 _LISTED = pa.schema([("group", pa.string()), ("state", pa.string()), ("members", pa.int32())])

@@ -22,8 +22,6 @@ from kcodec.kafka.report import ReadReport, RecordError, RecordFault
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["COLUMNS", "Columns", "completed"]
-
 #: Without columns of their own choice, users get these; ``headers`` only if they ask for them.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 _TYPES = {

@@ -9,8 +9,6 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.kafka.connection.cluster import TopicPartition
 
-__all__ = ["Newest"]
-
 #: Of records, what columns are made of.
 _COLUMNS = ["key", "value", "headers", "offset", "timestamp", "timestamp_type"]
 #: Of records that may be old, before these are looked for.

@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from kcodec.objects.rows import rows
 
-__all__ = ["records"]
-
 #: Rows whose objects are made together.
 _ROWS = 1024
 

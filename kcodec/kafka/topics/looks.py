@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from kcodec.frames import FRAMES, Frame
 
-__all__ = ["Look", "look", "looks_of"]
-
 
 class Look(NamedTuple):
     """What a payload looks like."""

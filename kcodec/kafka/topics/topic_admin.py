@@ -12,8 +12,6 @@ from kcodec.kafka.connection.cluster import Cluster
 from kcodec.kafka.connection.error_codes import broker_error
 from kcodec.kafka.connection.settings import Settings
 
-__all__ = ["create_topic", "delete_topics", "set_topic_settings", "topic_settings"]
-
 #: How long a controller may take until it is done, in milliseconds.
 _PATIENCE = 30_000
 #: Resources, and what is done to their settings, as Kafka counts them.

@@ -11,8 +11,6 @@ from kcodec.kafka.connection.cluster import Cluster, TopicPartition, by_topic
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.offsets import led_bounds, topics_of
 
-__all__ = ["list_topics"]
-
 _SCHEMA = pa.schema(
     [
         pa.field("topic", pa.string(), nullable=False),

@@ -12,8 +12,6 @@ from kcodec._impl import kernel
 from kcodec.columns.arrays.given import payloads
 from kcodec.errors import ConfigError
 
-__all__ = ["Partitioner", "partition_of"]
-
 #: Of its own: an application's seed stays as it is.
 _RANDOM = random.Random()
 

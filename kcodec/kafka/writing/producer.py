@@ -27,8 +27,6 @@ from kcodec.kafka.connection.cluster import (
 from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, timed_out
 from kcodec.kafka.writing.split import split_batch
 
-__all__ = ["Batch", "Producer"]
-
 _FENCED = (Code.INVALID_PRODUCER_EPOCH, Code.PRODUCER_FENCED)
 #: For a topic, and for a segment of its log.
 _TOO_LARGE = (Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE)

@@ -4,8 +4,6 @@ from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.read import read_batches
 from kcodec.protocol.batch.write import write_batches
 
-__all__ = ["split_batch"]
-
 _MOST = 0x7FFFFFFF
 
 

@@ -30,8 +30,6 @@ from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
 
-__all__ = ["Written", "write"]
-
 _PARTS = ("key", "value", "headers", "timestamp")
 #: Rows that are encoded together, and about how many bytes of columns.
 _MOST_ROWS, _FEWEST_ROWS = 1 << 16, 1 << 10

@@ -42,8 +42,6 @@ from kcodec.plan import Limits, Plan
 from kcodec.registry.base import RegistryLike
 from kcodec.serde.topic import registry_handle
 
-__all__ = ["KsqlCodec"]
-
 _COMPAT = (None, "ksqldb")
 _WIDE_DECIMALS = ("decimal256", "string")
 _ROUND = ("error", "truncate")

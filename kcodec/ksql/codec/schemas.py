@@ -19,8 +19,6 @@ from kcodec.serde.write import FramedWriter
 if TYPE_CHECKING:
     from kcodec.ksql.formats.languages import Language
 
-__all__ = ["KsqlSchemas", "RegisteredRows"]
-
 
 class KsqlSchemas(NamedTuple):
     """Where the schemas of keys or values are, and what a statement says of them.

@@ -20,8 +20,6 @@ from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 from kcodec.ksql.formats.primitive import turn
 
-__all__ = ["COLUMNS", "Windowed", "Windows", "bigints", "milliseconds", "windows_of"]
-
 #: The pseudo columns of windowed keys.
 COLUMNS = ("WINDOWSTART", "WINDOWEND")
 

@@ -21,9 +21,6 @@ from kcodec.ksql.formats.protobuf.values import days_of_parts, millis_of_parts
 from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.node import Plan
 
-__all__ = ["coerced", "validity"]
-
-
 _Leaf = Callable[[pa.Array, Reading, pa.DataType], tuple[pa.Array, list[Fault]]]
 
 

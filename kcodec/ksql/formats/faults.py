@@ -7,8 +7,6 @@ from kcodec.columns.faults import nulled
 from kcodec.errors import Fault
 from kcodec.plan.failure import prefix
 
-__all__ = ["of_field", "of_items", "without_rows"]
-
 
 def of_field(array: pa.Array, faults: list[Fault], name: str) -> list[Fault]:
     """Return the faults of a field as faults of its structs; where a struct is null, nothing is lost."""

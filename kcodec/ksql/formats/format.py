@@ -12,8 +12,6 @@ from kcodec.ksql.formats.primitive import KafkaRows, VoidRows
 from kcodec.ksql.types import RowOptions, SqlColumn
 from kcodec.plan import Plan
 
-__all__ = ["FORMATS", "FormatRows", "KsqlFormat", "check_keys", "chosen_columns", "format_name", "is_wrapped"]
-
 
 class FormatRows(Protocol):
     """How a format reads and writes arrays of its columns, or of a bare column."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     #: ``source`` a parsed one in Connect's types, ``definitions`` the names of what has to be chosen from in one.
     Language = KsqlAvroFormat | KsqlProtobufFormat | KsqlJsonSchemaFormat
 
-__all__ = ["language"]
-
 
 def language(
     name: str, rows: RowOptions | None, properties: Mapping[str, str], *, is_key: bool, source: str | None

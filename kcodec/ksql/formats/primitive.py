@@ -28,8 +28,6 @@ from kcodec.objects.each import AloneReader, EachWriter
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan.failure import RowError
 
-__all__ = ["KafkaReader", "KafkaRows", "KafkaWriter", "VoidRows", "turn"]
-
 _SERIALIZERS = {"INTEGER": "Integer", "BIGINT": "Long", "DOUBLE": ""}
 
 

@@ -7,8 +7,6 @@ from kcodec.errors import ConfigError, near
 from kcodec.java.blanks import trim
 from kcodec.ksql.formats.format import FORMATS
 
-__all__ = ["NULLABLE", "Properties", "checked_properties"]
-
 _PROTOBUF = ("PROTOBUF", "PROTOBUF_NOSR")
 
 #: What properties of the WITH clause are called by the formats.

@@ -12,8 +12,6 @@ from kcodec.formats.connect.model import BITS, DATE, DECIMAL, TIME, TIMESTAMP, C
 from kcodec.formats.connect.values import CLASSES
 from kcodec.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 
-__all__ = ["DECIMAL_PRECISION", "Reading", "annotated", "inferred_columns", "reading"]
-
 #: Types that the columns of a schema may come to.
 _MAX_TYPES = 10_000
 

@@ -21,8 +21,6 @@ from kcodec.plan import Limits
 from kcodec.plan.kernel import RowKernel
 from kcodec.plan.programs import Programs
 
-__all__ = ["ColumnDecoder", "ColumnsFormat", "PayloadReader", "ProgramDecoder", "read_as", "tagged_columns"]
-
 
 class ColumnsFormat:
     """A schema language for the columns of a statement, whatever else is given; mixed into the language."""

@@ -23,18 +23,6 @@ from kcodec.ksql.formats.faults import of_field, of_items, without_rows
 from kcodec.ksql.formats.json.plan import cast_written, code_of, match_fields, written_type
 from kcodec.ksql.types import SqlType
 
-__all__ = [
-    "Change",
-    "ColumnEncoder",
-    "WrittenType",
-    "in_millis",
-    "in_utc",
-    "is_finer",
-    "micros_of",
-    "missing_field",
-    "time_of_day",
-]
-
 #: Makes of an array what is written, and returns what is lost of it; an array that stays is returned itself.
 Change = Callable[[pa.Array], tuple[pa.Array, list[Fault]]]
 

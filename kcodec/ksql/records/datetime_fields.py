@@ -8,8 +8,6 @@ from typing import Any
 
 from kcodec.ksql.records.datetime_parts import ID_OFFSET, State
 
-__all__ = ["resolved"]
-
 #: Least and greatest values.
 _RANGES = {
     "era": (0, 1), "year": (-999999999, 999999999), "year_of_era": (1, 1000000000), "month": (1, 12), "day": (1, 31),

@@ -6,22 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = [
-    "ID_OFFSET",
-    "Literal",
-    "LocalOffset",
-    "Number",
-    "Offset",
-    "Optional",
-    "Padded",
-    "Part",
-    "State",
-    "Text",
-    "Zone",
-    "check_zone",
-    "read",
-]
-
 #: Zones of the tz database that Java does not know by these names.
 _UNKNOWN = ("EST", "MST", "HST", "ROC", "Factory", "localtime")
 #: Names of zones that are ids of others too.

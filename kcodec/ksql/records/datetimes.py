@@ -21,8 +21,6 @@ from kcodec.ksql.records.datetime_parts import (
     read,
 )
 
-__all__ = ["DateTimePattern"]
-
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 #: What letters stand for; of those in two letters, text from three letters on.

@@ -21,8 +21,6 @@ from kcodec.ksql.statement.statement import Statement
 from kcodec.ksql.types import HEADERS, SqlColumn, arrow_type
 from kcodec.registry.base import RegistryLike
 
-__all__ = ["ROW_TIMES", "RecordRows", "Records", "is_as_read", "written_names"]
-
 _TIME, _PARTITION, _OFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 
 #: What ROWTIME may be: a BIGINT, as in ksqlDB, or a timestamp.

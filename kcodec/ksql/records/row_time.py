@@ -15,8 +15,6 @@ from kcodec.ksql.records.datetime_parts import check_zone
 from kcodec.ksql.records.datetimes import DateTimePattern
 from kcodec.ksql.statement.statement import Statement
 
-__all__ = ["RowTime", "milliseconds_of", "row_time"]
-
 
 @dataclass(frozen=True)
 class RowTime:

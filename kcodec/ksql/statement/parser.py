@@ -11,8 +11,6 @@ from kcodec.ksql.statement.properties import typed
 from kcodec.ksql.statement.statement import Statement
 from kcodec.ksql.types import RESERVED, Parser, SqlColumn, StatementError
 
-__all__ = ["Head", "parse", "parse_head", "parse_kept", "parse_one"]
-
 #: What ksqlDB's statements begin with.
 _COMMANDS = (
     "ALTER", "ASSERT", "CREATE", "DEFINE", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "LIST", "PAUSE",

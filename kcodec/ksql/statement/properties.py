@@ -12,8 +12,6 @@ from kcodec.ksql.formats.delimited.rows import delimiter_of
 from kcodec.ksql.formats.format import FORMATS
 from kcodec.ksql.formats.properties import NULLABLE
 
-__all__ = ["check_properties", "typed"]
-
 _CLASSES = {str: "String", bool: "Boolean", float: "Double", Decimal: "BigDecimal"}
 _WINDOWS = ("SESSION", "HOPPING", "TUMBLING")
 

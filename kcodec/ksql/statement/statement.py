@@ -17,8 +17,6 @@ from kcodec.ksql.statement.properties import check_properties, typed
 from kcodec.ksql.types import RESERVED, Parser, SqlColumn, StatementError, quoted_text
 from kcodec.registry.base import RegistryLike
 
-__all__ = ["INFERRED", "SYSTEM_COLUMNS", "Statement"]
-
 #: Columns that every stream and table has, and those of windows.
 SYSTEM_COLUMNS = ("ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND")
 #: Formats whose schemas are in a registry, from which columns are taken where a statement has none.

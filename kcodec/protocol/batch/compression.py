@@ -24,8 +24,6 @@ try:
 except ImportError:
     cramjam = None  # type: ignore[assignment]
 
-__all__ = ["CODECS", "CompressionError", "Expanded", "SizeLimitError", "compress"]
-
 #: Names of the codecs, as in Kafka's ``compression.type``, by their number in a batch's attributes.
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 

@@ -10,8 +10,6 @@ from typing import Any
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.message.codec import MessageCodec
 
-__all__ = ["coordinator_epoch", "to_json"]
-
 
 def _field(name: str, kind: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
     return {"name": name, "type": kind, "versions": versions, **more}

@@ -28,8 +28,6 @@ from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES, reco
 from kcodec.protocol.batch.segment import read_segment
 from kcodec.protocol.batch.topic_text import TopicText
 
-__all__ = ["Dump"]
-
 _OPTIONS = BatchOptions(check_crc=False, control="keep", errors="report")
 #: Rows of a Parquet row group at most; chunks of a log are smaller.
 _ROWS = 1 << 17

@@ -11,8 +11,6 @@ from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import BATCHES, CONTROL_BATCH, DELETE_HORIZON, TRANSACTIONAL
 
-__all__ = ["Scans", "batch_table", "list_batches"]
-
 #: Bytes of a file that are held at a time.
 _WINDOW = 4 << 20
 

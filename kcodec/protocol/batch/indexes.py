@@ -12,8 +12,6 @@ from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.partition_files import base_offset_of, open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
 
-__all__ = ["entry_columns", "read_offset_index", "read_time_index", "read_transaction_index"]
-
 _OFFSET_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
 _TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
 _TRANSACTION_ENTRY = np.dtype(

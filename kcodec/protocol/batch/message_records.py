@@ -11,8 +11,6 @@ from kcodec.errors import ConfigError, DecodeError, check_kind
 from kcodec.protocol.batch.read import BatchOptions, read_batches
 from kcodec.protocol.batch.schema import record_schema
 
-__all__ = ["expand_records"]
-
 
 def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **options: Any) -> pa.Table:
     """Read the record batches that messages hold.

@@ -9,8 +9,6 @@ import pyarrow as pa
 from kcodec.arguments import FilePath, FileSystem
 from kcodec.errors import ConfigError
 
-__all__ = ["LOGS", "base_offset_of", "beside", "neighbours", "open_file", "suffix_of"]
-
 #: Suffixes of files that hold record batches.
 LOGS = (".log", ".checkpoint")
 

@@ -11,8 +11,6 @@ from kcodec.protocol.batch.indexes import entry_columns
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import TIMESTAMP
 
-__all__ = ["read_producer_snapshot"]
-
 _VERSION = 1
 _ENTRY = np.dtype(
     [

@@ -16,8 +16,6 @@ from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLi
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import HEADER, record_schema
 
-__all__ = ["BatchOptions", "BatchSource", "chunks_of", "read_batches", "stream_batches"]
-
 _CHOICES = {
     "control": ("skip", "keep", "only"),
     "partial": ("stop", "error"),

@@ -4,22 +4,6 @@ import struct
 
 import pyarrow as pa
 
-__all__ = [
-    "BATCHES",
-    "BATCH_HEADER",
-    "CONTROL",
-    "CONTROL_BATCH",
-    "CONTROL_TYPES",
-    "DELETE_HORIZON",
-    "HEADER",
-    "HEADERS",
-    "RECORDS",
-    "TIMESTAMP",
-    "TIMESTAMP_TYPES",
-    "TRANSACTIONAL",
-    "record_schema",
-]
-
 #: Bits of a batch's attributes; the lowest three are its codec.
 TRANSACTIONAL, CONTROL_BATCH, DELETE_HORIZON = 16, 32, 64
 

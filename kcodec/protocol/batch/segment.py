@@ -18,8 +18,6 @@ from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import record_schema
 from kcodec.protocol.batch.transactions import CommittedSegment
 
-__all__ = ["ISOLATION", "read_segment", "stream_segment"]
-
 ISOLATION = ("read_uncommitted", "read_committed")
 
 _ENTRIES = {

@@ -15,8 +15,6 @@ from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.records import FRAMED, record_types
 from kcodec.wire.single import read as read_varint
 
-__all__ = ["TopicText"]
-
 _WORD = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 

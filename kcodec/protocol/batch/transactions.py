@@ -13,8 +13,6 @@ from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import CONTROL_BATCH, TRANSACTIONAL
 
-__all__ = ["CommittedSegment"]
-
 _NO_BATCHES = np.empty((0, 2), np.int64)
 _NO_MARKERS = np.empty((0, 3), np.int64)
 

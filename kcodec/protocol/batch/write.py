@@ -19,8 +19,6 @@ from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADER, HEADERS
 
-__all__ = ["BatchFields", "PlainBatch", "check_headers", "produced_batches", "write_batches"]
-
 _MAX_INT32 = 0x7FFFFFFF
 
 

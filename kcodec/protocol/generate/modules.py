@@ -19,8 +19,6 @@ from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec, snake_case
 from kcodec.protocol.spec.text import spec_text
 
-__all__ = ["module_name", "module_text", "package", "write_package"]
-
 #: Columns that a line may have: what ruff and black allow if they are not told otherwise.
 _WIDTH = 88
 

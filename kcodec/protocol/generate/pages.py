@@ -8,8 +8,6 @@ from kcodec.protocol.message.plan import message_type
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec
 
-__all__ = ["arrow_page", "markdown_page"]
-
 
 def arrow_page(specs: Iterable[MessageSpec]) -> str:
     """Print the Arrow schema of each version of some messages."""

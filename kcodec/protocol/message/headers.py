@@ -6,8 +6,6 @@ from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.wire.single import read as read_varint
 
-__all__ = ["HEADER_TYPES", "header_spec", "skip_tags"]
-
 # The client id keeps its int16 length in flexible versions: a broker must be able to read the header of an
 # ApiVersionsRequest that is newer than itself.
 _REQUEST = """{"type": "header", "name": "RequestHeader", "validVersions": "0-2", "flexibleVersions": "2+",

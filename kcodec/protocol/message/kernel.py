@@ -13,8 +13,6 @@ from kcodec.plan.kernel import RowKernel
 if TYPE_CHECKING:
     from kcodec.protocol.message import _kernel_py
 
-__all__ = ["MessageKernel", "kernel"]
-
 
 class MessageKernel(RowKernel, Protocol):
     """The row loops of Kafka's messages, compiled or in plain Python."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from kcodec.plan.node import Node
 
-__all__ = ["KafkaNode", "Op"]
-
 
 class Op(enum.Enum):
     """What a node does; the last ones take no bytes of a payload that is read."""

@@ -8,8 +8,6 @@ from typing import Any
 from kcodec.java.numbers import parse_java_double, parse_java_integer
 from kcodec.protocol.spec.json import SpecError
 
-__all__ = ["check", "decode_uuid", "value"]
-
 #: Integer type -> bits by which the generator reads its default, and bits of the values there are.
 _INTEGERS = {
     "int8": (8, 8),

@@ -12,8 +12,6 @@ from kcodec.errors import ConfigError
 from kcodec.protocol.spec.json import SpecError
 from kcodec.protocol.spec.message import MessageSpec
 
-__all__ = ["Definitions", "load"]
-
 #: Where Kafka's jars carry their definitions: those of kafka-metadata, kafka-storage and all others.
 _IN_JAR = ("common/metadata/", "message/", "common/message/")
 

@@ -20,8 +20,6 @@ from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.protocol.spec.versions import Versions
 
-__all__ = ["VIOLATIONS", "Violation", "check_all", "check_evolution"]
-
 #: Code -> what it says. Codes are stable: new ones may be added, none is renamed or given another meaning.
 VIOLATIONS: dict[str, str] = {
     "message_removed": "a message is gone",

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from kcodec.errors import ConfigError
 from kcodec.protocol.spec.model import FieldSpec, MessageModel, StructSpec
 
-__all__ = ["grammar"]
-
 #: Types whose length has a compact form, and which can be null.
 _WITH_LENGTH = ("string", "bytes", "records")
 

@@ -6,8 +6,6 @@ from kcodec.protocol.spec.model import MessageModel
 from kcodec.protocol.spec.parse import parse
 from kcodec.protocol.spec.validation import validate
 
-__all__ = ["MessageSpec"]
-
 
 class MessageSpec(MessageModel):
     """A message definition.

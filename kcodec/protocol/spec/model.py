@@ -7,19 +7,6 @@ from kcodec.protocol.spec import defaults
 from kcodec.protocol.spec.json import SpecError
 from kcodec.protocol.spec.versions import Versions
 
-__all__ = [
-    "API_VERSIONS",
-    "ENTITY_TYPES",
-    "LISTENERS",
-    "MESSAGE_TYPES",
-    "PRIMITIVES",
-    "FieldSpec",
-    "FieldType",
-    "MessageModel",
-    "StructSpec",
-    "snake_case",
-]
-
 #: What a message can be. Those of ``data`` are written to topics and files, or inside of other messages.
 MESSAGE_TYPES = ("response", "data", "header", "request", "metadata", "coordinator-key", "coordinator-value")
 

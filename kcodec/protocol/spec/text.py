@@ -7,8 +7,6 @@ from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.protocol.spec.versions import Versions
 
-__all__ = ["spec_text"]
-
 
 def spec_text(spec: MessageSpec) -> str:
     """Print a definition as JSON, a line for each field, without what is said about it.

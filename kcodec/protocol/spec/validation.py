@@ -10,8 +10,6 @@ from kcodec.protocol.spec.json import SpecError
 from kcodec.protocol.spec.model import FieldSpec, MessageModel, StructSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
 
-__all__ = ["validate"]
-
 #: Fields that a message may have with its structs written out where they stand. The generator makes one class of each
 #: struct; plans, columns and grammars repeat it, and common structs within common structs multiply.
 _MAX_FIELDS = 10_000

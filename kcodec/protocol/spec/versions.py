@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from kcodec.java.numbers import parse_java_integer
 
-__all__ = ["MAX_VERSION", "Versions"]
-
 #: The highest version there can be: an open range ends here.
 MAX_VERSION = 32767
 

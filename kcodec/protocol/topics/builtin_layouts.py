@@ -12,8 +12,6 @@ from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.parse import parse
 
-__all__ = ["builtin_definitions"]
-
 _RECORDS = ("OffsetCommit", "GroupMetadata", "TransactionLog")
 
 

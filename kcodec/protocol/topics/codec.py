@@ -18,8 +18,6 @@ from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.prefix import int16_prefix, varint_prefix
 from kcodec.protocol.topics.records import FRAMED, RecordType, record_types
 
-__all__ = ["KINDS", "TopicCodec", "decode_topic"]
-
 #: What a row can be.
 KINDS = ("record", "tombstone", "marker", "unknown_type", "unknown_version", "error")
 _RECORD, _TOMBSTONE, _MARKER, _UNKNOWN_TYPE, _UNKNOWN_VERSION, _ERROR = range(len(KINDS))

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["VarintPrefix", "int16_prefix", "varint_prefix"]
-
 _VIEWS = (pa.binary_view(), pa.string_view())
 
 #: Bytes of a view: the length, then the value itself, or its first four bytes and its place.

@@ -7,8 +7,6 @@ from kcodec.errors import ConfigError
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 
-__all__ = ["FRAMED", "TOPICS", "RecordType", "record_types"]
-
 #: Topics whose values are framed with their type, and have no keys.
 FRAMED = ("__cluster_metadata", "__remote_log_metadata")
 

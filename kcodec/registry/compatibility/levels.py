@@ -8,8 +8,6 @@ from kcodec.columns.shown import html_page, text_page
 from kcodec.errors import RegistryError
 from kcodec.formats.language import Difference, SchemaLanguage
 
-__all__ = ["LEVELS", "Compatibility", "Earlier", "check", "check_level", "read_differences"]
-
 LEVELS = (
     "NONE",
     "BACKWARD",

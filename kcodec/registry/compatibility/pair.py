@@ -8,8 +8,6 @@ from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
 
-__all__ = ["differences", "losses"]
-
 
 def differences(
     old: Schema, new: Schema, *, policy: str = "STRICT", registry: SchemaRegistry | None = None

@@ -6,8 +6,6 @@ key as field 2 (tink/proto/aes_gcm.proto, aes_siv.proto). Both are short, so tha
 
 import os
 
-__all__ = ["key_of", "new_material"]
-
 _SIZES = {"AES128_GCM": 16, "AES256_GCM": 32, "AES256_SIV": 64}
 _GCM_KEY, _SIV_KEY, _VERSION = 0x1A, 0x12, 0x08
 

@@ -12,8 +12,6 @@ from typing import Any
 from kcodec.errors import KcodecError, one_line
 from kcodec.registry.keys.values import Kek
 
-__all__ = ["KeyServiceError", "unwrap", "wrap"]
-
 _PACKAGE = "confluent_kafka.schema_registry.rules.encryption"
 #: The drivers that come with confluent-kafka.
 _DRIVERS = {

@@ -7,21 +7,6 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from kcodec.errors import RegistryError
 
-__all__ = [
-    "ALGORITHMS",
-    "DEFAULT_ALGORITHM",
-    "LATEST",
-    "Dek",
-    "Kek",
-    "KeyRegistry",
-    "already_exists",
-    "check_algorithm",
-    "check_key_name",
-    "check_key_subject",
-    "invalid_key",
-    "no_key",
-]
-
 #: What values are encrypted by.
 ALGORITHMS = ("AES128_GCM", "AES256_GCM", "AES256_SIV")
 DEFAULT_ALGORITHM = "AES256_GCM"

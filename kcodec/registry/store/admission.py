@@ -27,8 +27,6 @@ from kcodec.registry.settings import Config
 from kcodec.registry.store.content import kept_texts
 from kcodec.registry.store.versions import Identity, VersionsTable
 
-__all__ = ["Admission", "populated"]
-
 _texts, _parsed = kept_texts(), kept_texts()
 
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")

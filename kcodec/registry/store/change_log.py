@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from kcodec.registry.store.database import Database
 
-__all__ = ["ACTIONS", "Change", "ChangeLog", "author", "now", "time_text"]
-
 #: Who makes changes in a context: a name, empty where none was shown.
 author: ContextVar[str] = ContextVar("author", default="")
 

@@ -14,8 +14,6 @@ from kcodec.registry.base import Reference, Schema
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["CONTENT", "TooMuchRead", "dump", "kept_texts", "load", "reading_at_most"]
-
 #: Texts whose parsed forms are kept, and the characters of all of them.
 _MAX_KEPT = 100_000
 _MAX_REMEMBERED = 2_000_000

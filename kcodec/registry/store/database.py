@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError
 
-__all__ = ["Database"]
-
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
 

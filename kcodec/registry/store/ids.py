@@ -20,8 +20,6 @@ from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import SettingsTable
 
-__all__ = ["Ids"]
-
 
 class Ids:
     """Schemas by their ids and GUIDs; within a transaction of the database.

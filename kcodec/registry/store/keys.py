@@ -24,8 +24,6 @@ from kcodec.registry.keys.values import (
 from kcodec.registry.store.change_log import ChangeLog, now
 from kcodec.registry.store.database import Database
 
-__all__ = ["Keys"]
-
 _KEK = "name, kms_type, kms_key_id, kms_props, doc, shared, ts, deleted"
 _DEK = "kek_name, subject, version, algorithm, encrypted, ts, deleted"
 

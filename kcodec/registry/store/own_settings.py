@@ -9,8 +9,6 @@ from kcodec.registry.store.change_log import ChangeLog
 from kcodec.registry.store.settings import EVERYWHERE, SettingsTable, is_top, place_of
 from kcodec.registry.store.versions import VersionsTable
 
-__all__ = ["OwnSettings"]
-
 
 class OwnSettings:
     """Configurations and modes by the names that callers give; within a transaction of the database.

@@ -12,8 +12,6 @@ from kcodec.registry.store.ids import Ids
 from kcodec.registry.store.settings import SettingsTable
 from kcodec.registry.store.versions import MAX_VERSION, Identity, VersionsTable, check_version
 
-__all__ = ["Registrar", "Registration"]
-
 
 class Registration(NamedTuple):
     """A schema on its way into a registry: its text is canonical, its references are resolved.

@@ -17,8 +17,6 @@ from kcodec.registry.base import (
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config
 from kcodec.registry.store.database import Database
 
-__all__ = ["EVERYWHERE", "SettingsTable", "is_top", "place_of"]
-
 #: Where the settings of the registry are kept, which are those of the default context, and those of all contexts.
 _GLOBAL = ""
 EVERYWHERE = f":{GLOBAL_CONTEXT}:"

@@ -21,8 +21,6 @@ from kcodec.registry.store.content import CONTENT, dump, load
 from kcodec.registry.store.database import Database
 from kcodec.registry.store.settings import SettingsTable
 
-__all__ = ["MAX_VERSION", "Counts", "Identity", "Origin", "Summary", "VersionsTable", "check_version"]
-
 MAX_VERSION = 2**31 - 1
 
 _MAX_CHARACTER = 0x10FFFF

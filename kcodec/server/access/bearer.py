@@ -16,8 +16,6 @@ from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.connection import Connections, issuer_context
 from kcodec.server.access.roles import User
 
-__all__ = ["BearerTokens"]
-
 #: Signatures by a private key: whoever checks them cannot make them.
 _ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

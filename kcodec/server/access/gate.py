@@ -14,8 +14,6 @@ from kcodec.server.access.roles import Role, User, deny
 from kcodec.server.access.users import Access
 from kcodec.server.exchange import Exchange, Scope
 
-__all__ = ["Gate"]
-
 _Result = TypeVar("_Result")
 
 

@@ -23,8 +23,6 @@ from kcodec.registry.store.registration import Registration
 from kcodec.server.access.key_guard import GuardedKeys
 from kcodec.server.access.roles import ANONYMOUS, Role, Roles, User, deny
 
-__all__ = ["GuardedRegistry", "ServedRegistry", "current_user", "set_current_user"]
-
 #: Who asks, in the context of a request.
 current_user: ContextVar[User] = ContextVar("current_user", default=ANONYMOUS)
 

@@ -7,8 +7,6 @@ from kcodec.registry.keys.values import Dek, Kek
 from kcodec.registry.store.keys import Keys
 from kcodec.server.access.roles import Role
 
-__all__ = ["GuardedKeys"]
-
 
 class GuardedKeys:
     """Keys whose methods refuse (403, 40301) what the roles of the user do not allow.

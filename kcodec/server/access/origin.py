@@ -6,8 +6,6 @@ from urllib.parse import urlsplit
 from kcodec.server.api.request import refuse
 from kcodec.server.exchange import Exchange
 
-__all__ = ["check_host", "check_origin", "is_same_origin"]
-
 #: What a browser says of a request that no other site has had it send.
 _OWN_SITES = ("same-origin", "none")
 

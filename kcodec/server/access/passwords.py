@@ -7,8 +7,6 @@ import os
 
 from kcodec.errors import ConfigError
 
-__all__ = ["NOBODY", "check_hash", "hashed", "is_password"]
-
 #: 2^14 blocks of 1 KiB: some 50 ms and 16 MiB for each try.
 _COST, _BLOCK, _PARALLEL = 14, 8, 1
 

@@ -10,8 +10,6 @@ from typing import Any, Literal, NoReturn
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import GLOBAL_CONTEXT, context_of
 
-__all__ = ["ANONYMOUS", "Grant", "Role", "Roles", "User", "deny"]
-
 Role = Literal["read", "write", "admin"]
 
 #: Each role with those that hold it too.

@@ -16,8 +16,6 @@ from kcodec.server.access.bearer import BearerTokens
 from kcodec.server.access.passwords import NOBODY, check_hash, is_password
 from kcodec.server.access.roles import ANONYMOUS, Grant, Roles, User
 
-__all__ = ["Access"]
-
 #: Seconds between two looks whether the file has changed.
 _PAUSE = 1.0
 

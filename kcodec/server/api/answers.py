@@ -3,8 +3,6 @@
 from collections import OrderedDict
 from collections.abc import Hashable
 
-__all__ = ["Answers"]
-
 #: What an entry takes beside its bytes.
 _ENTRY = 500
 

@@ -20,8 +20,6 @@ from kcodec.server.api.request import Request
 from kcodec.server.api.router import Route, Write
 from kcodec.server.reply import json_bytes
 
-__all__ = ["Dispatcher", "another", "close_unused"]
-
 #: Threads that ask the registry, each by a handle of its own if it is in a file.
 _THREADS = 4
 

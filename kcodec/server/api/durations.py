@@ -7,8 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["Durations"]
-
 _Result = TypeVar("_Result")
 
 

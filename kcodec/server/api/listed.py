@@ -6,8 +6,6 @@ from typing import Any
 
 from kcodec.server.reply import json_bytes
 
-__all__ = ["Listed"]
-
 #: Bytes of a piece, unless one item has more, and seconds that its items are looked for.
 _PIECE, _SECONDS = 256 << 10, 0.05
 

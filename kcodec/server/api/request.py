@@ -11,8 +11,6 @@ from kcodec.errors import RegistryError
 from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, Schema, invalid_version, unknown_schema
 from kcodec.server.settings import ServerSettings
 
-__all__ = ["Request", "refuse", "version_named"]
-
 _MAX_QUERY_FIELDS = 100
 
 _STATUS_TEXTS = {

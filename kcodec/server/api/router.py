@@ -10,8 +10,6 @@ from kcodec.registry.base import ALL_CONTEXTS, context_prefix
 from kcodec.server.access.guard import ServedRegistry
 from kcodec.server.api.request import Request, refuse
 
-__all__ = ["Call", "Route", "Router", "Write"]
-
 #: ``call(registry, request)`` returns what the answer holds: a value of JSON, text as it is; or a `Write` that does.
 Call = Callable[[ServedRegistry, Request], Any]
 

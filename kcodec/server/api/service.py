@@ -20,8 +20,6 @@ from kcodec.server.exchange import TYPES, Exchange, Receive, Send
 from kcodec.server.reply import json_bytes, send_head, send_part
 from kcodec.server.settings import ServerSettings
 
-__all__ = ["Api"]
-
 #: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
 _TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
 

@@ -9,8 +9,6 @@ from kcodec._daemon_threads import Threads
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.guard import ServedRegistry
 
-__all__ = ["RegistryWriter"]
-
 #: Changes that are one transaction at most: while it lasts, no other process changes anything.
 _MOST = 64
 

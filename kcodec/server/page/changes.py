@@ -28,8 +28,6 @@ from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.request import Fields, Refused, Response
 from kcodec.server.page.visit import Visit
 
-__all__ = ["check", "delete", "deletion", "form", "set_settings", "settings"]
-
 #: Rows for references that a form has beside those that are filled in.
 _FREE_ROWS = 2
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-__all__ = ["MAX_MARKED", "Line", "Token", "code_lines", "markup", "text_of"]
-
 #: Characters of a text that is laid out and coloured; longer ones are shown as they are.
 MAX_MARKED = 400_000
 

@@ -11,8 +11,6 @@ from kcodec.server.page.message import ENCODINGS, dump, find_schema, read_bytes,
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
-__all__ = ["decode", "form"]
-
 _HIDDEN = "There is no such schema, or you may not read it and all that it refers to."
 
 #: Bytes that are too many to be shown again in their box.

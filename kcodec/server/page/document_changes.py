@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["MAX_CHANGES", "DocumentChange", "document_changes", "named_steps"]
-
 #: Changes that are told.
 MAX_CHANGES = 300
 

@@ -6,8 +6,6 @@ import secrets
 from kcodec.server.access.origin import is_same_origin
 from kcodec.server.page.request import PageRequest, Refused
 
-__all__ = ["COOKIE", "TOKEN", "check_form", "token_cookie", "token_of"]
-
 #: The cookie, and the field of every form, that hold the same token: another site can neither read nor set them.
 COOKIE = "kcodec_page"
 TOKEN = "token"

@@ -11,8 +11,6 @@ from kcodec.server.page.part import ListPart
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
-__all__ = ["changes"]
-
 
 def changes(visit: Visit) -> Response:
     """List what was changed, the newest first: all, or what concerns a subject, a user, an action."""

@@ -11,8 +11,6 @@ from markupsafe import Markup, escape
 
 from kcodec.server.page.code import Line, markup, text_of
 
-__all__ = ["MAX_LINES", "Gap", "Row", "diff_rows"]
-
 #: Lines of each text, between those that both begin and end with, that are compared: it takes their product at worst.
 MAX_LINES = 2000
 

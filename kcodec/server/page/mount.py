@@ -11,8 +11,6 @@ from kcodec.server.exchange import Exchange, Receive, Send
 from kcodec.server.page.app import RegistryPage
 from kcodec.server.settings import ServerSettings
 
-__all__ = ["MountedPage"]
-
 
 class MountedPage:
     """The pages of a registry at a path of the server, such as ``"/ui"``.

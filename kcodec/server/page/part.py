@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["ListPart"]
-
 #: Rows of a table that is shown in parts.
 _ROWS = 50
 

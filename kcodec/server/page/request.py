@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl
 
 from kcodec.server.exchange import Receive, Scope
 
-__all__ = ["Fields", "PageRequest", "Refused", "Response", "read_request"]
-
 #: Fields that a form or a query may have.
 _MAX_FIELDS = 500
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kcodec.server.page.request import Refused, Response
 from kcodec.server.page.visit import Visit
 
-__all__ = ["login", "logout"]
-
 
 def login(visit: Visit) -> Response:
     """Have the browser ask for a name, where pages are shown without one."""

@@ -31,8 +31,6 @@ from kcodec.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.server.page.message import inside
 from kcodec.server.page.request import PageRequest, Refused, Response
 
-__all__ = ["Allows", "Visit", "link", "static_file"]
-
 #: Whether the user of a request may do something with a subject; None stands for the registry as a whole.
 Allows = Callable[[Scope, Role, str | None], bool]
 

@@ -10,8 +10,6 @@ from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema.model import NAMED, PRIMITIVES, Field, Schema
 from kcodec.formats.language import Difference
 
-__all__ = ["MAX_DIFFERENCES", "differences"]
-
 #: Differences that are listed of one pair of types: a bound on types that are used again and again.
 MAX_DIFFERENCES = 1000
 

@@ -14,8 +14,6 @@ from kcodec.formats.avro.schema.model import Schema
 from kcodec.formats.avro.schema.types import AvroOptions, logical_type
 from kcodec.formats.language import Difference
 
-__all__ = ["MAX_SHIFT", "Conversion", "conversion", "conversions"]
-
 #: Digits by which scales may differ: a bound on what the schemas of strangers cost.
 MAX_SHIFT = 1000
 

@@ -9,8 +9,6 @@ from kcodec.formats.avro.changes.resolution import Branches, apply_aliases
 from kcodec.formats.avro.schema.model import Schema
 from kcodec.formats.language import Difference
 
-__all__ = ["losses"]
-
 #: Promotions that not all values survive, with the bits that the reader's type holds exactly.
 _ROUNDED = {("int", "float"): 24, ("long", "float"): 24, ("long", "double"): 53}
 

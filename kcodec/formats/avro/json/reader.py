@@ -13,8 +13,6 @@ from kcodec.formats.avro.schema.model import Schema
 from kcodec.java.numbers import round_to_double
 from kcodec.wire.single import write as varint
 
-__all__ = ["payload_of", "tagged_lines"]
-
 _BOUNDS = {"int": 31, "long": 63}
 
 

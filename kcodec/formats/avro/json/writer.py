@@ -15,8 +15,6 @@ from kcodec.formats.avro.schema.types import widest
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import format_java_double
 
-__all__ = ["json_lines"]
-
 
 def json_lines(array: pa.Array, schema: Schema, *, decimals: bool = False) -> list[str | None]:
     """Return the JSON of each value of a column that was decoded with a schema; None for null.

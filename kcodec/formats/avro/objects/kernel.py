@@ -6,8 +6,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["object_reader", "object_writer"]
-
 
 def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: bool) -> Reader:
     """Return what reads payloads of a plan of columns as Python objects."""

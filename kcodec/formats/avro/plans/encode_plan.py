@@ -15,8 +15,6 @@ from kcodec.formats.avro.schema.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.schema.types import AvroOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Plan
 
-__all__ = ["encode_plan", "object_plan"]
-
 _PER_SECOND = {**PER_SECOND, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 #: Members of a union that an error names.
 _NAMED_MEMBERS = 8

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from kcodec.plan.node import Node
 
-__all__ = ["AvroNode", "Op"]
-
 
 class Op(enum.Enum):
     """What a node does.

@@ -15,8 +15,6 @@ from kcodec.formats.avro.schema.model import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.schema.types import AvroOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Plan
 
-__all__ = ["PlanMaker", "decode_plan"]
-
 #: Nodes that a plan may have: a bound on schemas whose references multiply.
 _MAX_NODES = 200_000
 

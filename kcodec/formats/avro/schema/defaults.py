@@ -10,8 +10,6 @@ from kcodec.formats.avro.schema.parse import is_valid_default
 from kcodec.java.numbers import round_to_double
 from kcodec.wire.single import write
 
-__all__ = ["default_bytes", "varint"]
-
 _NUMBERS = frozenset(["int", "long", "float", "double"])
 
 

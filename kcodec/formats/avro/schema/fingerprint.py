@@ -7,8 +7,6 @@ import functools
 
 from kcodec.formats.avro.schema.model import NAMED, PRIMITIVES, Schema
 
-__all__ = ["fingerprint", "parsing_form"]
-
 _EMPTY = 0xC15D213AA4D7A795
 
 

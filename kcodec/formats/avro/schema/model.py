@@ -8,18 +8,6 @@ from typing import Any
 from kcodec.errors import SchemaError
 from kcodec.java.jackson import write_tree
 
-__all__ = [
-    "MAX_NESTING",
-    "NAMED",
-    "NAMED_ALONE",
-    "PAIRS",
-    "PRIMITIVES",
-    "Field",
-    "Schema",
-    "canonical",
-    "same",
-]
-
 PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 NAMED = frozenset(["record", "enum", "fixed"])
 

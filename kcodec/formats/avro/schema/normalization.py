@@ -12,8 +12,6 @@ from kcodec.formats.avro.schema.model import NAMED, PRIMITIVES, Field, Schema, c
 from kcodec.formats.avro.schema.parse import parse_all
 from kcodec.java.numbers import format_java_float, round_to_float
 
-__all__ = ["normalized"]
-
 #: What stands for a null; None is no value.
 _NULL: Any = object()
 

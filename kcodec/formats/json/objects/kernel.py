@@ -5,8 +5,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["object_reader", "object_writer"]
-
 
 def object_reader(plan: Plan, limits: Limits, columns: Reader, form: ObjectForm) -> Reader:
     """Return what reads the documents of a plan of columns; `columns` reads those that are not plain."""

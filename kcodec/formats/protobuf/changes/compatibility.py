@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 
-__all__ = ["message_differences"]
-
 #: Scalars whose bytes are read as each other.
 _GROUPS = {
     **dict.fromkeys(["int32", "int64", "uint32", "uint64", "bool", "enum"], "varint"),

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from kcodec.formats.language import Difference
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
 
-__all__ = ["losses"]
-
 #: Scalars whose bytes are read as each other, with bits and sign.
 _INTEGERS = {
     "bool": ("varint", 1, False),

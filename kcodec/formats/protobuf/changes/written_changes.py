@@ -15,8 +15,6 @@ from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.names import full_name
 from kcodec.formats.protobuf.language.text import option_text
 
-__all__ = ["all_changes"]
-
 #: What a registry calls a change of a field, and what it is called here.
 _ASPECTS = {
     "FIELD_KIND_CHANGED": "FIELD_TYPE_CHANGED",

@@ -18,15 +18,6 @@ from kcodec.formats.protobuf.messages.message import Message as Encoded
 from kcodec.formats.protobuf.messages.message import default_of, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
-__all__ = [
-    "field_type",
-    "made",
-    "reserved_names",
-    "reserved_ranges",
-    "write_descriptor_set",
-    "written_options",
-]
-
 _LABELS = {"": 1, "optional": 1, "required": 2, "repeated": 3}
 _EDITIONS = {"2023": 1000, "2024": 1001}
 

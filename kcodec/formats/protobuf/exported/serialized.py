@@ -25,8 +25,6 @@ from kcodec.formats.protobuf.messages.message import Message as Encoded
 from kcodec.formats.protobuf.messages.message import write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
-__all__ = ["serialized"]
-
 #: What ``max`` is in the ranges of an enum.
 _MAX = 2**31 - 1
 

@@ -23,8 +23,6 @@ from kcodec.formats.protobuf.messages.wire import MAX_DEPTH
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits
 
-__all__ = ["from_json"]
-
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NO_NUMBERS = (b"NaN", b"Infinity", b"-Infinity")
 _STANDARD = re.compile(rb"[A-Za-z0-9+/]*={0,2}")

@@ -11,19 +11,6 @@ from kcodec.formats.protobuf.language.link import link
 from kcodec.formats.protobuf.language.names import Names
 from kcodec.plan.failure import RowError
 
-__all__ = [
-    "WRAPPERS",
-    "find_type",
-    "form_of",
-    "format_duration",
-    "format_paths",
-    "format_timestamp",
-    "is_well_known",
-    "parse_duration",
-    "parse_paths",
-    "parse_timestamp",
-]
-
 #: The wrappers: name -> type of their value.
 WRAPPERS = {
     "google.protobuf.DoubleValue": "double",

@@ -11,8 +11,6 @@ from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name, registry_entry_name
 from kcodec.java.numbers import integer_bounds, parse_java_double
 
-__all__ = ["check_descriptors"]
-
 #: Types whose repeated values are never packed.
 _NEVER_PACKED = ("string", "bytes")
 

@@ -12,8 +12,6 @@ from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Impo
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.plan.failure import step
 
-__all__ = ["MESSAGE", "derive_text"]
-
 #: Name of the message that is derived from a column.
 MESSAGE = "TopLevelRecord"
 

@@ -14,8 +14,6 @@ from kcodec.formats.protobuf.language.options import Fields, OptionReader
 from kcodec.formats.protobuf.language.styles import COLLISIONS, LEGACY, STYLE, collision, misspelling
 from kcodec.formats.protobuf.language.visibility import EXPORT_TOP_LEVEL, check_visibility
 
-__all__ = ["check_editions"]
-
 #: How the options of an element are called, and the element as a target of options.
 _TARGETS = {
     "File": "FILE",

@@ -12,8 +12,6 @@ from kcodec.formats.protobuf.language.literals import unquote_bytes
 from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of, full_name
 from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
 
-__all__ = ["Linked", "json_name", "link"]
-
 #: What a file starts with, by syntax.
 _FEATURES = {
     "proto2": {

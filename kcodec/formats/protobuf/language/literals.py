@@ -4,8 +4,6 @@ import re
 
 from kcodec.formats.protobuf.language.syntax import Quoted
 
-__all__ = ["integer", "unquote", "unquote_bytes"]
-
 _INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
 _ESCAPE = re.compile(
     r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})"

@@ -14,8 +14,6 @@ from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.java.numbers import format_java_double, format_java_float
 
-__all__ = ["check_names", "normalize"]
-
 #: What numbers are rounded to, with digits enough for all doubles.
 _THOUSANDTH = Decimal("0.001")
 _ENOUGH = Context(prec=400)

@@ -12,8 +12,6 @@ from kcodec.formats.protobuf.language.literals import integer, unquote_bytes
 from kcodec.formats.protobuf.language.names import Names
 from kcodec.formats.protobuf.language.syntax import Aggregate, Option, Quoted, Value
 
-__all__ = ["Fields", "OptionReader", "Packed", "flattened", "number"]
-
 #: What stands for a bool in protobuf's text format, beside true and false.
 _BOOLEANS = {"True": True, "t": True, "1": True, "False": False, "f": False, "0": False}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-__all__ = ["COLLISIONS", "LEGACY", "STYLE", "collision", "misspelling"]
-
 #: The style of files of edition 2024, what leaves names as they are, and the style that also keeps fields from having
 #: the names of what is generated for others.
 STYLE, LEGACY, COLLISIONS = "STYLE2024", "STYLE_LEGACY", "STYLE2026"

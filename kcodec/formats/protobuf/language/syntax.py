@@ -9,31 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Union
 
-__all__ = [
-    "MAX_NUMBER",
-    "Aggregate",
-    "Enum",
-    "EnumValue",
-    "Extend",
-    "Extensions",
-    "Field",
-    "File",
-    "Import",
-    "Message",
-    "Oneof",
-    "Option",
-    "Quoted",
-    "Range",
-    "Reserved",
-    "Rpc",
-    "Service",
-    "Value",
-    "Word",
-    "find_option",
-    "is_map_entry",
-    "members_of",
-]
-
 #: The highest field number; ``max`` in the ranges of a message.
 MAX_NUMBER = 2**29 - 1
 

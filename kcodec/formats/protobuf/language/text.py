@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from kcodec.formats.protobuf.language import syntax
 from kcodec.formats.protobuf.language.literals import unquote
 
-__all__ = ["CONFLUENT", "escape", "option_text", "print_file"]
-
 _ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',

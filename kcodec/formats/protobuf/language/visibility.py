@@ -8,8 +8,6 @@ from kcodec.formats.protobuf.descriptor import SCALARS
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.formats.protobuf.language.syntax import MAX_NUMBER, Enum, Extend, Field, File, Message
 
-__all__ = ["EXPORT_TOP_LEVEL", "check_visibility"]
-
 #: What types are that do not say it themselves, by a feature of their file; this is how edition 2024 begins.
 EXPORT_TOP_LEVEL = "EXPORT_TOP_LEVEL"
 _EXPORT_ALL, _STRICT = "EXPORT_ALL", "STRICT"

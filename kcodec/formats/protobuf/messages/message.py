@@ -30,8 +30,6 @@ from kcodec.formats.protobuf.messages.wire import (
 )
 from kcodec.plan.failure import RowError
 
-__all__ = ["Message", "default_of", "missing_fields", "read_message", "write_message"]
-
 #: Numbers of the fields of an item of a message set, which is group 1.
 _ITEM, _ITEM_TYPE, _ITEM_MESSAGE = 1, 2, 3
 

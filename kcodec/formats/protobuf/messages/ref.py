@@ -3,8 +3,6 @@
 from kcodec.errors import SchemaError
 from kcodec.wire.single import read, write
 
-__all__ = ["read_ref", "write_ref"]
-
 #: Field 1, a string.
 _TAG = 0x0A
 

@@ -12,8 +12,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Limits, Plan
 
-__all__ = ["Conversion", "message_in", "object_reader", "object_writer"]
-
 
 class Conversion(NamedTuple):
     """How the messages of a plan that are one value each become objects, or are made of them."""

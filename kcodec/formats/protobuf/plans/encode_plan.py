@@ -14,8 +14,6 @@ from kcodec.formats.protobuf.plans.plan import MAX_NESTING, UNKNOWN_FIELDS
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Plan
 
-__all__ = ["encode_plan"]
-
 
 def encode_plan(message: MessageType, kind: pa.DataType, options: ProtobufOptions) -> Plan:
     """Plan how columns of a plain type are written as messages.

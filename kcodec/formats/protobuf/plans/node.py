@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from kcodec.plan.node import Node
 
-__all__ = ["FieldNode", "MessageNode", "Op"]
-
 
 class Op(enum.Enum):
     """What a node does."""

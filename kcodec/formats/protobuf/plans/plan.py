@@ -18,15 +18,6 @@ from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions, reading
 from kcodec.plan.failure import step
 from kcodec.plan.node import Node, Plan
 
-__all__ = [
-    "MAX_COLUMNS",
-    "MAX_NESTING",
-    "SECONDS",
-    "UNKNOWN_FIELDS",
-    "beside_writer",
-    "decode_plan",
-]
-
 #: Columns that a message may come to once its types are followed.
 MAX_COLUMNS = 100_000
 

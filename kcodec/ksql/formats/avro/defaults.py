@@ -15,8 +15,6 @@ from kcodec.java.numbers import narrow_integer, round_to_double
 from kcodec.ksql.formats.reading import DECIMAL_PRECISION, Reading
 from kcodec.ksql.types import SqlType, arrow_type
 
-__all__ = ["field_default", "with_default", "with_logical_types"]
-
 #: Avro's names of logical types, by Connect's.
 _LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis", DECIMAL: "decimal"}
 

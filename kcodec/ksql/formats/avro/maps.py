@@ -13,8 +13,6 @@ from kcodec.formats.avro.plans.node import AvroNode, Op
 from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.node import Plan
 
-__all__ = ["with_maps"]
-
 
 def with_maps(plan: Plan, reading: Reading) -> Plan:
     """Return a plan that reads lists of entries as maps, where a reading has them and their keys are text."""

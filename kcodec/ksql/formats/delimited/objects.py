@@ -15,8 +15,6 @@ from kcodec.objects.kernel import Reader, Writer
 from kcodec.objects.make_py import make_date, make_datetime, make_time
 from kcodec.objects.taken import days, micros, micros_of_day
 
-__all__ = ["Cell", "DelimitedReader", "DelimitedWriter", "plain_cells"]
-
 _WIDEST = 38
 #: Columns of which all cells are told apart at once: what that takes grows with their square.
 _MOST = 500

@@ -19,8 +19,6 @@ from kcodec.ksql.formats.json.reader import TIME_RANGE, clipped, fit
 from kcodec.ksql.types import SqlType
 from kcodec.plan.failure import RowError
 
-__all__ = ["count_mismatch", "read_record"]
-
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
 _LINE = re.compile(r"[^\r\n]+")
 #: ``Character.isWhitespace``: unlike Python's, not the no-break spaces nor U+0085.

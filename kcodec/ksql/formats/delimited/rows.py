@@ -24,8 +24,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan.node import Plan
 
-__all__ = ["DelimitedRows", "delimiter_of"]
-
 _NAMES = {"TAB": "\t", "SPACE": " "}
 _REFUSED = ("ARRAY", "MAP", "STRUCT")
 #: What a cell may be in a list of JSON; all else is text.

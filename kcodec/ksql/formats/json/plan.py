@@ -22,17 +22,6 @@ from kcodec.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.plan.failure import prefix, step
 from kcodec.plan.node import Plan
 
-__all__ = [
-    "cast_written",
-    "code_of",
-    "decode_plan",
-    "encode_plan",
-    "is_ambiguous",
-    "match_fields",
-    "with_default",
-    "written_type",
-]
-
 
 def is_ambiguous(kind: SqlType) -> bool:
     """Return whether two names of one STRUCT are equal in upper case: then one key may be both."""

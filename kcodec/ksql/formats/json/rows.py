@@ -18,8 +18,6 @@ from kcodec.objects.form import ObjectForm
 from kcodec.objects.kernel import Reader, Writer
 from kcodec.plan import Plan
 
-__all__ = ["JsonRows"]
-
 
 class JsonRows:
     """How rows of some columns stand in JSON."""

@@ -24,8 +24,6 @@ from kcodec.plan.failure import RowError
 from kcodec.plan.node import Plan
 from kcodec.plan.programs import Programs
 
-__all__ = ["DocumentDecoder", "annotation"]
-
 _SOURCE_TYPES = {
     "boolean": pa.bool_(),
     "double": pa.float64(),

@@ -21,8 +21,6 @@ from kcodec.ksql.formats.json.reader import TIME_RANGE, fit
 from kcodec.ksql.formats.reading import Reading
 from kcodec.plan.failure import RowError
 
-__all__ = ["NO_MEMBER", "default_of", "read_document_row"]
-
 #: Why a value is of no member of a union.
 NO_MEMBER = "Did not find matching oneof field for data"
 

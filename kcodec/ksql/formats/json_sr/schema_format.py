@@ -35,9 +35,6 @@ from kcodec.plan import Limits
 from kcodec.plan.node import Plan
 from kcodec.plan.programs import Programs
 
-__all__ = ["KsqlJsonSchemaFormat", "schema_text"]
-
-
 # Schemas that are registered --------------------------------------------------------------------------
 
 

@@ -49,8 +49,6 @@ from kcodec.plan import Limits
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["KsqlProtobufFormat", "ProtobufRows", "schema_text"]
-
 _DEFAULT = "ConnectDefault"
 
 #: The scalars of SQL types, and the messages that wrap them.
