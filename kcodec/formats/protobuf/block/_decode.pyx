@@ -150,12 +150,12 @@ cdef void end_message(Block *block, const Message *message, const Lanes *lanes) 
         left += 1
         # Where many rows are damaged, to look at each would take long.
         if left <= 4:
-            learn(block, message, lane, True)
+            learn(block, message, lane, False)
         if longest == NULL or lane.end - lane.at > longest.end - longest.at:
             longest = lane
     # One row is as it is; what many have is how their encoder writes, and the longest tells the most of that.
     if 4 * left > lanes.count:
-        learn(block, message, longest, False)
+        learn(block, message, longest, True)
 
 
 cdef inline void reject_rest(Block *block, const Message *message, const Lane *lane) noexcept nogil:

@@ -12,4 +12,4 @@ cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t nu
 cdef bint skip_rest(const Block *block, const Message *message, const Lane *lane) noexcept nogil
 cdef void skip_unknown(const Block *block, const Message *message, const Op *op, const Lanes *lanes) noexcept nogil
 cdef void repack(Op *op) noexcept nogil
-cdef void learn(Block *block, const Message *message, const Lane *lane, bint ordered) noexcept nogil
+cdef void learn(Block *block, const Message *message, const Lane *lane, bint reorder) noexcept nogil

@@ -118,10 +118,10 @@ cdef void repack(Op *op) noexcept nogil:
     op.tag = op.tag & ~<uint64_t>7 | <uint64_t>(LENGTH if op.flags & PACKED else op.wire_type)
 
 
-cdef void learn(Block *block, const Message *message, const Lane *lane, bint ordered) noexcept nogil:
+cdef void learn(Block *block, const Message *message, const Lane *lane, bint reorder) noexcept nogil:
     """Note how fields come in the rest of a lane; `block.learned` is set if that is new.
 
-    Unless what is wrong with it is something else, or they are `ordered`, they are read in that order from now on.
+    With `reorder`, fields that are out of turn are read in the order of this lane from now on.
     """
     cdef int64_t mark = block.used
     cdef int32_t count = message.count
@@ -139,7 +139,7 @@ cdef void learn(Block *block, const Message *message, const Lane *lane, bint ord
             turns[at + met[at].shift] = at
             seen[at] = 0
         found = look_at_rest(block, message, lane, met, fields, turns, seen)
-        if found and not ordered:
+        if found and reorder:
             put_last(met, count, fields, found, turns, seen)
             block.learned = True
     block.used = mark
