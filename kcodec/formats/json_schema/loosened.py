@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["loosened"]
-
 #: What no value fits.
 _NEVER: Any = {"not": {}}
 
