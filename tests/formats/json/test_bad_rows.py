@@ -2,6 +2,7 @@
 
 import array
 import dataclasses
+import json
 import random
 from functools import partial
 
@@ -193,3 +194,27 @@ def test_rows_that_are_no_value_of_their_type(impl, kind, texts, wanted):
     codes = dict(zip(report["row"].to_pylist(), report["code"].to_pylist(), strict=True))
     assert [codes.get(row, 0) for row in range(len(texts))] == wanted
     assert found.is_null().to_pylist() == [bool(code) for code in wanted]
+
+
+@pytest.mark.parametrize("colon", [" : ", "\n:", "  :\t"])
+def test_space_before_colons(colon):
+    """As some encoders write it, in all rows or some; cut at each byte, and with each byte changed."""
+    kind = pa.struct(
+        [("id", pa.int64()), ("a name of more than sixteen bytes", pa.string()), ("x", pa.float64())]
+    )
+    documents = [
+        {"id": 7, "a name of more than sixteen bytes": "é" * 5, "x": 1.5},
+        {"x": 0.25, "other": [1], "id": 8},
+    ]
+    spaced = [json.dumps(each, ensure_ascii=False, separators=(" , ", colon)).encode() for each in documents]
+    tight = [json.dumps(each, ensure_ascii=False).encode() for each in documents]
+    cut = [row[:size] for row in spaced for size in range(len(row))]
+    changed = [
+        row[:at] + byte + row[at + 1 :]
+        for row in spaced
+        for at in range(len(row))
+        for byte in (b'"', b"x", b" ")
+    ]
+    plan = json_plan(kind, "decode")
+    for rows in (spaced * 20, [*tight, *spaced] * 10, [*spaced * 3, *cut, *spaced], [*tight, *changed]):
+        same_decode([plan], rows)

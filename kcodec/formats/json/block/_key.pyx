@@ -1,7 +1,7 @@
 """Keys of a block of documents: where they are expected, and where else they are found."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport ABSENT, BEHIND, TUPLE, Op
@@ -136,6 +136,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
     cdef const uint8_t *end = block.end[lane]
     cdef const uint8_t *p = block.at[lane]
     cdef const uint8_t *at
+    cdef const uint8_t *colon
     cdef const Op *found
     cdef Stranger *stranger
     cdef int64_t passed = op - container
@@ -160,6 +161,11 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return elsewhere(block, p, NULL)
         if is_key(op, at, end, op.code == BEHIND):
             return json_space(at + op.key_size, end)
+        if op.code != BEHIND and end - at > op.key_size and memcmp(at, op.name, op.key_size - 1) == 0:
+            # Some encoders put space before a colon, too.
+            colon = json_space(at + op.key_size - 1, end)
+            if colon < end and colon[0] == 58:
+                return json_space(colon + 1, end)
         if at[0] != 34:
             return fail(context, JSON_SYNTAX, container, at)
         stranger = &block.strangers[passed & (STRANGERS - 1)]
