@@ -1,9 +1,9 @@
 """A server that answers as a ksqlDB server does to SHOW STREAMS EXTENDED and SHOW TABLES EXTENDED."""
 
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from http_answers import answering, whole
 
 
 def schema(kind, **more):
@@ -64,27 +64,13 @@ def answer(streams, tables=()):
 def serving(result, status=200):
     """Serve an answer to POST /ksql; gives the address and the list of what was asked."""
     asked = []
+    content = result if isinstance(result, bytes) else json.dumps(result).encode()
+    answer = whole(status, content, "application/vnd.ksql.v1+json")
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append((self.path, dict(self.headers), json.loads(body)))
-            content = result if isinstance(result, bytes) else json.dumps(result).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/vnd.ksql.v1+json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def tell(request):
+        path, headers, body = request.server.seen[-1]
+        asked.append((path, headers, json.loads(body)))
+        answer(request)
 
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(tell, version="HTTP/1.0") as server:
+        yield server.url, asked
