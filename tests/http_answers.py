@@ -13,8 +13,8 @@ def answering(answer, tls=None, version="HTTP/1.1"):
         protocol_version = version
 
         def handle_any(self):
-            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self.server.seen.append((self.path, dict(self.headers), content))
+            self.content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.server.seen.append((self.path, dict(self.headers), self.content))
             answer(self)
 
         do_GET = do_POST = do_DELETE = do_CONNECT = handle_any

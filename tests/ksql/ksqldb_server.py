@@ -68,8 +68,7 @@ def serving(result, status=200):
     answer = whole(status, content, "application/vnd.ksql.v1+json")
 
     def tell(request):
-        path, headers, body = request.server.seen[-1]
-        asked.append((path, headers, json.loads(body)))
+        asked.append((request.path, dict(request.headers), json.loads(request.content)))
         answer(request)
 
     with answering(tell, version="HTTP/1.0") as server:

@@ -5,9 +5,9 @@ import sys
 import time
 import types
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+import http_answers
 import pyarrow as pa
 import pytest
 from fake_broker import FakeCluster
@@ -202,38 +202,25 @@ def endpoint(answer):
     """Yield the first message of a login whose token comes from an endpoint, and a list of what that is asked."""
     asked = []
 
-    class Endpoint(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            asked.append((self.path, self.headers["Authorization"], body))
-            with suppress(OSError):
-                answer(self)
+    def tell(request):
+        asked.append((request.path, request.headers["Authorization"], request.content))
+        with suppress(OSError):
+            answer(request)
 
-        do_GET = do_POST
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    server.daemon_threads = True
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    exchange = steps(
-        "OAUTHBEARER",
-        **{
-            "request.timeout.ms": 500,
-            "sasl.oauthbearer.method": "oidc",
-            "sasl.oauthbearer.client.id": "me",
-            "sasl.oauthbearer.client.secret": SECRET,
-            "sasl.oauthbearer.scope": "kafka",
-            "sasl.oauthbearer.extensions": "logicalCluster=lkc-1",
-            "sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{server.server_port}/token",
-        },
-    )
-    try:
+    with http_answers.answering(tell, version="HTTP/1.0") as server:
+        exchange = steps(
+            "OAUTHBEARER",
+            **{
+                "request.timeout.ms": 500,
+                "sasl.oauthbearer.method": "oidc",
+                "sasl.oauthbearer.client.id": "me",
+                "sasl.oauthbearer.client.secret": SECRET,
+                "sasl.oauthbearer.scope": "kafka",
+                "sasl.oauthbearer.extensions": "logicalCluster=lkc-1",
+                "sasl.oauthbearer.token.endpoint.url": f"{server.url}/token",
+            },
+        )
         yield exchange, asked
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize(
