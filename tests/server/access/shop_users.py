@@ -1,4 +1,6 @@
-"""What each user of the shop may do."""
+"""The users of the shop: what each may do, and how each logs in."""
+
+import base64
 
 from kcodec.server.access.passwords import hashed
 
@@ -11,3 +13,7 @@ GRANTS = [
     {"role": "admin", "users": ["owner"], "subjects": ["orders-*"]},
     {"role": "read", "users": ["reader"]},
 ]
+
+
+def basic(user, password="secret"):
+    return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from asked import Asked
-from shop_users import KEPT
+from shop_users import KEPT, basic
 
 from kcodec.errors import ConfigError
 from kcodec.registry import Config, Reference, Schema
@@ -16,10 +16,6 @@ from kcodec.server.api.calls import ROUTES
 from kcodec.server.api.keys import KEY_ROUTES
 
 INT = Schema('"int"')
-
-
-def basic(user, password="secret"):
-    return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
 class TestUsers:

@@ -12,7 +12,7 @@ import pytest
 from asked import TYPE, Asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_users import KEPT, basic
+from shop_users import KEPT, basic
 from tries import tries
 
 from kcodec.errors import RegistryError

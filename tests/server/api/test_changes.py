@@ -5,7 +5,7 @@ import re
 
 import pytest
 from asked import Asked
-from test_users import KEPT, basic
+from shop_users import KEPT, basic
 
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry

@@ -8,7 +8,7 @@ import pytest
 from asked import Asked
 from fake_broker import FAST, FakeCluster
 from page_browser import Browser, Page
-from test_users import KEPT, basic
+from shop_users import KEPT, basic
 
 import kcodec
 from kcodec.cli.main import main
