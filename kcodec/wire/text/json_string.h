@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "bits.h"
+#include "processor.h"
 
 #if defined(__SSE2__) || (defined(_MSC_VER) && defined(_M_X64))
 #define KC_JSON_SSE2
@@ -15,9 +16,6 @@
 /* What later processors do better, they are asked for at run time. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define KC_JSON_HASWELL __attribute__((target("avx2,bmi,bmi2,lzcnt")))
-#define KC_JSON_ICELAKE \
-    __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")))
-#include <immintrin.h>
 #endif
 
 enum { KC_JSON_MARGIN = 64 };
@@ -332,9 +330,23 @@ KC_JSON_HASWELL static const uint8_t *kc_json_text_haswell(
 }
 #endif
 
-#if defined(KC_JSON_ICELAKE)
+#if defined(KC_ICELAKE)
+KC_ICELAKE static const uint8_t *kc_json_plain_icelake(const uint8_t *at, const uint8_t *end, uint8_t *target) {
+    const __m512i quote = _mm512_set1_epi8('"'), slash = _mm512_set1_epi8('\\'), space = _mm512_set1_epi8(' ');
+    do {
+        const __m512i text = _mm512_loadu_si512(at);
+        const uint64_t found = _mm512_cmpeq_epi8_mask(text, quote) | _mm512_cmpeq_epi8_mask(text, slash) |
+                               _mm512_cmplt_epu8_mask(text, space);
+        _mm512_storeu_si512(target, text);
+        if (found) return at + kc_ctz64(found);
+        at += 64;
+        target += 64;
+    } while (at < end);
+    return at;
+}
+
 /* All escapes of 64 bytes at once: the characters behind backslashes are looked up, and the backslashes dropped. */
-KC_JSON_ICELAKE static const uint8_t *kc_json_text_icelake(
+KC_ICELAKE static const uint8_t *kc_json_text_icelake(
     const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length
 ) {
     const __m512i low = _mm512_loadu_si512(kc_json_simple), high = _mm512_loadu_si512(kc_json_simple + 64);
@@ -385,6 +397,7 @@ KC_JSON_ICELAKE static const uint8_t *kc_json_text_icelake(
 /* Copy plain text that is long as `kc_json_plain` does, but 64 bytes more than it may be written. */
 static inline const uint8_t *kc_json_plain_long(const uint8_t *at, const uint8_t *end, uint8_t *target) {
 #if defined(KC_JSON_HASWELL)
+    if (kc_has_icelake()) return kc_json_plain_icelake(at, end, target);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return kc_json_plain_haswell(at, end, target);
 #endif
     return kc_json_plain_inline(at, end, target, kc_json_specials64);
@@ -396,8 +409,7 @@ static KC_NOINLINE const uint8_t *kc_json_text(
     const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length
 ) {
 #if defined(KC_JSON_HASWELL)
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi"))
-        return kc_json_text_icelake(at, end, target, length);
+    if (kc_has_icelake()) return kc_json_text_icelake(at, end, target, length);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
         return kc_json_text_haswell(at, end, target, length);
 #endif

@@ -1,8 +1,8 @@
 /* Strict UTF-8 validation: no surrogates, no overlong forms, nothing above U+10FFFF, no cut sequence at the end.
  *
  * Text that is not ASCII goes through the lookup algorithm of Keiser and Lemire, "Validating UTF-8 in less than one
- * instruction per byte" (2021), with AVX2 where the processor has it (asked at run time) or NEON, and through a plain
- * loop elsewhere. */
+ * instruction per byte" (2021), with AVX-512 or AVX2 where the processor has it (asked at run time) or NEON, and through
+ * a plain loop elsewhere. */
 #ifndef KCODEC_UTF8_H
 #define KCODEC_UTF8_H
 
@@ -10,9 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "processor.h"
+
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define KCODEC_UTF8_AVX2
-#include <immintrin.h>
 #elif defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__AARCH64EB__)
 #define KCODEC_UTF8_NEON
 #include <arm_neon.h>
@@ -209,6 +210,48 @@ __attribute__((target("avx2"))) static int kcodec_utf8_valid_avx2(const uint8_t 
     return _mm256_testz_si256(error, error);
 }
 
+/* The same for 64 bytes. */
+KC_ICELAKE static inline __m512i kcodec_utf8_block_icelake(__m512i input, __m512i before) {
+    const __m512i low = _mm512_set1_epi8(0x0F), top = _mm512_set1_epi8((char)0x80);
+    const __m512i first_high = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)kcodec_utf8_first_high));
+    const __m512i first_low = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)kcodec_utf8_first_low));
+    const __m512i second_high = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)kcodec_utf8_second_high));
+    const __m512i straddle = _mm512_alignr_epi64(input, before, 6);
+    const __m512i back1 = _mm512_alignr_epi8(input, straddle, 15);
+    const __m512i back2 = _mm512_alignr_epi8(input, straddle, 14);
+    const __m512i back3 = _mm512_alignr_epi8(input, straddle, 13);
+    const __m512i special = _mm512_and_si512(
+        _mm512_and_si512(
+            _mm512_shuffle_epi8(first_high, _mm512_and_si512(_mm512_srli_epi16(back1, 4), low)),
+            _mm512_shuffle_epi8(first_low, _mm512_and_si512(back1, low))
+        ),
+        _mm512_shuffle_epi8(second_high, _mm512_and_si512(_mm512_srli_epi16(input, 4), low))
+    );
+    const __m512i third = _mm512_subs_epu8(back2, _mm512_set1_epi8((char)(0xE0 - 0x80)));
+    const __m512i fourth = _mm512_subs_epu8(back3, _mm512_set1_epi8((char)(0xF0 - 0x80)));
+    return _mm512_xor_si512(_mm512_and_si512(_mm512_or_si512(third, fourth), top), special);
+}
+
+KC_ICELAKE static int kcodec_utf8_valid_icelake(const uint8_t *data, size_t size, int *ascii) {
+    __m512i error = _mm512_setzero_si512();
+    __m512i before = _mm512_setzero_si512();
+    uint64_t seen = 0, last = 0; /* where bytes are no ASCII: of all blocks, and of the one before */
+    for (size_t at = 0; at < size; at += 64) {
+        /* The zeros after the text are ASCII, so a sequence that is cut there shows as too short. */
+        const uint64_t kept = size - at < 64 ? ((uint64_t)1 << (size - at)) - 1 : UINT64_MAX;
+        const __m512i input = _mm512_maskz_loadu_epi8(kept, data + at);
+        const uint64_t wide = _mm512_movepi8_mask(input);
+        if (wide | last) error = _mm512_or_si512(error, kcodec_utf8_block_icelake(input, before));
+        seen |= wide;
+        last = wide;
+        before = input;
+    }
+    *ascii = seen == 0;
+    /* Behind a last block that is full, no zeros show it. */
+    if (last >> 61 && (data[size - 1] >= 0xC0 || data[size - 2] >= 0xE0 || data[size - 3] >= 0xF0)) return 0;
+    return _mm512_test_epi8_mask(error, error) == 0;
+}
+
 #endif
 
 #ifdef KCODEC_UTF8_NEON
@@ -244,10 +287,18 @@ static int kcodec_utf8_valid_neon(const uint8_t *data, size_t size) {
 
 #endif
 
-/* Not inlined: what callers want inline is the way through ASCII, below. */
+/* From how many bytes on ASCII is passed over faster with vectors than a few words at a time. */
+#if defined(KCODEC_UTF8_AVX2)
+#define KCODEC_UTF8_LONG 128
+#else
+#define KCODEC_UTF8_LONG SIZE_MAX
+#endif
+
+/* Not inlined: what callers want inline is the way through short ASCII, below. */
 static int kcodec_utf8_valid_from(const uint8_t *data, size_t size) {
 #if defined(KCODEC_UTF8_AVX2)
     int ascii;
+    if (kc_has_icelake()) return kcodec_utf8_valid_icelake(data, size, &ascii);
     if (size >= 16 && __builtin_cpu_supports("avx2")) return kcodec_utf8_valid_avx2(data, size, &ascii);
 #elif defined(KCODEC_UTF8_NEON)
     if (size >= 16) return kcodec_utf8_valid_neon(data, size);
@@ -258,6 +309,7 @@ static int kcodec_utf8_valid_from(const uint8_t *data, size_t size) {
 static inline int utf8_valid(const uint8_t *data, size_t size) {
     const uint64_t high = 0x8080808080808080u;
     uint64_t word, last;
+    if (size >= KCODEC_UTF8_LONG) return kcodec_utf8_valid_from(data, size);
     if (size >= 8) {
         /* The last word may overlap the one before: every byte is seen without a loop over the rest. */
         const size_t skipped = kcodec_utf8_ascii(data, size);
@@ -275,6 +327,7 @@ static inline int utf8_valid(const uint8_t *data, size_t size) {
 
 static int kcodec_utf8_valid_together(const uint8_t *data, size_t size, int *ascii) {
 #if defined(KCODEC_UTF8_AVX2)
+    if (kc_has_icelake()) return kcodec_utf8_valid_icelake(data, size, ascii);
     if (__builtin_cpu_supports("avx2")) return kcodec_utf8_valid_avx2(data, size, ascii);
 #endif
     uint8_t seen = 0;

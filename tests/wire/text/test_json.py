@@ -33,8 +33,8 @@ static int64_t haswell(const uint8_t *text, int64_t size, uint8_t *out, int64_t 
     return plain(text, size, out, length);
 }
 static int64_t icelake(const uint8_t *text, int64_t size, uint8_t *out, int64_t *length) {
-#if defined(KC_JSON_ICELAKE)
-    if (SUPPORTED("avx512vbmi2") && SUPPORTED("avx512vbmi")) {
+#if defined(KC_ICELAKE)
+    if (kc_has_icelake()) {
         const uint8_t *const at = kc_json_text_icelake(text, text + size, out, length);
         return at ? at - text : -1;
     }
@@ -43,6 +43,14 @@ static int64_t icelake(const uint8_t *text, int64_t size, uint8_t *out, int64_t 
 }
 int64_t read_text(int variant, const uint8_t *text, int64_t size, uint8_t *out, int64_t *length) {
     return (variant == 0 ? all_of : variant == 1 ? plain : variant == 2 ? haswell : icelake)(text, size, out, length);
+}
+int64_t read_plain(int variant, const uint8_t *text, int64_t size, uint8_t *out) {
+#if defined(KC_JSON_HASWELL)
+    if (variant == 2 && SUPPORTED("avx2") && SUPPORTED("bmi2"))
+        return kc_json_plain_haswell(text, text + size, out) - text;
+#endif
+    if (variant == 1) return kc_json_plain_inline(text, text + size, out, kc_json_specials64) - text;
+    return kc_json_plain_long(text, text + size, out) - text;
 }
 int64_t read_doubles(
     int variant, const uint8_t *text, int64_t size, const uint64_t *powers, double *out, int64_t *count
@@ -79,7 +87,7 @@ MARGIN = 64  # readable bytes behind a document, and before it
 def variants(tmp_path_factory, request):
     loaded = compiled(SOURCE, tmp_path_factory.mktemp("json"), *request.param)
     loaded.vectors = loaded.has_vectors()
-    for name in ("read_text", "read_doubles", "objects", "past"):
+    for name in ("read_text", "read_plain", "read_doubles", "objects", "past"):
         getattr(loaded, name).restype = ctypes.c_int64
     return loaded
 
@@ -133,6 +141,19 @@ def test_text(variants, parts, bad, behind, data):
     assert answers == answers[:1] * 4
     if tail and not bad:
         assert answers[0][1].decode() == json.loads(f'"{"".join([*parts, *parts[:2]])}"')
+    del memory
+
+
+@given(st.text(max_size=200), st.sampled_from([b'"', b"\\", b"\n", b"\x1f", b"\x00", b"x"]))
+def test_plain_text(variants, plain, behind):
+    text = "".join(each for each in plain if each not in '"\\' and each >= " ").encode()
+    memory, start = placed(text, behind)
+    for variant in range(3):
+        out = ctypes.create_string_buffer(len(text) + 2 * MARGIN)
+        stop = variants.read_plain(variant, start, ctypes.c_int64(len(text)), out)
+        # Where nothing ends it in time, it is looked for in steps of 64 bytes.
+        assert stop == len(text) if behind != b"x" else stop >= len(text)
+        assert out.raw[: len(text)] == text
     del memory
 
 
