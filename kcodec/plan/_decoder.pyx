@@ -226,7 +226,7 @@ cdef class Decoder:
                     self.checked = True
                 else:
                     if self.count:
-                        self.builder.pack(row)
+                        self.builder.pack(row, row == self.rows.length)
                     self.row = row
                     if row == self.rows.length:
                         return DONE

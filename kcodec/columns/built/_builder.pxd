@@ -23,6 +23,8 @@ cdef class Shape:
 
 cdef class Builder(Kept):
     cdef Column *columns
+    cdef int64_t *lengths         # how many values each column has
+    cdef int64_t measured         # after so many rows
     cdef readonly int32_t count
     cdef readonly bint wide
     cdef int64_t rows
@@ -38,6 +40,7 @@ cdef class Builder(Kept):
 
     cdef int begin(self, int64_t rows) except -1
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil
+    cdef void measure(self, int64_t row) noexcept nogil
     cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil
     cdef bint has_room(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
@@ -62,7 +65,7 @@ cdef class Builder(Kept):
     cdef Status add_items(self, int32_t at, int64_t needed)
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil
     cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil
-    cdef void pack(self, int64_t row) noexcept nogil
+    cdef void pack(self, int64_t row, bint last) noexcept nogil
     cdef object finish(self)
     cdef object array(self, int32_t at, int64_t length)
 

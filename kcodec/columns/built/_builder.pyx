@@ -31,6 +31,7 @@ __all__ = ["release_unused"]
 
 cdef enum:
     NARROW = 512       # columns that caches can be kept from mixing up
+    FEW_UNPACKED = 512 # values whose byte maps wait for those of the next block
     FEW_ITEMS = 4      # that a list has room for, at least
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
@@ -111,7 +112,8 @@ cdef class Builder(Kept):
         self.count = shape.count
         self.wide = shape.wide
         self.columns = <Column *>malloc(self.count * sizeof(Column))
-        if self.columns == NULL:
+        self.lengths = <int64_t *>malloc(self.count * sizeof(int64_t))
+        if self.columns == NULL or self.lengths == NULL:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
         self.spread = 31 if self.count <= NARROW else 0
@@ -123,6 +125,7 @@ cdef class Builder(Kept):
         cdef Column *column
         cdef int32_t at
         self.rows = rows
+        self.measured = -1
         for at in range(self.count):
             column = &self.columns[at]
             column.first = 0
@@ -143,6 +146,7 @@ cdef class Builder(Kept):
                     free(self.columns[at].valid_map)
                 free(self.columns[at].data_map)
             free(self.columns)
+        free(self.lengths)
 
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil:
         """Return the number of values of a column after so many rows."""
@@ -152,6 +156,21 @@ cdef class Builder(Kept):
         if self.columns[scope].items_room == 0:
             return 0
         return offset_at(&self.columns[scope], self.length(scope, row), self.wide)
+
+    cdef void measure(self, int64_t row) noexcept nogil:
+        """Set `lengths` to the number of values of each column after so many rows, all of which are finished."""
+        cdef const Column *above
+        cdef int32_t at
+        if row == self.measured:
+            return
+        self.measured = row
+        for at in range(self.count):
+            self.lengths[at] = row
+            if self.columns[at].scope >= 0:
+                above = &self.columns[self.columns[at].scope]
+                self.lengths[at] = 0
+                if above.items_room:
+                    self.lengths[at] = offset_at(above, self.lengths[self.columns[at].scope], self.wide)
 
     cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil:
         if self.columns[column].items_room == 0:
@@ -170,15 +189,15 @@ cdef class Builder(Kept):
         cdef Column *column
         cdef int64_t length
         cdef int64_t items
+        self.measure(row)
         for at in range(self.count):
             column = &self.columns[at]
+            length = self.lengths[at]
             if column.scope < 0:
-                length = row
                 items = row + block
             elif divisor == NULL:
                 continue
             else:
-                length = self.length(at, row)
                 items = length + payload // divisor[column.scope] + extra + 1
                 if items > column.items_room:
                     return False
@@ -432,16 +451,17 @@ cdef class Builder(Kept):
             return utf8_valid_values64(column.data, <int64_t *>column.offsets + first, count)
         return utf8_valid_values32(column.data, <int32_t *>column.offsets + first, count)
 
-    cdef void pack(self, int64_t row) noexcept nogil:
-        """Pack the byte maps of a finished block into bits."""
+    cdef void pack(self, int64_t row, bint last) noexcept nogil:
+        """Pack the byte maps of a finished block into bits; those of few values only with the last block."""
         cdef int32_t at
         cdef Column *column
         cdef int64_t length
+        self.measure(row)
         for at in range(self.count):
             column = &self.columns[at]
-            if column.scratch_room == 0:
+            length = self.lengths[at]
+            if column.scratch_room == 0 or (length - column.first < FEW_UNPACKED and not last):
                 continue
-            length = self.length(at, row)
             if column.valid_map != NULL:
                 pack_map(column.valid_map, column.bitmap, column.first, length)
             if column.kind == BITS:
