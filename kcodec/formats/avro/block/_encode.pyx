@@ -11,6 +11,7 @@ Lists are written row by row where they stand. What goes wrong is not looked int
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from kcodec.columns.built._column cimport offset_t
 from kcodec.columns.written._inputs cimport Input, start_of
 from kcodec.columns.written._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro.block._entries cimport is_plain, put_plain
@@ -131,11 +132,8 @@ cdef inline bint run_lanes(
     cdef const Input *column
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
-    cdef const uint8_t *source
     cdef const uint8_t *data
-    cdef const uint8_t *limit
     cdef const uint8_t *bits
-    cdef const int32_t *offsets
     cdef const int64_t *longs
     cdef const int32_t *ints
     cdef int64_t chosen[LANES]
@@ -148,7 +146,6 @@ cdef inline bint run_lanes(
     cdef int64_t row = block.first
     cdef int64_t present
     cdef int64_t value
-    cdef int64_t length
     cdef int64_t begin
     cdef Status status
     cdef bint pext = has_pext()
@@ -158,24 +155,15 @@ cdef inline bint run_lanes(
         column = <const Input *>(<const char *>context.columns + op.place)
         # What is stored might be these as well, for all the compiler knows; it would load them again each time.
         data = column.data
-        limit = column.limit
         bits = column.validity
         begin = row + column.first
         present = not column.all_null
         null_branch = op.size
         if op.code == PUT_TEXT:
-            offsets = <const int32_t *>column.offsets + row
-            for at in range(count):
-                lane = at if dense else lanes[at]
-                out = outs[lane]
-                length = offsets[lane + 1] - offsets[lane]
-                source = data + offsets[lane]
-                if likely(length < 32) and likely(limit - source >= 32):
-                    out[0] = <uint8_t>(length << 1)
-                    copy32(out + 1, source)
-                    outs[lane] = out + 1 + length
-                else:
-                    outs[lane] = put_text(out, source, length)
+            if column.wide:
+                put_texts(block, column, <const int64_t *>column.offsets + row, lanes, count, dense)
+            else:
+                put_texts(block, column, <const int32_t *>column.offsets + row, lanes, count, dense)
         elif op.code == PUT_LONG:
             longs = <const int64_t *>column.data + row
             for at in range(count):
@@ -207,22 +195,10 @@ cdef inline bint run_lanes(
                 out[0] = <uint8_t>bit(data, begin + lane)
                 outs[lane] = out + 1
         elif op.code == PUT_NULLABLE_TEXT and not column.all_null:
-            offsets = <const int32_t *>column.offsets + row
-            for at in range(count):
-                lane = at if dense else lanes[at]
-                out = outs[lane]
-                value = present if bits == NULL else bit(bits, begin + lane)
-                out[0] = <uint8_t>((value ^ null_branch) << 1)
-                length = offsets[lane + 1] - offsets[lane]
-                source = data + offsets[lane]
-                if likely(length < 32) and likely(limit - source >= 32):
-                    out[1] = <uint8_t>(length << 1)
-                    copy32(out + 2, source)
-                    outs[lane] = out + 1 + ((1 + length) & -value)
-                elif value:
-                    outs[lane] = put_text(out + 1, source, length)
-                else:
-                    outs[lane] = out + 1
+            if column.wide:
+                put_nullable_texts(block, op, column, <const int64_t *>column.offsets + row, lanes, count, dense)
+            else:
+                put_nullable_texts(block, op, column, <const int32_t *>column.offsets + row, lanes, count, dense)
             op += op.next
             continue
         elif op.code == PUT_NULLABLE_DOUBLE and not column.all_null:
@@ -317,6 +293,66 @@ cdef inline bint run_lanes(
             continue
         op += 1
     return True
+
+
+cdef inline void put_texts(
+    Slots *block, const Input *column, const offset_t *offsets, const int64_t *lanes, int64_t count, bint dense
+) noexcept nogil:
+    """Write text or bytes, given the offsets of the first row of the block."""
+    cdef uint8_t **outs = block.out
+    cdef const uint8_t *data = column.data
+    cdef const uint8_t *limit = column.limit
+    cdef const uint8_t *source
+    cdef uint8_t *out
+    cdef int64_t length
+    cdef int64_t lane
+    cdef int64_t at
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        out = outs[lane]
+        length = offsets[lane + 1] - offsets[lane]
+        source = data + offsets[lane]
+        if likely(length < 32) and likely(limit - source >= 32):
+            out[0] = <uint8_t>(length << 1)
+            copy32(out + 1, source)
+            outs[lane] = out + 1 + length
+        else:
+            outs[lane] = put_text(out, source, length)
+
+
+cdef inline void put_nullable_texts(
+    Slots *block, const Op *op, const Input *column, const offset_t *offsets, const int64_t *lanes, int64_t count,
+    bint dense
+) noexcept nogil:
+    """Write text or bytes of a union with null, some of which are there."""
+    cdef uint8_t **outs = block.out
+    cdef const uint8_t *bits = column.validity
+    cdef const uint8_t *data = column.data
+    cdef const uint8_t *limit = column.limit
+    cdef int64_t begin = block.first + column.first
+    cdef int64_t null_branch = op.size
+    cdef const uint8_t *source
+    cdef uint8_t *out
+    cdef int64_t length
+    cdef int64_t value = 1
+    cdef int64_t lane
+    cdef int64_t at
+    for at in range(count):
+        lane = at if dense else lanes[at]
+        out = outs[lane]
+        if bits != NULL:
+            value = bit(bits, begin + lane)
+        out[0] = <uint8_t>((value ^ null_branch) << 1)
+        length = offsets[lane + 1] - offsets[lane]
+        source = data + offsets[lane]
+        if likely(length < 32) and likely(limit - source >= 32):
+            out[1] = <uint8_t>(length << 1)
+            copy32(out + 2, source)
+            outs[lane] = out + 1 + ((1 + length) & -value)
+        elif value:
+            outs[lane] = put_text(out + 1, source, length)
+        else:
+            outs[lane] = out + 1
 
 
 cdef inline void put_nullables(

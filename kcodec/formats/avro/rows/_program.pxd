@@ -65,8 +65,8 @@ cdef enum Code:
     PUT_INTEGER         # from any integer; `size` bits on the wire, `factor`
     PUT_FLOAT
     PUT_DOUBLE
-    PUT_TEXT            # text or bytes, from a column with 32-bit offsets
-    PUT_BYTES           # the same from one with 64-bit offsets, or of a fixed size
+    PUT_TEXT            # text or bytes
+    PUT_BYTES           # bytes, from a column where all have one size
     PUT_STRING          # from bytes, which must be UTF-8
     PUT_FIXED
     PUT_ENUM            # `table`: mask, heads of buckets, next of each symbol (all plus one)

@@ -479,7 +479,7 @@ cdef class AvroProgram(Program):
             if op is Step.STRING and not (is_text and self.trusts_text):
                 code = PUT_STRING
             else:
-                code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES
+                code = PUT_BYTES if pa.types.is_fixed_size_binary(kind) else PUT_TEXT
             cost += kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         elif op is Step.FIXED:
             code = PUT_FIXED

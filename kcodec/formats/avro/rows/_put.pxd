@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns.written._inputs cimport Input
+from kcodec.columns.written._inputs cimport Input, start_of
 from kcodec.formats.avro.rows._program cimport Op
 from kcodec.wire.binary.cursor cimport copy32, likely, write_varint
 from kcodec.wire.binary.status cimport Status
@@ -42,10 +42,10 @@ cdef uint8_t *put(
 
 
 cdef inline uint8_t *write_text(const Input *column, int64_t item, uint8_t *out) noexcept nogil:
-    """Write text or bytes of a column with 32-bit offsets; most are short."""
-    cdef const int32_t *offsets = <const int32_t *>column.offsets + item
-    cdef const uint8_t *source = column.data + offsets[0]
-    cdef int64_t length = offsets[1] - offsets[0]
+    """Write text or bytes; most are short."""
+    cdef int64_t begin = start_of(column, item)
+    cdef int64_t length = start_of(column, item + 1) - begin
+    cdef const uint8_t *source = column.data + begin
     if likely(length < 32) and likely(column.limit - source >= 32):
         out[0] = <uint8_t>(length << 1)
         copy32(out + 1, source)

@@ -221,7 +221,6 @@ cdef uint8_t *put(
     cdef const Op *op
     cdef const Input *column
     cdef const uint8_t *source
-    cdef const int32_t *offsets
     cdef int32_t branch
     cdef int64_t value
     cdef int64_t length
@@ -270,9 +269,9 @@ cdef uint8_t *put(
             elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
                 # The common forms, without a branch on what is random: whether there is a value.
                 if op.code == PUT_NULLABLE_TEXT:
-                    offsets = <const int32_t *>column.offsets + index
-                    source = column.data + offsets[0]
-                    length = offsets[1] - offsets[0]
+                    value = start_of(column, index)
+                    source = column.data + value
+                    length = start_of(column, index + 1) - value
                     if likely(length < 32) and likely(column.limit - source >= 32):
                         value = is_valid(column, index)
                         out[0] = <uint8_t>((value ^ op.size) << 1)
