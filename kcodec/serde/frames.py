@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import arrays, payloads, without_view
+from kcodec.columns.arrays.nested import multiples
 from kcodec.columns.faults import joined, nulled, refused
 from kcodec.columns.framed.frames import Indexes, common_frame, decode_frames
 from kcodec.columns.framed.packed import unpacked
@@ -352,7 +353,7 @@ def _extract(array: pa.Array, name: str) -> pa.Array:
     # Parents ascend, so the last of each is where the next one differs.
     last = pa.concat_arrays([pc.not_equal(parents[1:], parents[:-1]), pa.array([True])])[: len(parents)]
     parents, values = parents.filter(last), values.filter(last)
-    rows = pa.array(range(len(array)), parents.type)
+    rows = multiples(1, len(array), parents.type)
     return values.take(pc.index_in(rows, value_set=parents)).cast(pa.binary())
 
 

@@ -39,11 +39,11 @@ def _unpacked(array: pa.Array) -> pa.Array:
             else pa.nulls(len(array), plain_type(kind))
         )
     if types.is_run_end_encoded(kind):
-        numbers = pa.array(range(len(array.values)), pa.int32())
+        numbers = multiples(1, len(array.values), pa.int32())
         runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, numbers)
         return _taken(array.values, pc.run_end_decode(runs.slice(array.offset, len(array))))
     if types.is_fixed_size_list(kind):
-        offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
+        offsets = multiples(kind.list_size, len(array) + 1, pa.int32())
         values = array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)
         return _listed(array, pa.list_(kind.value_field), offsets, values)
     if is_list(kind) or types.is_map(kind):
@@ -53,6 +53,16 @@ def _unpacked(array: pa.Array) -> pa.Array:
     parts = [_unpacked(part) for part in _below(array)]
     fields = [kind.field(number) for number in range(len(parts))]
     return _again(array, parts, fields) if parts else array
+
+
+def multiples(step: int, count: int, kind: pa.DataType) -> pa.Array:
+    """Return so many numbers: 0, a step, two steps, and so on.
+
+    >>> multiples(2, 4, pa.int8()).to_pylist()
+    [0, 2, 4, 6]
+    """
+    steps = pa.repeat(pa.scalar(step, kind), count)
+    return pc.cumulative_sum_checked(steps, start=pa.scalar(-step, kind))
 
 
 def _taken(array: pa.Array, rows: pa.Array) -> pa.Array:

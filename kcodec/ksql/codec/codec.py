@@ -9,7 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import payloads
-from kcodec.columns.arrays.nested import members, unpack
+from kcodec.columns.arrays.nested import members, multiples, unpack
 from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.errors import (
     ConfigError,
@@ -355,7 +355,7 @@ class KsqlCodec(Codec):
         mask = values.is_null() if values.null_count else None
         if faults:
             failed = pa.array([fault.row for fault in faults])
-            mask = pc.or_(values.is_null(), pc.is_in(pa.array(range(len(values))), failed))
+            mask = pc.or_(values.is_null(), pc.is_in(multiples(1, len(values), pa.int64()), failed))
         return pa.StructArray.from_arrays([array], [self.columns[0].name], mask=mask)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.nested import multiples
 from kcodec.columns.types.plain import is_bytes, is_list
 from kcodec.errors import ConfigError, DecodeError, check_kind
 from kcodec.protocol.batch.read import BatchOptions, read_batches
@@ -61,7 +62,7 @@ def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **opti
     check_kind(pa.Array | pa.ChunkedArray, "an Arrow column", messages=messages)
     check_kind(str, "text", path=path)
     array = messages.combine_chunks() if isinstance(messages, pa.ChunkedArray) else messages
-    beside: dict[str, pa.Array] = {"row": pa.array(range(len(array)), pa.int64())}
+    beside: dict[str, pa.Array] = {"row": multiples(1, len(array), pa.int64())}
     steps = path.split(".")
     for depth, step in enumerate(steps):
         prefix = "".join(f"{each}." for each in steps[:depth])
