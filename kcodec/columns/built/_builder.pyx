@@ -31,7 +31,7 @@ __all__ = ["release_unused"]
 
 cdef enum:
     NARROW = 512       # columns that caches can be kept from mixing up
-    FEW_UNPACKED = 512 # values whose byte maps wait for those of the next block
+    FEW_UNPACKED = 512  # values whose byte maps wait for those of the next block
     FEW_ITEMS = 4      # that a list has room for, at least
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
