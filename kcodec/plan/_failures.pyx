@@ -85,6 +85,7 @@ cdef class Failures:
         """Return the rows that failed, given the programs they chose from and the bytes in front of each payload."""
         cdef int64_t at
         cdef int64_t i
+        cdef int64_t *target
         cdef Kind *kind
         cdef Program program
         kinds = []
@@ -96,7 +97,8 @@ cdef class Failures:
         columns = []
         for at in range(3):
             buffer = pa.allocate_buffer(self.count * sizeof(int64_t))
+            target = <int64_t *><size_t>buffer.address
             for i in range(self.count):
-                (<int64_t *><size_t>buffer.address)[i] = (<int64_t *>&self.failures[i])[at] + (before if at == 1 else 0)
+                target[i] = (<int64_t *>&self.failures[i])[at] + (before if at == 1 else 0)
             columns.append(pa.Array.from_buffers(pa.int64(), self.count, [None, buffer]))
         return Faults(*columns, kinds)
