@@ -156,6 +156,15 @@ class Faults(Sequence[Fault]):
         """Return the same with schema ids."""
         return Faults(self.rows, self._offsets, self._kinds, self._ways, ids)
 
+    def way(self, at: int) -> Way:
+        """Return path, code and reason of the row in a position."""
+        return self._ways[self._kinds[at].as_py()]
+
+    def by_row(self) -> Iterator[tuple[int, Way]]:
+        """Yield the number and the way of each row, without making faults of them."""
+        for row, kind in zip(_numbers(self.rows), _numbers(self._kinds), strict=True):
+            yield row, self._ways[kind]
+
     def codes(self) -> Counter[str]:
         """Count the rows of each code."""
         counted: Counter[str] = Counter()

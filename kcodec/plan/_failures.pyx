@@ -3,7 +3,7 @@
 Rows mostly fail in few ways, so each way is told once (`Kind`), and rows have its number.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
@@ -52,10 +52,15 @@ cdef class Failures:
     cdef int64_t number(self, const Kind *kind) noexcept nogil:
         """Return the number of a kind, which is a new one unless it came lately; -1 without memory."""
         cdef size_t size = kind.level * sizeof(int64_t)
-        cdef int32_t place = (kind.program * 31 + kind.op * 7 + <int32_t>kind.status) & (RECENT - 1)
-        cdef int64_t number = self.recent[place]
+        cdef uint32_t place = <uint32_t>(kind.program * 31 + kind.op * 7 + <int32_t>kind.status)
+        cdef int64_t number
         cdef Kind *known
         cdef void *grown
+        cdef int32_t at
+        for at in range(kind.level):
+            place = place * 31 + <uint32_t>kind.items[at]
+        place &= RECENT - 1
+        number = self.recent[place]
         if likely(number < self.kind_count):
             known = &self.kinds[number]
             if likely(

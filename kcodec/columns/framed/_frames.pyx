@@ -11,6 +11,8 @@ from kcodec.wire.binary.cursor cimport load_be32
 from kcodec.wire.binary.frame cimport GUID_SIZE, LEVELS, PACKED, write_guid, write_id, write_indexes
 from kcodec.wire.binary.status cimport OK, Status
 
+import pyarrow as pa
+
 from kcodec.columns.faults import Faults, schema_ids
 from kcodec.columns.framed._frames_py import REASONS, told_id
 from kcodec.errors import CODES
@@ -18,9 +20,10 @@ from kcodec.wire._faults import encode_error
 
 __all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
-#: How rows fail in their frame, and in the message indexes behind it: by number, as in ``wire/binary/status.pxd``.
-_WAYS = (("", "", ""), *(("", code, REASONS.get(code, reason)) for code, reason in CODES.items()))
-_INDEX_WAYS = (("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items()))
+#: How rows fail in their frame, by number, as in ``wire/binary/status.pxd``, and behind these in the message indexes.
+_WAYS = [("", "", ""), *(("", code, REASONS.get(code, reason)) for code, reason in CODES.items())]
+_INDEX_WAYS = len(_WAYS)
+_WAYS += [("", "", ""), *(("", code, f"message indexes: {reason}") for code, reason in CODES.items())]
 
 cdef enum:
     BATCH = 128       # rows that are asked for at once
@@ -56,15 +59,41 @@ cdef int64_t scan(Rows rows, FrameKeys keys, int32_t *selector, int32_t *starts,
     return row
 
 
-def decode_frames(values, int indexes, layout=None):
-    """Read the frame of each row; see `kcodec.columns.framed.frames.decode_frames`."""
-    cdef Rows rows = Rows(values)
-    cdef FrameKeys keys = FrameKeys(indexes, layout)
+cdef object bad_frames(Rows rows, FrameKeys keys, const int32_t *selector, int64_t count, object layout):
+    """Return the faults of the rows that have no frame, of which there are `count`."""
     cdef Slice value
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t size = 0
     cdef int32_t head = 0
+    cdef int64_t row
+    cdef int64_t at = 0
+    cdef Status status
+    buffers = [pa.allocate_buffer(count * sizeof(int64_t)) for _ in range(3)]
+    cdef int64_t *numbers = <int64_t *><size_t>buffers[0].address
+    cdef int64_t *offsets = <int64_t *><size_t>buffers[1].address
+    cdef int64_t *kinds = <int64_t *><size_t>buffers[2].address
+    cdef int64_t index_ways = _INDEX_WAYS
+    ids = {}
+    for row in range(rows.length):
+        if selector[row] != BAD_FRAME:
+            continue
+        rows.slice(row, &value)
+        status = keys.read_any(<const FrameValue *>&value, &key, levels, &size, &head)
+        numbers[at] = row
+        offsets[at] = head
+        kinds[at] = <int>status + (index_ways if head else 0)
+        if head:
+            ids[at] = told_id(keys.name(&key), layout)
+        at += 1
+    columns = [pa.Array.from_buffers(pa.int64(), count, [None, buffer]) for buffer in buffers]
+    return Faults(*columns, _WAYS, schema_ids([ids.get(at) for at in range(count)]) if ids else None)
+
+
+def decode_frames(values, int indexes, layout=None):
+    """Read the frame of each row; see `kcodec.columns.framed.frames.decode_frames`."""
+    cdef Rows rows = Rows(values)
+    cdef FrameKeys keys = FrameKeys(indexes, layout)
     cdef int64_t row = 0
     chosen = bytearray(rows.length * sizeof(int32_t))
     places = bytearray(rows.length * sizeof(int32_t))
@@ -76,16 +105,10 @@ def decode_frames(values, int indexes, layout=None):
         if row == rows.length:
             break
         keys.grow()
-    found = []
-    ids = []
-    cdef Status status
+    cdef int64_t bad = 0
     for row in range(rows.length):
-        if selector[row] == BAD_FRAME:
-            rows.slice(row, &value)
-            status = keys.read_any(<const FrameValue *>&value, &key, levels, &size, &head)
-            found.append((row, head, _INDEX_WAYS[<int>status] if head else _WAYS[<int>status]))
-            ids.append(told_id(keys.name(&key), layout) if head else None)
-    faults = Faults.told_apart(found).with_ids(schema_ids(ids)) if found else []
+        bad += selector[row] == BAD_FRAME
+    faults = bad_frames(rows, keys, selector, bad, layout) if bad else []
     return chosen, places, keys.values(), faults, keys.packed()
 
 

@@ -40,10 +40,12 @@ def name_other_frames(faults: Sequence[Fault], values: pa.Array, frame: Frame) -
     every = Faults.of(faults)
     found: dict[int, str] = {}
     for at, name, _ in framed_rows(values, every.rows):
-        fault = every[at]
-        if name != frame.name and fault.code in _OF_FRAMES:
+        if name == frame.name:
+            continue
+        _, code, reason = every.way(at)
+        if code in _OF_FRAMES:
             hint = _FILES.get(name) or _TEXTS.get(name) or f"looks like {_LOOKS[name]}: frame={name}"
-            found[at] = f"{fault.reason} ({hint})"
+            found[at] = f"{reason} ({hint})"
     return every.with_reasons(found)
 
 
@@ -55,7 +57,7 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     found: dict[int, str] = {}
     for at, name, key in framed_rows(values, every.rows):
         if name in _FILES:
-            found[at] = f"{every[at].reason} ({_FILES[name]})"
+            found[at] = f"{every.way(at)[2]} ({_FILES[name]})"
             continue
         if name in _TEXTS:
             continue
@@ -64,5 +66,5 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
             if name == "CONFLUENT"
             else f"looks like {_LOOKS[name]}: kcodec.Serde with frame={name} reads that"
         )
-        found[at] = f"{every[at].reason} ({hint}, in Spark give subject and schemaRegistryAddress)"
+        found[at] = f"{every.way(at)[2]} ({hint}, in Spark give subject and schemaRegistryAddress)"
     return every.with_reasons(found)

@@ -1,7 +1,7 @@
 """The frame of every row of a column: which schema, and where the payload starts."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -119,15 +119,16 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     return kernel("columns.framed._frames").framed_rows(values, numbers)
 
 
-def payload_start(starts: Buffer, row: int) -> int:
-    r"""Return where the payload of a row starts, by what `kcodec.plan.kernel.RowKernel.decode` takes.
+def payload_starts(starts: Buffer) -> Callable[[int], int]:
+    r"""Return what tells where the payload of a row starts, by what `kcodec.plan.kernel.RowKernel.decode` takes.
 
-    >>> payload_start(b"\x00\x00\x00\x00\x07", 3), payload_start(None, 3)
+    >>> payload_starts(b"\x00\x00\x00\x00\x07")(3), payload_starts(None)(3)
     (5, 0)
     """
     if starts is None or isinstance(starts, bytes):
-        return len(starts or b"")
-    return memoryview(starts).cast("B").cast("i")[row]
+        size = len(starts or b"")
+        return lambda row: size
+    return memoryview(starts).cast("B").cast("i").__getitem__
 
 
 def frame_prefix(

@@ -57,18 +57,16 @@ class JsonSchemaReader:
         selector: Any = None,
         starts: Any = None,
         stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array; see `JsonKernel.decode`. As Jackson does it, only the first value of a document counts."""
         module = kernel()
         compiled = [each.compiled(module) for each in programs or (self.program,)]
         how: dict[str, Any] = {"selector": selector, "starts": starts, "trailing": True}
-        array, found = module.decode(values, compiled, stop=stop, **how)
-        faults = list(found)
+        array, faults = module.decode(values, compiled, stop=stop, **how)
         # A row that strict reading refuses may still be one that Jackson reads.
         reread = Rereading(module, compiled, values, selector, starts)
         if stop and faults and reread.is_odd(faults[0]):
-            array, found = module.decode(values, compiled, **how)
-            faults = list(found)
+            array, faults = module.decode(values, compiled, **how)
             stop = False
         if stop and faults:
             return array, faults
@@ -277,7 +275,7 @@ class JsonSchemaCodec(Codec):
         """Return the plan by which columns of an Arrow type are written."""
         return self._writer.plan(kind)
 
-    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         decoded, faults = self._reader.decode(array, stop=stop and self._validator is None)
         if self._validator is not None:
             decoded, faults = validated(decoded, faults, array, [self._validator])

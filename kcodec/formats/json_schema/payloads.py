@@ -80,7 +80,7 @@ class DocumentDecoder(SchemaDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array, of which most rows are read alike."""
         ways: dict[Programs, int] = {}
         numbers: list[int] = []

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from kcodec.columns.arrays.nested import replace_rows
 from kcodec.columns.faults import null_rows
-from kcodec.columns.framed.frames import payload_start
+from kcodec.columns.framed.frames import payload_starts
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
 from kcodec.formats.json_schema.loosened import loosened
@@ -406,13 +406,14 @@ def validated(
     numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
     readers = [None if each is None else each.reader() for each in validators]
     invalid: dict[int, Fault] = {}
+    start_of = payload_starts(starts)
     for row, value in enumerate(_rows(values)):
         number = 0 if numbers is None else numbers[row]
         validator, reader = (validators[number], readers[number]) if number >= 0 else (None, None)
         if value is None or validator is None or reader is None:
             continue
         data = value.encode() if isinstance(value, str) else value
-        at = payload_start(starts, row)
+        at = start_of(row)
         found = validator.violation_read_by(reader, data[at:] if at else data)
         if found is not None:
             invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])

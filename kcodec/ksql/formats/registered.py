@@ -85,14 +85,13 @@ class ProgramDecoder(SchemaDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array."""
         module = self._kernel()
         compiled = [None if program is None else program.compiled(module) for program in programs]
-        array, faults = module.decode(
+        return module.decode(
             values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
         )
-        return array, list(faults)
 
 
 def read_as(rows: RowOptions, source: ConnectType) -> Reading:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.framed.frames import Indexes, decode_frames, frame_prefix, framed_rows, payload_start
+from kcodec.columns.framed.frames import Indexes, decode_frames, frame_prefix, framed_rows, payload_starts
 from kcodec.errors import CODES, ConfigError, EncodeError, Fault
 from kcodec.frames import APICURIO, APICURIO_GLOBAL_ID, APICURIO_LEGACY, GLUE, SINGLE_OBJECT, Frame
 from kcodec.wire import encode_message_indexes
@@ -192,9 +192,9 @@ def test_the_frame_that_rows_have_in_common():
 
 def test_where_a_payload_starts():
     starts = array("i", [5, 17]).tobytes()
-    assert [payload_start(memoryview(starts), row) for row in range(2)] == [5, 17]
-    assert payload_start(b"\0\0\0\0\7", 1) == 5
-    assert payload_start(None, 1) == 0
+    assert [payload_starts(memoryview(starts))(row) for row in range(2)] == [5, 17]
+    assert payload_starts(b"\0\0\0\0\7")(1) == 5
+    assert payload_starts(None)(1) == 0
 
 
 @given(

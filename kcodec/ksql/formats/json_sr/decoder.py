@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kcodec.columns.framed.frames import payload_start
+from kcodec.columns.framed.frames import payload_starts
 from kcodec.columns.types.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
@@ -160,7 +160,7 @@ class DocumentDecoder(ProgramDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array."""
         array, faults = super().decode(
             values, programs, selector=selector, starts=starts, stop=stop and not self._compatible
@@ -168,8 +168,10 @@ class DocumentDecoder(ProgramDecoder):
         if not faults or not self._compatible:
             return array, faults
 
+        start_of = payload_starts(starts)
+
         def read(data: bytes, row: int) -> Any:
-            return read_document_row(data[payload_start(starts, row) :], self._found, self._source)
+            return read_document_row(data[start_of(row) :], self._found, self._source)
 
         return reread(values, array, faults, read, stop=stop)
 
