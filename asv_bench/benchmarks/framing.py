@@ -69,6 +69,32 @@ class Frames:
         self.serde.deserialize(self.values)
 
 
+class BadRows:
+    """Columns of a serde in which every tenth row is cut, has no frame, or has an id that is not known."""
+
+    params = (["AVRO", "JSON_SR", "PROTOBUF"], ["cut", "no frame", "unknown id"])
+    param_names = ("format", "bad")
+
+    def setup(self, format: str, bad: str) -> None:
+        self.serde = Serde(format, f"memory://bad-{format}", topic="t")
+        rows = {name: [f"{name} {row}" for row in range(ROWS)] for name in ("a", "b", "c")}
+        values = self.serde.serialize(pa.table(rows), as_list=True)
+        make = {
+            "cut": lambda value: value[:-3],
+            "no frame": lambda value: b"hello",
+            "unknown id": lambda value: b"\0\0\0\3\xe7" + value[5:],
+        }[bad]
+        self.values = pa.array(
+            [value if row % 10 else make(value) for row, value in enumerate(values)], pa.binary()
+        )
+
+    def time_null(self, format: str, bad: str) -> None:
+        self.serde.deserialize(self.values, errors="null")
+
+    def time_report(self, format: str, bad: str) -> None:
+        self.serde.deserialize(self.values, errors="report")
+
+
 class _Latest:
     """A registry of one schema."""
 
