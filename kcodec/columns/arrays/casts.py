@@ -1,11 +1,20 @@
 """Columns cast to another type of the same kind, where a value that would be lost costs its own row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 import pyarrow as pa
 
-from kcodec.columns.arrays.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
+from kcodec._lazy import compute as pc
+from kcodec.columns.arrays.nested import (
+    add_columns,
+    cast_unpacked,
+    floor_times,
+    hide_nulls,
+    multiples,
+    unpack,
+)
+from kcodec.columns.faults import nulled
 from kcodec.columns.types.plain import is_list, nullable, plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
@@ -40,7 +49,8 @@ def cast_rows(
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
         array = cast_unpacked(array, nullable(plain_type(array.type)))
-        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), nullable(kind), code or code_of)
+        array = hide_nulls(_rows(array, 0, len(array)))
+        found, lost = _cast_others(array, nullable(kind), code or code_of)
         return _named(found, kind), lost
 
 
@@ -81,14 +91,86 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
         units = ("s", "ms", "us", "ns")
         return "inexact" if units.index(kind.unit) < units.index(value.type.unit) else "out_of_range"
     if types.is_integer(kind):
-        is_fractional = types.is_floating(value.type) or types.is_decimal(value.type)
-        return "inexact" if is_fractional and value[0].as_py() % 1 > 0 else "out_of_range"
+        number = value[0].as_py()
+        # Of decimals, as many digits as there are: the remainder of a long one is an error.
+        rest = number != number.to_integral_value() if types.is_decimal(value.type) else number % 1 > 0
+        return "inexact" if rest else "out_of_range"
     return "inexact"
 
 
 def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
     """Copy rows; unlike a slice, the copy has no values of other rows."""
     return array.take(pa.array(range(start, stop), pa.int64()))
+
+
+class _UnclearError(Exception):
+    """Which values of a type cannot be cast shows only when they are."""
+
+
+def _cast_others(
+    array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str]
+) -> tuple[pa.Array, list[Fault]]:
+    """Cast the rows that can be cast, all together if it is known which."""
+    faults: dict[int, Fault] = {}
+    try:
+        for row, path, value, wanted in _unfit(array, kind, ""):
+            if row not in faults:
+                faults[row] = _fault(row, path, value, wanted, code)
+        bad = pc.is_in(multiples(1, len(array), pa.int64()), pa.array(list(faults), pa.int64()))
+        return cast_unpacked(nulled(array, bad), kind), [faults[row] for row in sorted(faults)]
+    except (_UnclearError, pa.ArrowInvalid):
+        return _cast_apart(array, kind, code)
+
+
+def _unfit(array: pa.Array, kind: pa.DataType, path: str) -> Iterator[tuple[int, str, pa.Array, pa.DataType]]:
+    """Yield the values of columns of numbers and times that cannot be cast: row, path, the value itself, the type."""
+    types = pa.types
+    if types.is_struct(kind):
+        for field, part in zip(kind, array.flatten(), strict=True):
+            yield from _unfit(part, field.type, f"{path}.{field.name}".lstrip("."))
+        return
+    if array.type == kind:
+        return
+    own = array.type
+    if types.is_integer(own) and types.is_integer(kind):
+        least, most = max(_least(own), _least(kind)), min(_most(own), _most(kind))
+        bad = pc.or_(pc.less(array, pa.scalar(least, own)), pc.greater(array, pa.scalar(most, own)))
+    elif types.is_decimal(own) and types.is_decimal(kind):
+        bad = _changed(array, kind)
+        digits = kind.precision - kind.scale
+        if digits < own.precision - own.scale:
+            limit = Decimal(10) ** digits
+            over = pc.greater_equal(array, pa.scalar(limit, own))
+            bad = pc.or_(bad, pc.or_(over, pc.less_equal(array, pa.scalar(-limit, own))))
+    elif (types.is_floating(own) and types.is_integer(kind)) or any(
+        is_one(own) and is_one(kind) for is_one in (types.is_timestamp, types.is_time, types.is_duration)
+    ):
+        bad = _changed(array, kind)
+    else:
+        raise _UnclearError
+    for row in pc.indices_nonzero(bad).to_pylist():
+        yield row, path, array.slice(row, 1), kind
+
+
+def _changed(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return which values are others when they have been cast there and back."""
+    return pc.not_equal(array.cast(kind, safe=False).cast(array.type, safe=False), array)
+
+
+def _least(kind: pa.DataType) -> int:
+    return 0 if pa.types.is_unsigned_integer(kind) else -(1 << (kind.bit_width - 1))
+
+
+def _most(kind: pa.DataType) -> int:
+    return (1 << (kind.bit_width - pa.types.is_signed_integer(kind))) - 1
+
+
+def _fault(
+    row: int, path: str, value: pa.Array, wanted: pa.DataType, code: Callable[[pa.Array, pa.DataType], str]
+) -> Fault:
+    found = code(value, wanted)
+    finer = found == "inexact" and (pa.types.is_time(wanted) or pa.types.is_timestamp(wanted))
+    return Fault(row, None, path, found, FINER if finer else CODES[found])
 
 
 def _cast_apart(
@@ -99,10 +181,7 @@ def _cast_apart(
         return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         if len(array) == 1:
-            path, value, wanted = _lost(array, kind, "")
-            found = code(value, wanted)
-            finer = found == "inexact" and (pa.types.is_time(wanted) or pa.types.is_timestamp(wanted))
-            return pa.nulls(1, kind), [Fault(0, None, path, found, FINER if finer else CODES[found])]
+            return pa.nulls(1, kind), [_fault(0, *_lost(array, kind, ""), code)]
     half = len(array) // 2
     before, lost = _cast_apart(_rows(array, 0, half), kind, code)
     after, more = _cast_apart(_rows(array, half, len(array)), kind, code)
