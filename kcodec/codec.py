@@ -108,21 +108,21 @@ def check_errors(errors: str) -> None:
     check_choice("errors", errors, ERRORS)
 
 
-def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
+def name_rounding(faults: Sequence[Fault], kind: pa.DataType) -> Sequence[Fault]:
     """Return faults of encoding a type, with reasons that name the option for those of times."""
     if not faults:
         # Of most columns: to look at the type takes longer than to write a few rows.
         return faults
     plain = plain_type(kind, days=True)
 
-    def told(fault: Fault) -> Fault:
-        if fault.code == "inexact" and fault.reason == CODES["inexact"]:
-            at = type_at(plain, fault.path)
+    def told(path: str, code: str, reason: str) -> tuple[str, str, str]:
+        if code == "inexact" and reason == CODES["inexact"]:
+            at = type_at(plain, path)
             if at is not None and (pa.types.is_time(at) or pa.types.is_timestamp(at)):
-                return fault._replace(reason=FINER)
-        return fault
+                return path, code, FINER
+        return path, code, reason
 
-    return [told(fault) for fault in faults]
+    return Faults.of(faults).told(told)
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -348,7 +348,7 @@ class Codec:
         check = valid if self._checks_offsets else sound
         parts, chunked = run.parts(arrays(array, self._given_type, check=check, fold=self._folds_names))
 
-        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             encoded, faults = self._encode(chunk, stop)
             return encoded, name_rounding(faults, chunk.type)
 
@@ -656,7 +656,7 @@ class Codec:
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         raise TypeError(f"{type(self).__name__} does not decode")
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         raise TypeError(f"{type(self).__name__} does not encode")
 
     def _object_reader(self, form: ObjectForm) -> Reader:

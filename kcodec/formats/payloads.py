@@ -114,7 +114,7 @@ class SchemaEncoder(ABC):
     @abstractmethod
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one array.
 
         Parameters

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Int32Buffer
 from kcodec.columns.written._inputs cimport Inputs, is_valid
+from kcodec.plan._failures cimport Failures
 
 
 cdef enum Answer:
@@ -13,9 +14,11 @@ cdef enum Answer:
     FAULT
     DISORDER
     FOUL
+    OUT_OF_MEMORY
 
 
 cdef struct Range:
+    const void *table
     const void *first
     const void *stop
 
@@ -26,7 +29,10 @@ cdef class Encoder:
     cdef Int32Buffer selector
     cdef list compiled         # the programs
     cdef int32_t programs
-    cdef Range *ranges         # per program, the ops that write a row; NULL: there is none
+    cdef Range *ranges         # per program, all of its ops, and those that write a row; NULL: there is none
+    cdef Failures failures
+    cdef list told             # of rows that failed by programs that are not used any more
+    cdef bint stop             # at the first failure
     cdef int64_t *costs        # per column: bytes that one of its values takes at most
     cdef int64_t *stretch      # per column: what a byte of its text or data becomes at most; NULL: 1
     cdef int64_t around        # bytes of a row beside those of its value
@@ -41,10 +47,11 @@ cdef class Encoder:
     # What formats do.
     cdef bint put_rows(self, int64_t end) noexcept nogil
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil
-    cdef object fault(self, int64_t row, int32_t chosen)
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil
 
     cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil
     cdef Answer advance(self) noexcept nogil
+    cdef int tell(self) except -1
     cdef object encode(self, bint stop)
 
 

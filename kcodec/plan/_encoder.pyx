@@ -9,9 +9,11 @@ from libc.stdlib cimport calloc, free
 from kcodec.columns.rows._binary cimport BinaryBuilder
 from kcodec.columns.rows._rows cimport Int32Buffer
 from kcodec.columns.written._inputs cimport Inputs, is_valid
+from kcodec.plan._failures cimport Failures
 from kcodec.plan._program cimport Program
 from kcodec.wire.binary.cursor cimport unlikely
 
+from kcodec.columns.faults import joined
 from kcodec.errors import ArrayError
 
 cdef enum:
@@ -37,6 +39,8 @@ cdef class Encoder:
         self.ranges = <Range *>calloc(self.programs, sizeof(Range))
         if self.costs == NULL or self.ranges == NULL:
             raise MemoryError
+        self.failures = Failures()
+        self.told = []
         self.use(list(programs))
 
     cdef int use(self, list programs) except -1:
@@ -52,6 +56,7 @@ cdef class Encoder:
                 continue
             # Where no column has a null that must not be there, nothing is checked.
             checked = self.inputs.any_null(program.required)
+            self.ranges[number].table = program.table
             self.ranges[number].first = program.table + (program.stop if checked else 0) * program.op_bytes
             self.ranges[number].stop = (
                 program.table + (program.checked_stop if checked else program.stop) * program.op_bytes
@@ -72,8 +77,9 @@ cdef class Encoder:
         """Write one row; return the position behind, or NULL for a failure."""
         return out
 
-    cdef object fault(self, int64_t row, int32_t chosen):
-        """Return the facts of the row that failed last."""
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil:
+        """Note why the row that was written last has failed; return False without memory."""
+        return False
 
     cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil:
         return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
@@ -111,37 +117,43 @@ cdef class Encoder:
                     if program >= 0:
                         out = self.put_row(at, self.builder.data + self.builder.used, program)
                         if unlikely(out == NULL):
-                            self.builder.end_row(NULL)
-                            return FAULT
+                            if not self.note(at, program):
+                                return OUT_OF_MEMORY
+                            if self.stop:
+                                return FAULT
                     self.builder.end_row(out)
             row = end
         return DONE
 
+    cdef int tell(self) except -1:
+        """Keep what is told of the rows that failed so far, by the programs that they were written by."""
+        if self.failures.count:
+            self.told.append(self.failures.faults(self.compiled, -1))
+            self.failures = Failures()
+        return 0
+
     cdef object encode(self, bint stop):
         """Return the array and the rows that failed; with `stop`, only the first that failed."""
         cdef Answer answer
-        cdef int64_t row
-        faults = []
+        self.stop = stop
         while True:
             with nogil:
                 answer = self.advance()
-            if answer == DONE:
-                return self.builder.finish(), faults
+            if answer == DONE or answer == FAULT:
+                self.tell()
+                return self.builder.finish() if answer == DONE else None, joined(self.told)
+            if answer == OUT_OF_MEMORY:
+                raise MemoryError
             if answer == DISORDER:
                 raise ArrayError("offsets of the array are not in order")
             if answer == FOUL:
                 # From here on each text is checked where it is written.
+                self.tell()
                 self.use(
                     [each and type(each)(each.plan, each.limits, trusts_text=False) for each in self.compiled]
                 )
                 continue
-            if answer == GROW:
-                self.builder.grow(
-                    self.max_bytes(0, min(self.builder.rows, LOOK_ROWS)),
-                    self.max_bytes(self.builder.row, self.builder.rows),
-                )
-            else:
-                row = self.builder.row - 1
-                faults.append(self.fault(row, program_of(self, row)))
-                if stop:
-                    return None, faults
+            self.builder.grow(
+                self.max_bytes(0, min(self.builder.rows, LOOK_ROWS)),
+                self.max_bytes(self.builder.row, self.builder.rows),
+            )

@@ -87,7 +87,10 @@ cdef class Failures:
         return number
 
     cdef object faults(self, list programs, int64_t before):
-        """Return the rows that failed, given the programs they chose from and the bytes in front of each payload."""
+        """Return the rows that failed, given the programs they chose from and the bytes in front of each payload.
+
+        Where these are negative, rows failed that are written, of which no byte is at fault.
+        """
         cdef int64_t at
         cdef int64_t i
         cdef int64_t *target
@@ -101,6 +104,9 @@ cdef class Failures:
             kinds.append(program.failure(kind.status, kind.op, path))
         columns = []
         for at in range(3):
+            if at == 1 and before < 0:
+                columns.append(pa.nulls(self.count, pa.int64()))
+                continue
             buffer = pa.allocate_buffer(self.count * sizeof(int64_t))
             target = <int64_t *><size_t>buffer.address
             for i in range(self.count):

@@ -11,6 +11,7 @@ from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.arrays.given import arrays, sound, valid
 from kcodec.columns.arrays.nested import cast_unpacked, unpack
 from kcodec.columns.arrays.uuids import uuid_texts
+from kcodec.columns.faults import Faults, schema_ids
 from kcodec.columns.framed.frames import frame_prefix
 from kcodec.columns.framed.packed import packed
 from kcodec.columns.types.plain import plain_type
@@ -116,7 +117,7 @@ class FramedWriter:
             found = self._type_of(target.schema if target.given is None else target.given)
             return pa.null() if found is None else found
 
-        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             if ruled is not None:
                 chunk = uuid_texts(chunk, own)
                 encoded, faults = self._encrypted(chunk, ruled, encoder, prefix, large, stop)
@@ -125,8 +126,10 @@ class FramedWriter:
                 encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
             if frame.compression == "zlib":
                 encoded = packed(encoded, frame)
-            named = name_rounding(faults, chunk.type)
-            return encoded, [fault._replace(schema_id=schema_id) for fault in named]
+            if not faults:
+                return encoded, []
+            named = Faults.of(name_rounding(faults, chunk.type))
+            return encoded, named.with_ids(schema_ids([schema_id] * len(named)))
 
         return step, headers
 
@@ -175,7 +178,7 @@ class FramedWriter:
 
     def _encrypted(
         self, array: pa.Array, ruled: Ruled, encoder: SchemaEncoder, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array with encrypted fields, as payloads that rules change if they say so."""
         array = unpack(array)
         array, faults = encrypt_fields(cast_unpacked(array, plain_type(array.type)), ruled, self._topic.ring)

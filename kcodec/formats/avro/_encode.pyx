@@ -11,6 +11,7 @@ from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.avro.block._encode cimport put_rows
 from kcodec.formats.avro.rows._program cimport AvroProgram, Op
 from kcodec.formats.avro.rows._put cimport Context, put
+from kcodec.plan._failures cimport turn
 from kcodec.plan._slot_encoder cimport SlotEncoder
 
 __all__ = ["encode"]
@@ -40,12 +41,11 @@ cdef class AvroEncoder(SlotEncoder):
             &self.context, <const Op *>self.ranges[0].first, <const Op *>self.ranges[0].stop, row, 1, out + self.around
         )
 
-    cdef object fault(self, int64_t row, int32_t chosen):
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef AvroProgram program = self.compiled[0]
-        cdef int32_t at = <int32_t>(context.op - program.ops)
-        indexes = [context.trail_items[each] for each in range(context.trail_size - 1, -1, -1)]
-        return program.fault(row, None, context.status, at, program.path(at, indexes))
+        cdef int32_t op = <int32_t>(context.op - context.ops)
+        turn(context.trail_items, context.trail_size)
+        return self.failures.note(row, 0, 0, op, context.status, context.trail_items, context.trail_size)
 
 
 def encode(array, AvroProgram program, *, prefix=b"", large=False, stop=False):

@@ -77,7 +77,7 @@ class AvroWriter:
 
     def encode(
         self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one array; see `AvroKernel.encode`."""
         module = kernel()
         kind = plain_type(array.type)
@@ -242,7 +242,7 @@ class AvroCodec(Codec):
         module = kernel()
         return module.decode(array, [self._program.compiled(module)], trailing=self._trailing, stop=stop)
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
 
     def _object_reader(self, form: ObjectForm) -> Reader:

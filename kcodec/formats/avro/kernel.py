@@ -1,5 +1,6 @@
 """The row loops of Avro that are in use."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ class AvroKernel(RowKernel, Protocol):
 
     def encode(
         self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one datum per row, of a column of the type of the program's plan, as `decode` decodes.
 
         Each datum stands behind `prefix`; `large` is whether the result has 64-bit offsets.

@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import payloads
-from kcodec.columns.faults import null_rows
+from kcodec.columns.faults import joined, null_rows
 from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
@@ -101,15 +101,15 @@ class AvroEncoder(SchemaEncoder):
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array, converted first if it holds the values of another schema."""
-        faults: list[Fault] = []
+        faults: Sequence[Fault] = ()
         if self._conversion is not None:
             array, faults = self._conversion.convert(array, stop)
             if stop and faults:
                 return array, faults
         encoded, unwritten = self._encode(array, prefix, large, stop)
-        return encoded, sorted([*faults, *unwritten], key=lambda fault: fault.row)
+        return encoded, joined([faults, unwritten])
 
     def object_writer(
         self, form: ObjectForm, columns: Writer, kind: Callable[[], pa.DataType | None]
@@ -130,7 +130,7 @@ class _Conversion:
         self._given = AvroWriter(given, options=options, limits=limits)
         self._program = AvroReader(schema, options=options, limits=limits).program(given)
 
-    def convert(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def convert(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         array, faults = self._given.encode(array, large=True, stop=stop)
         if stop and faults:
             return array, faults

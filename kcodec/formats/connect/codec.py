@@ -11,6 +11,7 @@ from kcodec.codec import Codec, check_errors, report
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.arrays.uuids import uuid_texts
+from kcodec.columns.faults import joined
 from kcodec.columns.types.fields import field_names
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.connect.converter import JsonConverter, converter_config
@@ -359,7 +360,7 @@ class ConnectJsonCodec(Codec):
         except Beyond:
             raise SchemaError("there is no plan: values of this type are converted one by one") from None
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         if self._target is None and pa.types.is_null(array.type):
             # A column without a schema: JsonConverter, too, has a null for a null without one.
             return pa.nulls(len(array), self._encoded_type), []
@@ -376,13 +377,13 @@ class ConnectJsonCodec(Codec):
         encoded, faults = self._writer.write(plain, writing, stop)
         if self._options.exact:
             faults = [self._exact.explain(plain, schema, fault) for fault in faults]
-        faults = sorted([*lost, *faults])
+        faults = joined([lost, faults])
         if self._tombstones or not array.null_count:
             return encoded, faults
         missing = array.is_null()
         written, refused = self._exact.null(schema, missing)
         if refused or (stop and faults):
-            return encoded, sorted([*faults, *refused], key=lambda fault: fault.row)
+            return encoded, joined([faults, refused])
         return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
 
 

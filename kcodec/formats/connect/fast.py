@@ -445,7 +445,7 @@ class FastWriter:
         plan = encode_plan(writing.schema, kind, self._options)
         return object_writer(plan, columns, fills=True, before=before, behind=behind)
 
-    def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def write(self, plain: pa.Array, writing: Writing, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write columns of the type that the writing casts to."""
         prefix, suffix = self._around(writing)
         return json_kernel().encode(

@@ -434,12 +434,10 @@ cdef class JsonEncoder(Encoder):
         memcpy(out, self.behind, self.behind_size)
         return out + self.behind_size
 
-    cdef object fault(self, int64_t row, int32_t chosen):
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef JsonProgram program = self.compiled[0]
-        cdef int32_t at = <int32_t>(context.op - program.ops)
-        indexes = [context.items[each] for each in range(context.level)]
-        return program.fault(row, None, context.status, at, program.path(at, indexes))
+        cdef int32_t op = <int32_t>(context.op - <const Op *>self.ranges[0].table)
+        return self.failures.note(row, 0, 0, op, context.status, context.items, context.level)
 
 
 def encode(array, JsonProgram program, *, prefix=b"", suffix=b"", large=False, stop=False):

@@ -16,6 +16,7 @@ from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.arrays.nested import arrange, unpack
 from kcodec.columns.arrays.uuids import uuid_texts
+from kcodec.columns.faults import joined
 from kcodec.columns.types.ddl import ddl_type
 from kcodec.columns.types.fields import chosen, field_names
 from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
@@ -193,7 +194,7 @@ class JsonCodec(Codec):
             decoded = decoded.cast(self.arrow_type)
         return decoded, faults
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         if array.type != self._written_type:
             counted = self._arguments["times"] == "number"
             array = unpack(uuid_texts(array, lambda: self._written_type))
@@ -201,7 +202,7 @@ class JsonCodec(Codec):
         plain, lost = cast_rows(array, self._written_type, floor=self._arguments["round"] == "truncate")
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)
-        return encoded, sorted([*lost, *faults])
+        return encoded, joined([lost, faults])
 
     def _object_reader(self, form: ObjectForm) -> Reader:
         return object_reader(self._plan, self._limits, self._column_reader(form), form)

@@ -38,7 +38,7 @@ class JsonKernel(RowKernel, Protocol):
         suffix: bytes = b"",
         large: bool = False,
         stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one document per row, with the same bytes before and behind each; else as Avro does."""
 
 

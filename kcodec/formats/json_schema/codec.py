@@ -114,7 +114,7 @@ class JsonSchemaWriter:
         large: bool = False,
         stop: bool = False,
         nulls: str = "schema",
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one array; see `JsonKernel.encode`, and `encode_plan` of ``nulls``."""
         module = kernel()
         kind = array.type
@@ -292,10 +292,9 @@ class JsonSchemaCodec(Codec):
         writer = self._writer.object_writer(columns, self.arrow_type)
         return writer if self._validator is None else ValidWriter(writer, self._validator, columns)
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         large = self._arguments["large"]
         if self._validator is None:
-            encoded, faults = self._writer.encode(array, large=large, stop=stop)
-        else:
-            encoded, faults = encode_valid(self._writer, array, self._validator, large=large)
+            return self._writer.encode(array, large=large, stop=stop)
+        encoded, faults = encode_valid(self._writer, array, self._validator, large=large)
         return encoded, [fault._replace(offset=None) for fault in (faults[:1] if stop else faults)]

@@ -136,7 +136,7 @@ class DocumentEncoder(SchemaEncoder):
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array; an envelope's payload alone, where envelopes are looked for."""
         if self._envelope:
             array = unwrapped(array)

@@ -27,7 +27,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^{}\[\],:"]+', re.DOTALL)
 class _Encoding(Protocol):
     def encode(
         self, array: pa.Array, *, large: bool = False, nulls: str = "schema"
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode as `JsonSchemaWriter.encode`."""
 
 

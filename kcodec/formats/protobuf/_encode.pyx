@@ -12,6 +12,7 @@ from kcodec.columns.written._slots cimport Slots
 from kcodec.formats.protobuf.block._encode cimport put_fields
 from kcodec.formats.protobuf.rows._program cimport ProtobufProgram
 from kcodec.formats.protobuf.rows._put cimport Writing, put_message
+from kcodec.plan._failures cimport turn
 from kcodec.plan._slot_encoder cimport SlotEncoder
 from kcodec.wire.binary.status cimport NO_MEMORY
 
@@ -46,14 +47,13 @@ cdef class ProtobufEncoder(SlotEncoder):
         memcpy(out, self.before, self.around)
         return put_message(&self.writing, &self.writing.messages[0], row, out + self.around)
 
-    cdef object fault(self, int64_t row, int32_t chosen):
-        cdef ProtobufProgram program = self.compiled[0]
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil:
         cdef Writing *writing = &self.writing
-        cdef int32_t op = <int32_t>(writing.op - program.ops)
+        cdef int32_t op = <int32_t>(writing.op - writing.ops)
         if writing.status == NO_MEMORY:
-            raise MemoryError
-        indexes = [writing.trail[at] for at in range(writing.trail_size - 1, -1, -1)]
-        return program.fault(row, None, writing.status, op, program.path(op, indexes))
+            return False
+        turn(writing.trail, writing.trail_size)
+        return self.failures.note(row, 0, 0, op, writing.status, writing.trail, writing.trail_size)
 
 
 def encode(array, ProtobufProgram program, *, prefix=b"", large=False, stop=False):

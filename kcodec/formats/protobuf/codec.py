@@ -12,6 +12,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.arrays.uuids import uuid_texts
+from kcodec.columns.faults import joined
 from kcodec.columns.types.plain import plain_type
 from kcodec.errors import DecodeError, Fault, SchemaError, check_booleans, check_choice
 from kcodec.formats.protobuf.changes.compatibility import message_differences
@@ -121,7 +122,7 @@ class ProtobufWriter:
 
     def encode(
         self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one array; see `ProtobufKernel.encode`."""
         module = kernel()
         kind = plain_type(array.type, sized=False)
@@ -135,7 +136,7 @@ class ProtobufWriter:
         kind = plain.type
         program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
         encoded, lost = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
-        return encoded, sorted([*faults, *lost], key=lambda fault: fault.row)
+        return encoded, joined([faults, lost])
 
     def object_writer(self, columns: Writer, kind: pa.DataType) -> Writer:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""
@@ -325,7 +326,7 @@ class ProtobufCodec(Codec):
         self._check_form(form)
         return self._writer.object_writer(ColumnWriter(self.encode), self.arrow_type)
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
 
     def to_json(

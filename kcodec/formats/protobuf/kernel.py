@@ -38,7 +38,7 @@ class ProtobufKernel(RowKernel, Protocol):
 
     def encode(
         self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one message per row, of a column of the type of the program's plan, as `decode` decodes.
 
         Each message stands behind `prefix`; `large` is whether the result has 64-bit offsets.

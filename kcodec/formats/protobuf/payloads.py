@@ -158,7 +158,7 @@ class MessageEncoder(SchemaEncoder):
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array; columns are matched with fields by name."""
         return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
 

@@ -358,7 +358,7 @@ class KsqlCodec(Codec):
             mask = pc.or_(values.is_null(), pc.is_in(multiples(1, len(values), pa.int64()), failed))
         return pa.StructArray.from_arrays([array], [self.columns[0].name], mask=mask)
 
-    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         if array.null_count == len(array):
             return pa.nulls(len(array), self._encoded_type), []
         if self._windows is None:
@@ -368,7 +368,7 @@ class KsqlCodec(Codec):
         joined, lost = self._windows.join(written, *times)
         return joined, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults
 
-    def _write_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _write_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         plain = uuid_texts(array if self.wrapped else self._bare(array), self._written_type, fold=True)
         if self._registered is not None:
             return self._registered.encode(plain, stop)

@@ -25,7 +25,7 @@ class FormatRows(Protocol):
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; with `stop`, up to the first fault."""
 
-    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array; with `stop`, up to the first fault."""
 
 

@@ -3,7 +3,7 @@
 What has to be done depends on types alone, so it is found out once for each Arrow type; most columns stand as they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.nested import rebuild, replace_rows
-from kcodec.columns.faults import refused
+from kcodec.columns.faults import joined, refused
 from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaEncoder
@@ -76,7 +76,7 @@ class ColumnEncoder(SchemaEncoder):
     """The columns of a statement, written by `write`, which takes them in the form of the target."""
 
     def __init__(
-        self, kind: SqlType, target: WrittenType, write: Callable[..., tuple[pa.Array, list[Fault]]]
+        self, kind: SqlType, target: WrittenType, write: Callable[..., tuple[pa.Array, Sequence[Fault]]]
     ) -> None:
         self._kind = kind
         self._target = target
@@ -89,7 +89,7 @@ class ColumnEncoder(SchemaEncoder):
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array of the columns."""
         given = array.type
         form = self._forms.get(given, lambda: self._form(given))
@@ -99,7 +99,7 @@ class ColumnEncoder(SchemaEncoder):
             plain, found = without_rows(changed, found)
             lost = [*lost, *found]
         encoded, faults = self._write(plain, prefix=prefix, large=large, stop=stop)
-        return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
+        return encoded, joined([lost, faults])
 
 
 def _change(kind: SqlType, given: pa.DataType, target: WrittenType | None) -> Change | None:

@@ -10,8 +10,9 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns.written._inputs cimport Input, is_valid, start_of
 from kcodec.plan._encoder cimport Encoder, Range
+from kcodec.plan._failures cimport turn
 from kcodec.protocol.message._program cimport (
-    MessageProgram, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
+    PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
     PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD,
     PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN,
     IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
@@ -385,13 +386,13 @@ cdef class MessageEncoder(Encoder):
         cdef const Range *ops = &self.ranges[program]
         return put(&self.context, <const Op *>ops.first, <const Op *>ops.stop, row, 1, out)
 
-    cdef object fault(self, int64_t row, int32_t chosen):
+    cdef bint note(self, int64_t row, int32_t program) noexcept nogil:
         cdef Writing *context = &self.context
-        cdef MessageProgram program = self.compiled[chosen]
-        cdef int32_t at = <int32_t>(context.op - program.ops)
+        cdef int32_t op = <int32_t>(context.op - <const Op *>self.ranges[program].table)
         # The outermost scope are the rows.
-        indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
-        return program.fault(row, None, context.status, at, program.path(at, indexes))
+        cdef int32_t level = max(context.trail_size - 1, 0)
+        turn(context.trail, level)
+        return self.failures.note(row, 0, program, op, context.status, context.trail, level)
 
 
 def encode(array, programs, *, selector=None, large=False, stop=False):

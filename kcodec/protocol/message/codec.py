@@ -327,7 +327,7 @@ class MessageCodec(Codec):
         pick = self._picker(versions, sum(map(len, parts)), decoding=False)
         module = kernel()
 
-        def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(part: Numbered, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             array = parts[part.at]
             kind = self._written(array.type)
             return module.encode(

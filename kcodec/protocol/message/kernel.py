@@ -46,7 +46,7 @@ class MessageKernel(RowKernel, Protocol):
         selector: Any = None,
         large: bool = False,
         stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode one message per row, each by the program that it chooses; rows that choose None are null."""
 
     def encode_one(self, value: Any, program: Any) -> tuple[Any, Fault | None]:

@@ -110,7 +110,7 @@ class DelimitedRows(JsonRows):
     def _reread(self, data: bytes, row: int) -> Any:
         return read_record(data, self._options.kind, self._delimiter, strict=not self._options.compatible)
 
-    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array."""
         lists, faults = super().encode(array, stop)
         if faults and stop:

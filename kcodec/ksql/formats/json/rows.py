@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import joined
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer
@@ -65,7 +66,7 @@ class JsonRows:
     def _reread(self, data: bytes, row: int) -> Any:
         return read_row(data, self._options.kind, wrapped=self._options.wrapped)
 
-    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array; see the kernel of JSON."""
         given = array.type
         kind = self._written_types.get(given, lambda: written_type(self._options.kind, given))
@@ -74,7 +75,7 @@ class JsonRows:
         encoded, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop
         )
-        return encoded, sorted([*lost, *faults])
+        return encoded, joined([lost, faults])
 
     def _program(self, module: Any, kind: pa.DataType | None) -> Any:
         """Return the program that writes a type, or with None the one that reads."""

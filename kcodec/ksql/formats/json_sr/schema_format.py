@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._kept import Kept
+from kcodec.columns.faults import joined
 from kcodec.columns.types.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
@@ -181,7 +182,7 @@ class _Encoder(SchemaEncoder):
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array of the columns; nulls are written as ``null``."""
         rows, module = self._rows, kernel()
         given = array.type
@@ -196,7 +197,7 @@ class _Encoder(SchemaEncoder):
         if self._rest:
             plain = _with_nulls(plain)
         encoded, faults = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
-        return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
+        return encoded, joined([lost, faults])
 
     def _completed(self, plan: Plan) -> Plan:
         """Return a plan that writes the properties without a column too, from the column of `_with_nulls`."""

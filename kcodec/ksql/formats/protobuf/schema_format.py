@@ -449,7 +449,7 @@ class _Encoder(ColumnEncoder):
             target.field(field.name)
         super().__init__(rows.kind, target, self._bare if is_bare else self._writer.encode)
 
-    def _bare(self, array: pa.Array, **how: Any) -> tuple[pa.Array, list[Fault]]:
+    def _bare(self, array: pa.Array, **how: Any) -> tuple[pa.Array, Sequence[Fault]]:
         mask = array.is_null() if array.null_count else None
         return self._writer.encode(pa.StructArray.from_arrays([array], ["value"], mask=mask), **how)
 
@@ -577,6 +577,6 @@ class ProtobufRows:
         """Read an array of payloads."""
         return self._decoder.decode(array, [self._reader], selector=None, starts=None, stop=stop)
 
-    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array."""
         return self._encoder.encode(array, prefix=b"", large=self._options.large, stop=stop)
