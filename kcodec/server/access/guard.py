@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn, Protocol
 
+from kcodec.errors import RegistryError
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     RegisteredSchema,
@@ -33,18 +34,51 @@ def set_current_user(user: User) -> None:
     author.set(user.name)
 
 
+class Rights(Protocol):
+    """What who asks may do."""
+
+    def can(self, role: Role, subject: str | None) -> bool:
+        """Return whether who asks has a role for a subject, a context or (None) all of the registry."""
+
+    def has_some(self) -> bool:
+        """Return whether who asks has any role."""
+
+    def deny(self, role: Role, what: str) -> NoReturn:
+        """Refuse something to who asks."""
+
+
+class UserRights:
+    """What the `current_user` may do, by roles that are asked for each time, as they may change."""
+
+    def __init__(self, roles: Callable[[], Roles]) -> None:
+        self._roles = roles
+
+    def can(self, role: Role, subject: str | None) -> bool:
+        """Return whether the user has a role."""
+        roles, user = self._roles(), current_user.get()
+        return roles.has_everywhere(user, role) if subject is None else roles.has(user, role, subject)
+
+    def has_some(self) -> bool:
+        """Return whether the user has any role."""
+        return self._roles().has_some(current_user.get())
+
+    def deny(self, role: Role, what: str) -> NoReturn:
+        """Refuse something to the user; who may still show a name is refused with 40101."""
+        deny(current_user.get(), role, what)
+
+
 class GuardedRegistry:
-    """A registry whose methods refuse (403, 40301) what the roles of the `current_user` do not allow.
+    """A registry whose methods refuse (403, 40301) what who asks may not do.
 
     Lists leave out what the user may not read. A schema asked for by id or GUID may be read by those who may read a
     subject that has it, or once had it. Methods whose answer depends on the user are written out here; of the others
-    `_RIGHTS` has what is checked before the registry is asked. It has the methods that the server needs; what it has
-    not, nobody may do. The roles are asked for each time, as they may change.
+    `_RIGHTS` has what is checked before the registry is asked. It has the methods that the calls and the pages of the
+    server need; what it has not, nobody may do.
     """
 
-    def __init__(self, registry: EmbeddedRegistry, roles: Callable[[], Roles]) -> None:
+    def __init__(self, registry: EmbeddedRegistry, rights: Rights) -> None:
         self._registry = registry
-        self._roles = roles
+        self._rights = rights
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a method of the registry that first asks whether the user may do what it does."""
@@ -60,27 +94,42 @@ class GuardedRegistry:
         return checked
 
     @property
+    def url(self) -> str:
+        """The address of the registry."""
+        return self._registry.url
+
+    @property
     def keys(self) -> GuardedKeys:
         """The keys of encrypted fields, for what the user may do with them."""
         return GuardedKeys(self._registry.keys, self._check, self._check_some, self._may_read)
 
+    def can(self, role: Role, subject: str | None = None) -> bool:
+        """Return whether the user has a role for a subject, a context or (None) all of the registry."""
+        if subject is None:
+            return self._rights.can(role, None)
+        try:
+            return self._rights.can(role, check_subject(subject, whole=False))
+        except RegistryError:
+            # No subject has this name, as who may do everything is told.
+            return self._rights.can(role, None)
+
     def _check(self, role: Role, subject: str | None) -> None:
         """Refuse an action that the user may not do with a subject, a context or (None) all of the registry."""
         name = None if subject is None else check_subject(subject, whole=False)
-        self._roles().check(current_user.get(), role, name)
+        if not self._rights.can(role, name):
+            self._rights.deny(role, "all subjects" if name is None else f"Subject: {name}")
 
     def _check_some(self) -> None:
         """Refuse users who have no role at all."""
-        user = current_user.get()
-        if not self._roles().has_some(user):
-            deny(user, "read", "anything")
+        if not self._rights.has_some():
+            self._rights.deny("read", "anything")
 
     def _may_read(self, subject: str) -> bool:
-        return self._roles().has(current_user.get(), "read", subject)
+        return self._rights.can("read", subject)
 
     @property
     def _reads_all(self) -> bool:
-        return self._roles().has_everywhere(current_user.get(), "read")
+        return self._rights.can("read", None)
 
     def _check_schema(self, role: Role, subject: str, schema: Schema) -> None:
         """Refuse a schema under a subject, or one that needs what the user may not read.
@@ -89,9 +138,9 @@ class GuardedRegistry:
         """
         self._check(role, subject)
         if check_schema(schema).references:
-            self._check_needed(schema, context_of(self._registry.meant(subject)))
+            self.check_needed(schema, context_of(self._registry.meant(subject)))
 
-    def _check_needed(self, schema: Schema, context: str) -> None:
+    def check_needed(self, schema: Schema, context: str) -> None:
         """Refuse a schema of a context that needs, directly or not, what the user may not read."""
         if not self._reads_all:
             for each in needed_subjects(self._registry, schema, context):
@@ -105,7 +154,7 @@ class GuardedRegistry:
         if not form:
             return found
         place = None if subject is None else self._registry.schema_place(schema_id, subject)
-        self._check_needed(found.schema, DEFAULT_CONTEXT if place is None else context_of(place.subject))
+        self.check_needed(found.schema, DEFAULT_CONTEXT if place is None else context_of(place.subject))
         return self._registry.get(schema_id, subject, form=form)
 
     def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
@@ -116,7 +165,7 @@ class GuardedRegistry:
             return found
         places = self._places(schema_id, context_of(found.subject))
         if not places:
-            deny(current_user.get(), "read", f"Schema: {schema_id}")
+            self._rights.deny("read", f"Schema: {schema_id}")
         return places[0]
 
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
@@ -124,11 +173,11 @@ class GuardedRegistry:
         self._check_some()
         found = self._registry.get_by_guid(guid)
         if not self._reads_all and not self.schema_ids(guid):
-            deny(current_user.get(), "read", f"Schema: {guid}")
+            self._rights.deny("read", f"Schema: {guid}")
         if not form:
             return found
         # The registry answers with the schema of the first context that has it.
-        self._check_needed(found.schema, self._registry.schema_ids(guid)[0][0])
+        self.check_needed(found.schema, self._registry.schema_ids(guid)[0][0])
         return self._registry.get_by_guid(guid, form=form)
 
     def _check_places(self, schema_id: int, subject: str | None) -> None:
@@ -138,7 +187,7 @@ class GuardedRegistry:
             None if subject is None else context_of(self._registry.schema_place(schema_id, subject).subject)
         )
         if not self._places(schema_id, context):
-            deny(current_user.get(), "read", f"Schema: {schema_id}")
+            self._rights.deny("read", f"Schema: {schema_id}")
 
     def _places(self, schema_id: int, context: str | None) -> list[SubjectVersion]:
         """Return where a schema is or was registered, of what the user may read."""
@@ -165,7 +214,7 @@ class GuardedRegistry:
         found = self._registry.get_version(subject, version, deleted=deleted)
         if not form:
             return found
-        self._check_needed(found.schema, context_of(found.subject or subject))
+        self.check_needed(found.schema, context_of(found.subject or subject))
         return self._registry.get_version(subject, version, deleted=deleted, form=form)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
@@ -189,6 +238,10 @@ class GuardedRegistry:
             return self._registry.subjects(prefix, **how, offset=offset, limit=limit)
         found = [each for each in self._registry.subjects(prefix, **how) if self._may_read(each)]
         return found[offset : offset + limit if limit >= 0 else None]
+
+    def newest(self, limit: int) -> list[RegisteredSchema]:
+        """Return the schemas that were registered last, of those that the user may read."""
+        return [each for each in self._registry.newest(limit) if self._may_read(each.subject or "")]
 
     def listed_versions(self, prefixes: Sequence[str] = ("",), **how: Any) -> list[SubjectVersion]:
         """Return the versions of the subjects that the user may read."""
@@ -232,6 +285,10 @@ def _of_readers(guard: GuardedRegistry, subject: str, *rest: Any, **named: Any) 
     guard._check("read", subject)
 
 
+def _of_readers_of_all(guard: GuardedRegistry, **named: Any) -> None:
+    guard._check("read", None)
+
+
 def _of_readers_or_all(guard: GuardedRegistry, subject: str | None = None, **named: Any) -> None:
     # What all of it is set to holds for everybody who has a role.
     guard._check_some() if subject is None else guard._check("read", subject)
@@ -269,13 +326,19 @@ def _of_prepared(guard: GuardedRegistry, registration: Registration) -> None:
 
 #: What is checked before a method of the registry is called, with the arguments that it is called with.
 _RIGHTS: dict[str, Callable[..., None]] = {
+    "register": _of_registration,
     "prepare": _of_registration,
     "store": _of_prepared,
     "lookup": _of_schema,
     "check_compatibility": _of_schema,
     "max_id": _of_some,
+    "subjects_of": _of_some,
+    "summaries": _of_some,
+    "counts": _of_readers_of_all,
+    "count_subjects": _of_readers_of_all,
     "get_latest_with_metadata": _of_readers,
     "versions": _of_readers,
+    "origins": _of_readers,
     "referenced_by": _of_readers,
     "delete_version": _of_deletion,
     "delete_subject": _of_deletion,
@@ -288,7 +351,8 @@ _RIGHTS: dict[str, Callable[..., None]] = {
     "delete_mode": _of_administrators,
     "delete_modes": _of_administrators,
     "changes": _of_administrators,
+    "count_changes": _of_administrators,
 }
 
-#: What the calls of the server ask.
+#: What the calls and the pages of the server ask.
 ServedRegistry = EmbeddedRegistry | GuardedRegistry

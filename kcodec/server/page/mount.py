@@ -22,9 +22,8 @@ class MountedPage:
         self._root, self._gate = root, gate
         self._path, self._below = root.encode(), f"{root}/".encode()
         self._page = RegistryPage(
-            registry,
+            gate.guarded(registry),
             root_path=root,
-            allows=None if gate.is_open else gate.allows,
             user=None if gate.is_open else lambda scope: current_user.get().name,
             max_body=settings.max_body,
             max_schema=settings.max_schema,
