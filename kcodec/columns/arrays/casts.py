@@ -99,7 +99,7 @@ def _cast_apart(
         return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         if len(array) == 1:
-            path, value, wanted = _lost(array, kind, "")
+            path, value, wanted = refused_value(array, kind, _cannot_be_cast)
             found = code(value, wanted)
             finer = found == "inexact" and (pa.types.is_time(wanted) or pa.types.is_timestamp(wanted))
             return pa.nulls(1, kind), [Fault(0, None, path, found, FINER if finer else CODES[found])]
@@ -110,8 +110,25 @@ def _cast_apart(
     return pa.concat_arrays([before, after]), lost
 
 
-def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array, pa.DataType]:
-    """Find the value of a single row that cannot be cast: its path, itself, and the type."""
+def _cannot_be_cast(array: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        cast_unpacked(array, kind)
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def refused_value(
+    array: pa.Array, kind: pa.DataType, refuses: Callable[[pa.Array, pa.DataType], bool], path: str = ""
+) -> tuple[str, pa.Array, pa.DataType]:
+    """Find the first value of a single row because of which it is refused: its path, itself, and the type.
+
+    `refuses` is asked of each part of the row, with its part of the type.
+
+    >>> row = pa.array([{"a": [1, 300]}])
+    >>> refused_value(row, row.type, lambda part, kind: "300" in str(part))[0]
+    'a[1]'
+    """
     types = pa.types
     if types.is_struct(kind):
         parts = [
@@ -128,8 +145,6 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
     else:
         return path, array, kind
     for inner, part, wanted in parts:
-        try:
-            cast_unpacked(part, wanted)
-        except pa.ArrowInvalid:
-            return _lost(part, wanted, inner)
-    raise AssertionError("a value cannot be cast, yet each of its parts can")
+        if refuses(part, wanted):
+            return refused_value(part, wanted, refuses, inner)
+    raise AssertionError("a value is refused, yet none of its parts is")
