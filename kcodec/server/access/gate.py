@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from kcodec._daemon_threads import Threads
 from kcodec.registry.embedded import EmbeddedRegistry
-from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, UserRights, set_current_user
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry
+from kcodec.server.access.rights import UserRights, set_current_user
 from kcodec.server.access.roles import User, deny
 from kcodec.server.access.users import Access
 from kcodec.server.exchange import Exchange

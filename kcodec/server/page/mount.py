@@ -5,7 +5,7 @@ from typing import Any
 
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
-from kcodec.server.access.guard import current_user
+from kcodec.server.access.rights import current_user
 from kcodec.server.access.roles import ANONYMOUS
 from kcodec.server.exchange import Exchange, Receive, Send
 from kcodec.server.page.app import RegistryPage

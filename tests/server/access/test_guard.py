@@ -7,13 +7,14 @@ import pytest
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.server.access.guard import _RIGHTS, GuardedRegistry, UserRights
+from kcodec.server.access.guard import _RIGHTS, GuardedRegistry
+from kcodec.server.access.rights import UserRights
 from kcodec.server.access.roles import Roles
 
 #: What neither calls nor pages of the server ask: lists of everything are for transfers.
 NOT_SERVED = {"close", "every_version", "meant", "places"}
 #: What only a guarded registry has.
-VERDICTS = {"can", "check_needed"}
+VERDICTS = {"can", "check", "check_needed", "check_schema_under", "check_some", "may_read"}
 
 METHODS = {
     name for name, _ in inspect.getmembers(EmbeddedRegistry, inspect.isfunction) if not name.startswith("_")

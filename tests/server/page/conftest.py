@@ -4,7 +4,8 @@ import pytest
 from page_browser import Browser, filled
 
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.server.access.guard import GuardedRegistry, UserRights, current_user
+from kcodec.server.access.guard import GuardedRegistry
+from kcodec.server.access.rights import UserRights, current_user
 from kcodec.server.access.roles import Grant, Roles, User
 from kcodec.server.page.app import RegistryPage
 
