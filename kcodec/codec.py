@@ -665,7 +665,7 @@ class Codec:
 
     def _column_reader(self, form: ObjectForm, unions: frozenset[int] = frozenset()) -> Reader:
         """Return what reads single values by columns, of which some are `unions`; see `kcodec.objects.shape.shape`."""
-        reader = ColumnReader(self.decode)
+        reader = ColumnReader(self.decode, floor=self._arguments.get("round") == "truncate")
         if form == ObjectForm():
             return reader
         if self.arrow_type is None:

@@ -12,12 +12,11 @@ import subprocess
 import time
 import uuid
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from azure.core.credentials import AccessToken
 from azure.schemaregistry import SchemaRegistryClient
+from http_answers import answering, send
 
 GROUP = "shop"
 _TOKEN = "token-of-the-tests"
@@ -171,36 +170,11 @@ def azure_server(folder, patch):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Otherwise a body waits until the headers are acknowledged, which the other side delays by 40 ms.
-        disable_nagle_algorithm = True
+    def answer(handler):
+        told = made.answer(handler.command, handler.path, handler.headers, handler.content)
+        send(handler, *told)
 
-        def _serve(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, headers, told = made.answer(self.command, self.path, self.headers, body)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(told)))
-            self.end_headers()
-            self.wfile.write(told)
-
-        do_GET = do_PUT = do_POST = _serve
-
-        def log_message(self, *arguments):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    made = Azure(f"127.0.0.1:{server.server_port}", certificate)
-    made.known_by(patch)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with answering(answer, tls=context) as server:
+        made = Azure(server.url.removeprefix("https://"), certificate)
+        made.known_by(patch)
         yield made
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -185,6 +185,19 @@ def test_plans_and_options_are_told_apart():
     assert options == ["AvroOptions", "JsonSchemaOptions", "ProtobufOptions"]
 
 
+@pytest.mark.parametrize("name", ["Avro", "JsonSchema", "Protobuf"])
+def test_options_of_serdes_are_arguments_of_codecs(name):
+    """With the same names, defaults and types: what a codec is told, a serde is told as an option."""
+    taken = inspect.signature(getattr(kcodec, f"{name}Codec")).parameters
+    options = inspect.signature(getattr(kcodec, f"{name}Options")).parameters
+    for each in options.values():
+        assert taken[each.name].default == each.default, each.name
+        # The option of a schema is kept as the struct of its fields.
+        assert each.name == "arrow_type" or taken[each.name].annotation == each.annotation, each.name
+    own = {"schema", "writer_schema", "reader_schema", "named_schemas", "references", "message"}
+    assert taken.keys() - options.keys() - own <= {"limits", "trailing", "validate"}
+
+
 @pytest.mark.parametrize("name", ["read", "follow", "write", "find_ranges"])
 def test_topics_say_what_they_take(name):
     parameters = inspect.signature(getattr(kcodec.kafka, name)).parameters.values()

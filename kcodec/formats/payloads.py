@@ -90,15 +90,16 @@ class SchemaDecoder(ABC):
         """Return what reads the payloads of a program as Python objects; None if only columns are read."""
         return None
 
-    def array_reader(self, program: Any) -> Reader:
-        """Return what reads the payloads of a program as Python objects by `decode`."""
+    def array_reader(self, program: Any, *, floor: bool = False) -> Reader:
+        """Return what reads the payloads of a program as Python objects by `decode`; `floor` drops nanoseconds."""
         # A registry needs no Arrow.
         from kcodec.objects.by_columns import ArrayReader
 
         return ArrayReader(
             lambda values, selector, starts, stop: self.decode(
                 values, [program], selector=selector, starts=starts, stop=stop
-            )
+            ),
+            floor=floor,
         )
 
 

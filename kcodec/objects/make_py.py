@@ -1,10 +1,9 @@
-"""Python's dates, times and decimals, made of what stands in columns: the twin of `_make`.
+"""Python's dates and times, made of what stands in columns: the twin of `_make`.
 
 What is outside the years 1 to 9999 is None.
 """
 
 import datetime
-from decimal import Decimal
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _START = datetime.datetime(1970, 1, 1)
@@ -39,12 +38,3 @@ def make_datetime(micros: int, zone: datetime.tzinfo | None) -> datetime.datetim
         return (_START + datetime.timedelta(microseconds=micros)).replace(tzinfo=zone)
     except OverflowError:
         return None
-
-
-def make_decimal(value: int, scale: int) -> Decimal:
-    """Make the decimal of an unscaled value.
-
-    >>> make_decimal(-150, 2)
-    Decimal('-1.50')
-    """
-    return Decimal((value < 0, tuple(map(int, str(abs(value)))), -scale))

@@ -149,7 +149,7 @@ class ObjectsReader:
         column = self._columns.read([value], Run("raise"), None if headers is None else [headers])
         if form.unions != "members" and not self._topic.format.message_indexes:
             raise ConfigError(f"what has rules is read as a column: unions={form.unions!r} is not")
-        (value,), faults = objects_of(column)
+        (value,), faults = objects_of(column, floor=self._columns.floor)
         if faults:
             raise DecodeError(*faults[0])
         changed = shape(column.type, form)

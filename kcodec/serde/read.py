@@ -104,6 +104,11 @@ class FramedReader:
         self.__dict__.update(state)
         self._start()
 
+    @property
+    def floor(self) -> bool:
+        """Whether times that are finer than what they are read as are cut off."""
+        return getattr(self._options, "round", None) == "truncate"
+
     def select(self, fields: Sequence[str]) -> "FramedReader":
         """Return a reader of some fields only; itself if the options choose fields already, or cannot choose any."""
         options = self._options

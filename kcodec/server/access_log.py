@@ -8,7 +8,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import TextIO
 
-from kcodec.server.access.guard import current_user
+from kcodec.server.access.rights import current_user
 from kcodec.server.exchange import Exchange
 
 #: Its records are lines of JSON; the command writes them to the standard output.

@@ -6,8 +6,8 @@ import time
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
-from kcodec.server.access.guard import set_current_user
 from kcodec.server.access.origin import check_host
+from kcodec.server.access.rights import set_current_user
 from kcodec.server.access.roles import ANONYMOUS
 from kcodec.server.access_log import log_exchange
 from kcodec.server.api.dispatch import Dispatcher, another, close_unused

@@ -84,3 +84,7 @@ def page_needs_services(page: Path) -> bool:
 def page_needs_spark(page: Path) -> bool:
     """Return whether tests of Spark run a page; of Glue's, tests/spark/registries runs what needs it."""
     return any(map(needs_spark, blocks(page))) and not page_needs_cloud(page)
+
+
+#: The examples of the README that need no services; tests/services runs the others.
+README_BLOCKS = [block for block in blocks(ROOT / "README.md") if not needs_services(block)]

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_pages import ALL_PAGES, PAGES, ROOT, blocks, needs_services, needs_spark
+from doc_pages import ALL_PAGES, PAGES, README_BLOCKS, ROOT, needs_spark
 
 import kcodec
 from kcodec.errors import SchemaError
@@ -13,9 +13,6 @@ from kcodec.formats.schema_format import find_schema_format
 from kcodec.formats.table import FORMATS, registered_names
 from kcodec.kafka.connection.settings import _KEYS
 from kcodec.serde.config import KEYS
-
-#: The examples that need no services; tests/services runs the others.
-BLOCKS = [block for block in blocks(ROOT / "README.md") if not needs_services(block)]
 
 
 def table(page: str, heading: str) -> list[list[str]]:
@@ -29,7 +26,7 @@ def table(page: str, heading: str) -> list[list[str]]:
 def test_plain_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    plain = [block for block in BLOCKS if not needs_spark(block)]
+    plain = [block for block in README_BLOCKS if not needs_spark(block)]
     assert len(plain) >= 5
     for block in plain:
         exec(compile(block, "README.md", "exec"), names)

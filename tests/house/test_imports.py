@@ -263,3 +263,10 @@ def test_a_zip_file_has_nothing_compiled(impl, tmp_path):
     else:
         assert "there is no compiled kcodec.objects._calls for cpython-3" in told.stderr
         assert "KCODEC_IMPL=pure runs without" in told.stderr
+
+
+def test_what_tests_share_stands_in_modules_of_its_own():
+    """A module of tests that another imports is collected in its place, and its name cannot be changed."""
+    importing = re.compile(r"^\s*(?:from|import) test_", re.MULTILINE)
+    modules = (ROOT / "tests").rglob("*.py")
+    assert [path for path in modules if importing.search(path.read_text(encoding="utf-8"))] == []

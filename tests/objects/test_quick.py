@@ -457,3 +457,38 @@ def test_the_usual_form_is_read_by_what_the_environment_chooses_now(monkeypatch)
                 codec.decode_one(value[:4])
         readers.append(type(codec._usual[1].__self__).__module__)
     assert readers[0] == readers[3] != readers[1]
+
+
+_AT = pa.struct([("deep", pa.list_(pa.struct([("at", pa.timestamp("ns"))])))])
+_MOMENT = 'import "google/protobuf/timestamp.proto"; message M { google.protobuf.Timestamp at = 1; }'
+
+
+def test_nanoseconds_are_inexact_whether_pandas_is_installed_or_not(impl):
+    """What pyarrow makes objects of pandas of is a time of Python's, or an error of its value; so it is for all."""
+    text = b'{"deep":[{"at":"2024-01-01T00:00:00.000001"},{"at":"2024-01-01T00:00:00.000001%s"}]}'
+    exactly = datetime.datetime(2024, 1, 1, 0, 0, 0, 1)
+    codec = JsonCodec(_AT)
+    [value] = codec.decode_list([text % b"000"])
+    assert value == {"deep": [{"at": exactly}] * 2}
+    assert {type(each["at"]) for each in value["deep"]} == {datetime.datetime}
+    values, report = codec.decode_list([text % b"001", text % b"", None], errors="report")
+    assert (values[0], values[2]) == (None, None)
+    assert values[1] == value
+    [fault] = report.to_pylist()
+    assert (fault["row"], fault["code"], fault["path"]) == (0, "inexact", "deep[1].at")
+    assert JsonCodec(_AT, round="truncate").decode_one(text % b"001") == value
+    messages = {
+        how: ProtobufCodec(f'syntax = "proto3"; {_MOMENT}', unit="ns", round=how)
+        for how in ("error", "truncate")
+    }
+    data = b"\x0a\x03\x10\xdd\x0b"
+    with pytest.raises(DecodeError, match="inexact: row 0, at: Python's times have no nanoseconds"):
+        messages["error"].decode_one(data)
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 0, 1, datetime.timezone.utc)
+    assert messages["truncate"].decode_one(data) == {"at": moment}
+
+
+def test_years_that_python_does_not_have_are_named(impl):
+    codec = ConnectJsonCodec(pa.struct([("on", pa.list_(pa.date32()))]), schemas_enable=False)
+    with pytest.raises(DecodeError, match=r"out_of_range: row 0, on\[1\]: the year is not one of 1 to 9999"):
+        codec.decode_one(b'{"on":[0,2932897]}')

@@ -1,13 +1,15 @@
 """Messages of Protobuf and documents of JSON Schema one by one, as columns of one row have them."""
 
 import dataclasses
+import datetime
 import json
 import uuid
 
+import pyarrow as pa
 import pytest
 from one_value import same_as_columns
 
-from kcodec import DecodeError, Serde
+from kcodec import DecodeError, ProtobufOptions, Serde
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
@@ -164,6 +166,25 @@ def test_forms(impl):
     for text in (b'{"id": 7}', b'{"i\\u0064": 7}'):
         data = documents.serialize_one({"id": 7})[:5] + text
         assert documents.deserialize_one(data, into=named) == named(7, None, None, None)
+
+
+@pytest.mark.parametrize("message", ["Event", ["Event", "Other"]])
+def test_nanoseconds_of_messages(impl, message):
+    """They are an error, or dropped as the options say, whether a message is read alone or as a column of one row."""
+    text = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+    message Event { google.protobuf.Timestamp at = 1; } message Other { int32 x = 1; }"""
+    registry = MemoryRegistry()
+    written = Serde("PROTOBUF", registry, topic="t", schema=text, options=ProtobufOptions(unit="ns"))
+    value = written.serialize(pa.array([{"at": 1_501}], pa.struct([("at", pa.timestamp("ns", "UTC"))])))
+    serdes = {
+        how: Serde("PROTOBUF", registry, topic="t", message=message, options=ProtobufOptions(unit="ns", round=how))
+        for how in ("error", "truncate")
+    }  # fmt: skip
+    with pytest.raises(DecodeError, match=r"inexact: row 0, (Event\.)?at(, schema id 1)?: Python's times"):
+        serdes["error"].deserialize_one(value[0].as_py())
+    found = serdes["truncate"].deserialize_one(value[0].as_py())
+    found = found if message == "Event" else found["Event"]
+    assert found == {"at": datetime.datetime(1970, 1, 1, 0, 0, 0, 1, datetime.timezone.utc)}
 
 
 def test_an_exception_is_no_warning_beside(registry, caplog):

@@ -20,7 +20,7 @@ from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.sqlite import SqliteRegistry
 from kcodec.registry.store.database import Database
-from kcodec.server.access.guard import current_user
+from kcodec.server.access.rights import current_user
 from kcodec.server.access.roles import User
 from kcodec.server.access_log import logger
 from kcodec.server.api.apicurio import APICURIO_ROUTES

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 from ports import HOST
-from test_process import asked, command
+from serve_command import asked, command
 
 from kcodec.server.access.passwords import hashed
 

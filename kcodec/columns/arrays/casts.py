@@ -181,7 +181,7 @@ def _cast_apart(
         return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         if len(array) == 1:
-            return pa.nulls(1, kind), [_fault(0, *_lost(array, kind, ""), code)]
+            return pa.nulls(1, kind), [_fault(0, *refused_value(array, kind, _cannot_be_cast), code)]
     half = len(array) // 2
     before, lost = _cast_apart(_rows(array, 0, half), kind, code)
     after, more = _cast_apart(_rows(array, half, len(array)), kind, code)
@@ -189,8 +189,25 @@ def _cast_apart(
     return pa.concat_arrays([before, after]), lost
 
 
-def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array, pa.DataType]:
-    """Find the value of a single row that cannot be cast: its path, itself, and the type."""
+def _cannot_be_cast(array: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        cast_unpacked(array, kind)
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def refused_value(
+    array: pa.Array, kind: pa.DataType, refuses: Callable[[pa.Array, pa.DataType], bool], path: str = ""
+) -> tuple[str, pa.Array, pa.DataType]:
+    """Find the first value of a single row because of which it is refused: its path, itself, and the type.
+
+    `refuses` is asked of each part of the row, with its part of the type.
+
+    >>> row = pa.array([{"a": [1, 300]}])
+    >>> refused_value(row, row.type, lambda part, kind: "300" in str(part))[0]
+    'a[1]'
+    """
     types = pa.types
     if types.is_struct(kind):
         parts = [
@@ -207,8 +224,6 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
     else:
         return path, array, kind
     for inner, part, wanted in parts:
-        try:
-            cast_unpacked(part, wanted)
-        except pa.ArrowInvalid:
-            return _lost(part, wanted, inner)
-    raise AssertionError("a value cannot be cast, yet each of its parts can")
+        if refuses(part, wanted):
+            return refused_value(part, wanted, refuses, inner)
+    raise AssertionError("a value is refused, yet none of its parts is")

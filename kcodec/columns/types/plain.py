@@ -153,6 +153,30 @@ def nullable(kind: pa.DataType) -> pa.DataType:
     return list_of(item(kind.value_field), kind) if is_list(kind) else kind
 
 
+def in_microseconds(kind: pa.DataType) -> pa.DataType:
+    """Return the type with microseconds where it has nanoseconds, which Python's dates and times do not hold.
+
+    >>> print(in_microseconds(pa.struct([("at", pa.timestamp("ns", "UTC")), ("took", pa.duration("ms"))])))
+    struct<at: timestamp[us, tz=UTC], took: duration[ms]>
+    """
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(in_microseconds(field.type))
+
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field), item(kind.item_field))
+    if is_list(kind):
+        return list_of(item(kind.value_field), kind)
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    return pa.time64("us") if kind == pa.time64("ns") else kind
+
+
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:
     """Return the type of the value that a path of an error names; None where there is no such column.
 

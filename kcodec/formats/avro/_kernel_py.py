@@ -295,16 +295,15 @@ class Row(ColumnRow):
     def nothing(self, node: AvroNode, path: str) -> None:
         self.put(node.column, None)
 
-    def default(self, node: AvroNode, path: str, read: Callable[[AvroNode, str], Any] | None = None) -> Any:
-        """Read a constant, by what reads nodes; return what that returns."""
+    def default(self, node: AvroNode, path: str) -> None:
+        """Read a constant."""
         self.expand(len(node.data), path)
         outer = self.data, self.at, self.outside
         if self.outside is None:
             self.outside = self.at
         self.data, self.at = node.data, 0
-        value = (read or self.run)(node.children[0], path)
+        self.run(node.children[0], path)
         self.data, self.at, self.outside = outer
-        return value
 
     def failure(self, node: AvroNode, path: str) -> None:
         self.fail(node.code, self.at, path, node.reason)

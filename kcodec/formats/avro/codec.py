@@ -180,30 +180,22 @@ class AvroCodec(Codec):
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = AvroOptions(
-            large,
-            recursive_depth,
-            wide_decimals,
-            union_members,
-            union_prefix,
-            fields,
-            round,
-            debezium,
-            compat,
+            large=large,
+            recursive_depth=recursive_depth,
+            wide_decimals=wide_decimals,
+            union_members=union_members,
+            union_prefix=union_prefix,
+            fields=fields,
+            round=round,
+            debezium=debezium,
+            compat=compat,
         )
         self._arguments: dict[str, Any] = {
             "writer_schema": schema_text(writer_schema),
             "reader_schema": None if reader_schema is None else schema_text(reader_schema),
             "named_schemas": tuple(schema_text(schema) for schema in named_schemas),
-            "large": large,
-            "recursive_depth": recursive_depth,
-            "wide_decimals": wide_decimals,
-            "union_members": union_members,
-            "union_prefix": union_prefix,
+            **vars(options),
             "trailing": trailing,
-            "fields": options.fields,
-            "round": round,
-            "debezium": debezium,
-            "compat": compat,
             "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]

@@ -1,6 +1,5 @@
 """Documents of JSON Schemas to columns and back."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -241,7 +240,7 @@ class JsonSchemaCodec(Codec):
         self._arguments: dict[str, Any] = {
             "schema": text,
             "references": named or None,
-            **{field.name: getattr(options, field.name) for field in dataclasses.fields(options)},
+            **vars(options),
             "validate": validate,
             "limits": Limits.of(limits),
         }

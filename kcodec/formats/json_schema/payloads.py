@@ -108,7 +108,8 @@ class DocumentDecoder(SchemaDecoder):
     def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
         """Return what reads documents as Python objects."""
         plan = (program.programs or self._reader.program).plan
-        columns = shaped(self.array_reader(program), self.arrow_type, form, union_columns(plan.root))
+        columns = self.array_reader(program, floor=self._reader.options.round == "truncate")
+        columns = shaped(columns, self.arrow_type, form, union_columns(plan.root))
         reader = self._reader.object_reader(columns, form, program.programs)
         return reader if program.validator is None else ValidReader(reader, program.validator, columns)
 

@@ -275,7 +275,7 @@ class ProtobufCodec(Codec):
             "schema": self._schema,
             "message": self._message.name,
             "reader_schema": None if reader_schema is None else reading,
-            **dataclasses.asdict(options),
+            **vars(options),
             "limits": Limits.of(limits),
         }
         wanted = self._message

@@ -77,7 +77,8 @@ class MessageDecoder(SchemaDecoder):
 
     def object_reader(self, program: Any, form: ObjectForm) -> Reader | None:
         """Return what reads messages as Python objects."""
-        columns = shaped(self.array_reader(program), self.arrow_type, form)
+        floor = self._reader.options.round == "truncate"
+        columns = shaped(self.array_reader(program, floor=floor), self.arrow_type, form)
         return self._reader.object_reader(columns, form)
 
 

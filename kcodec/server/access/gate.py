@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kcodec._daemon_threads import Threads
-from kcodec.errors import RegistryError
-from kcodec.registry.base import check_subject
 from kcodec.registry.embedded import EmbeddedRegistry
-from kcodec.server.access.guard import GuardedRegistry, ServedRegistry, current_user, set_current_user
-from kcodec.server.access.roles import Role, User, deny
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry
+from kcodec.server.access.rights import UserRights, set_current_user
+from kcodec.server.access.roles import User, deny
 from kcodec.server.access.users import Access
-from kcodec.server.exchange import Exchange, Scope
+from kcodec.server.exchange import Exchange
 
 _Result = TypeVar("_Result")
 
@@ -67,7 +66,7 @@ class Gate:
     def guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:
         """Return a registry as the `current_user` has it."""
         access = self._access
-        return registry if access is None else GuardedRegistry(registry, lambda: access.roles)
+        return registry if access is None else GuardedRegistry(registry, UserRights(lambda: access.roles))
 
     def known(self, function: Callable[..., _Result]) -> Callable[..., _Result]:
         """Return a function for another thread, which knows there who asks."""
@@ -79,19 +78,6 @@ class Gate:
             return context.run(function, *arguments)
 
         return run
-
-    def allows(self, scope: Scope, action: Role, subject: str | None) -> bool:
-        """Return whether the user of a page may do something."""
-        if self._access is None:
-            return True
-        roles, user = self._access.roles, current_user.get()
-        if subject is None:
-            return roles.has_everywhere(user, action)
-        try:
-            return roles.has(user, action, check_subject(subject, whole=False))
-        except RegistryError:
-            # No subject has this name, as who may do everything is told.
-            return roles.has_everywhere(user, action)
 
     def end(self, seconds: float) -> None:
         """Check no more users, and wait some seconds for the checks under way."""

@@ -121,15 +121,6 @@ class Roles:
         patterns = [each for grant in self._of(user, role) for each in grant.subjects]
         return re.compile("|".join(map(translate, patterns))) if patterns else None
 
-    def check(self, user: User, role: Role, subject: str | None) -> None:
-        """Refuse (40301) what a user may not do with a subject, or (None) with all.
-
-        Who may still show a name is refused with 40101.
-        """
-        allowed = self.has_everywhere(user, role) if subject is None else self.has(user, role, subject)
-        if not allowed:
-            deny(user, role, "all subjects" if subject is None else f"Subject: {subject}")
-
 
 def deny(user: User, role: Role, what: str) -> NoReturn:
     """Refuse something to a user."""

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
-from kcodec.server.access.guard import current_user
 from kcodec.server.access.origin import check_origin
+from kcodec.server.access.rights import current_user
 from kcodec.server.api.answers import Answers
 from kcodec.server.api.apicurio import APICURIO_ROUTES
 from kcodec.server.api.calls import ROUTES

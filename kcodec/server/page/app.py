@@ -6,15 +6,16 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from kcodec._daemon_threads import Threads
 from kcodec.errors import KcodecError, RegistryError, one_line
-from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry
+from kcodec.server.access.roles import Role
 from kcodec.server.exchange import Receive, Scope, Send
 from kcodec.server.page import browse, changes, decode, guard, history, session, topics
 from kcodec.server.page.request import Fields, PageRequest, Refused, Response, read_request
-from kcodec.server.page.visit import Allows, Visit, static_file
+from kcodec.server.page.visit import Visit, static_file
 
 __all__ = ["RegistryPage"]
 
@@ -63,15 +64,37 @@ _HEADERS = [
 _FAILED = "Something went wrong here. The server's log says what."
 
 
+#: Whether the user of a request may do something with a subject; None stands for the registry as a whole.
+Allows = Callable[[Scope, Role, str | None], bool]
+
+
+class _AskedRights:
+    """What the user of a request may do, by what a page was given to ask."""
+
+    def __init__(self, allows: Allows, scope: Scope) -> None:
+        self._allows = allows
+        self._scope = scope
+
+    def can(self, role: Role, subject: str | None) -> bool:
+        return self._allows(self._scope, role, subject)
+
+    def has_some(self) -> bool:
+        """Return True: pages leave out what may not be read."""
+        return True
+
+    def deny(self, role: Role, what: str) -> NoReturn:
+        raise RegistryError(f"The operation {role} on {what} is denied", 403, 40301)
+
+
 class RegistryPage:
-    """An ASGI application that shows an embedded registry, and changes it where that is allowed.
+    """An ASGI application that shows an embedded registry, and changes it where its guard allows it.
 
     Plain pages and forms, without scripts. Addresses are relative: it works under any prefix that a proxy may add.
 
     Parameters
     ----------
     registry : EmbeddedRegistry
-        ``memory://`` or ``sqlite://``.
+        ``memory://`` or ``sqlite://``; one that is guarded shows each user what its guard allows.
     root_path : str
         Where it is mounted, such as ``"/ui"``; empty at the root of a server.
     allows : callable, optional
@@ -112,7 +135,7 @@ class RegistryPage:
 
     def __init__(
         self,
-        registry: EmbeddedRegistry,
+        registry: ServedRegistry,
         *,
         root_path: str = "",
         allows: Allows | None = None,
@@ -167,7 +190,10 @@ class RegistryPage:
 
     def _visit(self, request: PageRequest) -> Visit:
         user = None if self._user is None else self._user(request.scope)
-        return Visit(request, self._registry, self._allows, self._max_schema, user, self._broker)
+        registry = self._registry
+        if self._allows is not None and not isinstance(registry, GuardedRegistry):
+            registry = GuardedRegistry(registry, _AskedRights(self._allows, request.scope))
+        return Visit(request, registry, self._max_schema, user, self._broker)
 
     def _answer(self, request: PageRequest) -> Response:
         folder, _, name = request.path.partition("/")

@@ -12,17 +12,15 @@ from kcodec.registry.base import (
     DEFAULT_TYPE,
     Reference,
     Schema,
-    check_schema,
     context_of,
     own_config,
     own_mode,
-    qualified,
 )
 from kcodec.registry.compatibility.levels import LEVELS
-from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import named_texts
 from kcodec.registry.settings import MODES, POLICIES, Config
+from kcodec.server.access.guard import ServedRegistry
 from kcodec.server.page.code import code_lines, text_of
 from kcodec.server.page.line_diff import diff_rows
 from kcodec.server.page.request import Fields, Refused, Response
@@ -162,10 +160,7 @@ def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
     if metadata == Metadata():
         metadata = None
     rules = None if latest is None else latest.rules
-    schema = Schema(values["text"], values["type"], tuple(references), metadata, rules)
-    if references:
-        visit.need_references(check_schema(schema), context_of(visit.registry.meant(values["subject"])))
-    return schema
+    return Schema(values["text"], values["type"], tuple(references), metadata, rules)
 
 
 def _register(visit: Visit, name: str, schema: Schema, normalize: bool) -> Response:
@@ -259,7 +254,7 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
         levels=LEVELS,
         policies=POLICIES,
         modes=MODES,
-        contexts=visit.contexts(),
+        contexts=registry.contexts(),
         more=visit.lines(json.dumps(more, ensure_ascii=False)) if more else None,
         problem=problem,
     )
@@ -285,16 +280,13 @@ def set_settings(visit: Visit) -> Response:
                 validate_fields=_choice(given.text("validate_fields")),
                 alias=given.text("alias").strip() or None,
             )
-            if config.alias is not None:
-                # Who reads the alias reads what it stands for.
-                visit.need("admin", qualified(config.alias, context_of(place or "")))
             registry.set_config(config, place, cleared=_FORM_KEYS)
     except RegistryError as error:
         return _settings(visit, place, _refusal_status(error), one_line(error))
     return visit.go("settings", subject=place, done="settings")
 
 
-def _clear_mode(registry: EmbeddedRegistry, place: str) -> None:
+def _clear_mode(registry: ServedRegistry, place: str) -> None:
     try:
         registry.delete_mode(place)
     except RegistryError as error:

@@ -8,7 +8,7 @@ from typing import Any
 from kcodec.errors import RegistryError, one_line
 from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema
 from kcodec.server.page.message import ENCODINGS, dump, find_schema, read_bytes, read_message
-from kcodec.server.page.request import Refused, Response
+from kcodec.server.page.request import Response
 from kcodec.server.page.visit import Visit
 
 _HIDDEN = "There is no such schema, or you may not read it and all that it refers to."
@@ -67,10 +67,8 @@ def _hidden(visit: Visit, found: RegisteredSchema | None, context: str) -> str:
     if found is None:
         return "" if visit.can("read") else _HIDDEN
     try:
-        if visit.hides(found.id, context):
-            return _HIDDEN
         visit.need_references(found.schema, context)
-    except Refused:
+    except RegistryError:
         return _HIDDEN
     return ""
 
@@ -86,4 +84,6 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "name_problem": "",
         "message": None,
     }
-    return visit.page("decode", status, contexts=visit.contexts(), encodings=ENCODINGS, **defaults | values)
+    return visit.page(
+        "decode", status, contexts=visit.registry.contexts(), encodings=ENCODINGS, **defaults | values
+    )

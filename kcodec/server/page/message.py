@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, one_line
 from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import RegisteredSchema, context_of, context_prefix
-from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.references import named_texts
+from kcodec.server.access.guard import ServedRegistry
 from kcodec.wire.framing import decode_message_indexes
 
 __all__ = [
@@ -182,7 +182,7 @@ def inside(context: str) -> str | None:
     return context_prefix(context) or None
 
 
-def find_guid(registry: EmbeddedRegistry, guid: str, context: str) -> tuple[RegisteredSchema, str]:
+def find_guid(registry: ServedRegistry, guid: str, context: str) -> tuple[RegisteredSchema, str]:
     """Find a schema by its GUID, and a context that has it: the one given, if it does."""
     # The lowest id of each context.
     ids = dict(reversed(registry.schema_ids(guid)))
@@ -192,7 +192,7 @@ def find_guid(registry: EmbeddedRegistry, guid: str, context: str) -> tuple[Regi
     return registry.get(ids[home], inside(home)), home
 
 
-def find_schema(registry: EmbeddedRegistry, name: str, context: str) -> tuple[RegisteredSchema, str]:
+def find_schema(registry: ServedRegistry, name: str, context: str) -> tuple[RegisteredSchema, str]:
     """Find a schema by what a reader calls it: an id, a GUID, or a subject, whose latest version is meant."""
     if name.isascii() and name.isdigit() and len(name) <= 10:
         return registry.get(int(name), inside(context)), context
@@ -204,7 +204,7 @@ def find_schema(registry: EmbeddedRegistry, name: str, context: str) -> tuple[Re
 
 
 def read_message(
-    registry: EmbeddedRegistry,
+    registry: ServedRegistry,
     data: bytes,
     context: str,
     given: RegisteredSchema | None = None,
@@ -248,7 +248,7 @@ def read_message(
     return _value(registry, message._replace(found=found, context=context), size, is_raw)
 
 
-def _value(registry: EmbeddedRegistry, message: DecodedMessage, start: int, is_raw: bool) -> DecodedMessage:
+def _value(registry: ServedRegistry, message: DecodedMessage, start: int, is_raw: bool) -> DecodedMessage:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
     schema, data, parts = message.found.schema, message.data, message.parts

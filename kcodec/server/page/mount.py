@@ -5,7 +5,7 @@ from typing import Any
 
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.server.access.gate import Gate
-from kcodec.server.access.guard import current_user
+from kcodec.server.access.rights import current_user
 from kcodec.server.access.roles import ANONYMOUS
 from kcodec.server.exchange import Exchange, Receive, Send
 from kcodec.server.page.app import RegistryPage
@@ -22,9 +22,8 @@ class MountedPage:
         self._root, self._gate = root, gate
         self._path, self._below = root.encode(), f"{root}/".encode()
         self._page = RegistryPage(
-            registry,
+            gate.guarded(registry),
             root_path=root,
-            allows=None if gate.is_open else gate.allows,
             user=None if gate.is_open else lambda scope: current_user.get().name,
             max_body=settings.max_body,
             max_schema=settings.max_schema,

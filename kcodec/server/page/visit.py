@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -21,18 +21,13 @@ from kcodec.registry.base import (
     context_of,
     qualified,
 )
-from kcodec.registry.embedded import EmbeddedRegistry
-from kcodec.registry.references import needed_subjects
 from kcodec.registry.store.change_log import time_text
+from kcodec.server.access.guard import GuardedRegistry, ServedRegistry
 from kcodec.server.access.roles import Role
-from kcodec.server.exchange import Scope
 from kcodec.server.page import guard
 from kcodec.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.server.page.message import inside
 from kcodec.server.page.request import PageRequest, Refused, Response
-
-#: Whether the user of a request may do something with a subject; None stands for the registry as a whole.
-Allows = Callable[[Scope, Role, str | None], bool]
 
 #: What the address of a page says has been done.
 _DONE = {
@@ -100,13 +95,12 @@ def _plural(count: int, noun: str, many: str = "") -> str:
 
 
 class Visit:
-    """A request, the registry, and what may be done with it."""
+    """A request, and the registry as its user has it: what the user may not do, it refuses."""
 
     def __init__(
         self,
         request: PageRequest,
-        registry: EmbeddedRegistry,
-        allows: Allows | None,
+        registry: ServedRegistry,
         max_schema: int,
         user: str | None = None,
         broker: Mapping[str, Any] | None = None,
@@ -116,7 +110,6 @@ class Visit:
         self.max_schema = max_schema
         self.user = user
         self.broker = broker
-        self._allows = allows
         self._token, self._is_new = guard.token_of(request)
 
     @property
@@ -131,14 +124,9 @@ class Visit:
 
     # What may be done
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether there is anything that the user may not do."""
-        return self._allows is not None
-
     def can(self, action: Role, subject: str | None = None) -> bool:
-        """Return whether the user may do something."""
-        return self._allows is None or self._allows(self.request.scope, action, subject)
+        """Return whether the user may do something with a subject, a context or (None) the registry as a whole."""
+        return not isinstance(self.registry, GuardedRegistry) or self.registry.can(action, subject)
 
     def need(self, action: Role, subject: str | None = None) -> None:
         """Refuse a request whose user may not do something."""
@@ -148,29 +136,17 @@ class Visit:
 
     def need_references(self, schema: Schema, context: str) -> None:
         """Refuse a request for a schema of a context that needs, directly or not, what the user may not read."""
-        if not self.can("read"):
-            for each in needed_subjects(self.registry, schema, context):
-                self.need("read", each)
-
-    def hides(self, schema_id: int | None, context: str) -> bool:
-        """Return whether the user must not even learn that a schema exists."""
-        return not self.can("read") and not self.places(schema_id, context)
-
-    def places(self, schema_id: int | None, context: str) -> list[SubjectVersion]:
-        """Return where the user may read a schema, softly deleted versions included."""
-        if schema_id is None:
-            return []
-        found = self.registry.schema_versions(schema_id, inside(context), deleted=True)
-        return [each for each in found if self.can("read", each.subject)]
+        if isinstance(self.registry, GuardedRegistry):
+            self.registry.check_needed(schema, context)
 
     # What the registry says
 
-    def contexts(self) -> list[str]:
-        """Return the contexts in which the user may read anything; the default one is there for all."""
-        if not self.is_limited:
-            return self.registry.contexts()
-        names = self.registry.subjects(deleted=True)
-        return sorted({DEFAULT_CONTEXT, *(context_of(each) for each in names if self.can("read", each))})
+    def places(self, schema_id: int | None, context: str) -> list[SubjectVersion]:
+        """Return where the user may read a schema, softly deleted versions included."""
+        try:
+            return self.registry.schema_versions(schema_id or 0, inside(context), deleted=True)
+        except RegistryError:
+            return []
 
     def alive(self, subject: str) -> list[int]:
         """Return the versions of a subject that are not softly deleted; none if there is no such subject."""

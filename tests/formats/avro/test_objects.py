@@ -443,15 +443,15 @@ def test_classes(impl):
 def test_years_and_nanoseconds(impl):
     codec = AvroCodec(record(("at", NANOS)))
     data = codec.encode(pa.array([{"at": 1_501}], pa.struct([("at", pa.int64())]))).to_pylist()[0]
-    with pytest.raises(DecodeError, match="inexact: row 0, byte 0, at: Python's times have no nanoseconds"):
+    # The twin reads by columns, which do not say where in the payload a value stood.
+    row = "row 0, byte 0" if impl == "native" else "row 0"
+    with pytest.raises(DecodeError, match=f"inexact: {row}, at: Python's times have no nanoseconds"):
         codec.decode_one(data)
     start = datetime.datetime(1970, 1, 1, 0, 0, 0, 1, UTC)
     assert AvroCodec(record(("at", NANOS)), round="truncate").decode_one(data) == {"at": start}
     days = AvroCodec(record(("on", DATE)))
     data = days.encode(pa.array([{"on": 2_932_897}], pa.struct([("on", pa.int32())]))).to_pylist()[0]
-    with pytest.raises(
-        DecodeError, match="out_of_range: row 0, byte 0, on: the year is not one of 1 to 9999"
-    ):
+    with pytest.raises(DecodeError, match=f"out_of_range: {row}, on: the year is not one of 1 to 9999"):
         days.decode_one(data)
 
 

@@ -5,8 +5,8 @@ import random
 from decimal import Decimal
 
 import pytest
+from known_messages import FIELDS, IMPORTS, PLAIN, messages
 from side_by_side import exact, left_to_columns
-from test_known_columns import FIELDS, IMPORTS, PLAIN, messages
 
 from kcodec import DecodeError, EncodeError, ProtobufCodec, rows
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter

@@ -8,23 +8,13 @@ from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.server.access.guard import _RIGHTS, GuardedRegistry
+from kcodec.server.access.rights import UserRights
 from kcodec.server.access.roles import Roles
 
-#: What the server's calls do not ask: a registration is prepared and stored, lists of everything are for transfers.
-NOT_SERVED = {
-    "close",
-    "count_changes",
-    "count_subjects",
-    "counts",
-    "every_version",
-    "meant",
-    "newest",
-    "origins",
-    "places",
-    "register",
-    "subjects_of",
-    "summaries",
-}
+#: What neither calls nor pages of the server ask: lists of everything are for transfers.
+NOT_SERVED = {"close", "every_version", "meant", "places"}
+#: What only a guarded registry has.
+VERDICTS = {"can", "check", "check_needed", "check_schema_under", "check_some", "may_read"}
 
 METHODS = {
     name for name, _ in inspect.getmembers(EmbeddedRegistry, inspect.isfunction) if not name.startswith("_")
@@ -33,16 +23,16 @@ METHODS = {
 
 @pytest.fixture
 def guarded():
-    return GuardedRegistry(MemoryRegistry(), lambda: Roles(()))
+    return GuardedRegistry(MemoryRegistry(), UserRights(lambda: Roles(())))
 
 
 def test_each_method_has_a_right_or_is_not_served():
     own = {name for name, _ in inspect.getmembers(GuardedRegistry, inspect.isfunction) if name[0] != "_"}
     assert own.isdisjoint(_RIGHTS)
-    assert own | _RIGHTS.keys() == METHODS - NOT_SERVED
+    assert own | _RIGHTS.keys() == METHODS - NOT_SERVED | VERDICTS
 
 
-@pytest.mark.parametrize("name", sorted(NOT_SERVED | {"database", "url"}))
+@pytest.mark.parametrize("name", sorted(NOT_SERVED | {"database"}))
 def test_what_has_no_right_nobody_may_do(guarded, name):
     with pytest.raises(AttributeError, match=f"a guarded registry has no {name}"):
         getattr(guarded, name)
@@ -58,6 +48,8 @@ def test_who_has_no_role_is_refused_before_the_registry_is_asked(guarded, monkey
         "mode": "READONLY",
         "config": None,
         "version": 1,
+        "versions": [1],
+        "type": "AVRO",
         "properties": {},
     }
     wanted = inspect.signature(getattr(EmbeddedRegistry, name)).parameters.values()

@@ -4,6 +4,9 @@ import pytest
 from page_browser import Browser, filled
 
 from kcodec.registry.memory import MemoryRegistry
+from kcodec.server.access.guard import GuardedRegistry
+from kcodec.server.access.rights import UserRights, current_user
+from kcodec.server.access.roles import Grant, Roles, User
 from kcodec.server.page.app import RegistryPage
 
 
@@ -17,15 +20,21 @@ def browser(registry) -> Browser:
     return Browser(RegistryPage(registry, root_path="/ui"))
 
 
-@pytest.fixture
-def limited(registry):
-    """Make browsers of users who may do only some things: those are pairs of an action and a subject."""
+@pytest.fixture(params=["allows", "roles"])
+def limited(registry, request):
+    """Make browsers of a user who may do only some things: pairs of an action and a subject, None for all there is.
 
-    def make(*allowed):
-        return Browser(
-            RegistryPage(
-                registry, root_path="/ui", allows=lambda scope, action, subject: (action, subject) in allowed
-            )
-        )
+    What is allowed is said by a function of the page, or by the roles of a server.
+    """
 
-    return make
+    def make(*allowed, **more):
+        if request.param == "allows":
+            more["allows"] = lambda scope, action, subject: (action, subject) in allowed
+            return Browser(RegistryPage(registry, root_path="/ui", **more))
+        grants = [Grant(role, users=("ada",), subjects=(subject or "*",)) for role, subject in allowed]
+        guarded = GuardedRegistry(registry, UserRights(lambda: Roles(tuple(grants))))
+        return Browser(RegistryPage(guarded, root_path="/ui", **more))
+
+    before = current_user.set(User("ada"))
+    yield make
+    current_user.reset(before)

@@ -162,11 +162,8 @@ def test_without_a_broker_there_are_no_topics(registry):
     assert Page(browser.request("GET", "topics")).status == 404
 
 
-def test_topics_are_for_administrators_of_everything(registry, settings):
-    def allows(scope, action, subject):
-        return subject is not None or action == "read"
-
-    browser = Browser(RegistryPage(registry, root_path="/ui", allows=allows, broker=settings))
+def test_topics_are_for_administrators_of_everything(limited, settings):
+    browser = limited(("read", None), ("admin", "orders-value"), broker=settings)
     assert "Topics" not in browser.get().text
     for address in ("topics", "topic?name=orders"):
         assert browser.request("GET", address).status_code == 403

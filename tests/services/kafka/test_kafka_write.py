@@ -12,7 +12,7 @@ import pytest
 from artifacts import JAVA, artifacts, program, run
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from test_kafka_read import ALL, consumed, place, rows_of
+from consumed_rows import ALL, consumed, place, rows_of
 from topics import Kafka
 
 import kcodec

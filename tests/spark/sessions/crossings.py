@@ -21,6 +21,9 @@ from artifacts import SPARK_JAVA, jars, java, python  # noqa: E402
 from ports import HOST, free_port  # noqa: E402
 from processes import ENDS_WITH_US, SPARK, Service, listens  # noqa: E402
 
+#: The older Sparks that the tests have: the oldest one; the workflow has both.
+OLDER = os.environ.get("KCODEC_OLDER_SPARK", "spark-3.5").split()
+
 #: What of `crossing.py` is a column of the table.
 WAYS = {
     "column": "`from_*`",

@@ -2,14 +2,13 @@
 
 import artifacts
 import pytest
-from crossings import EXPECTED, WAYS, told_by
-from test_older import NAMES
+from crossings import EXPECTED, OLDER, WAYS, told_by
 
 #: A session of a few jobs, whose client's environment may have to be made.
 pytestmark = pytest.mark.timeout(900)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OLDER)
 def test_an_older_client(server, name):
     artifacts.had(lambda: artifacts.python(name))
     told = told_by(name.removeprefix("spark-"), server)

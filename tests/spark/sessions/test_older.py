@@ -6,6 +6,7 @@ from pathlib import Path
 
 import artifacts
 import pytest
+from crossings import OLDER
 from processes import SPARK, run, worker_path
 
 HERE = Path(__file__).parent
@@ -38,9 +39,6 @@ UNSIGNED = {
 #: Of a session of some twenty jobs, and the first start of an environment, on a machine that has more to do.
 pytestmark = pytest.mark.timeout(900)
 
-#: The oldest one; the workflow has both.
-NAMES = os.environ.get("KCODEC_OLDER_SPARK", "spark-3.5").split()
-
 
 def told_by(name, functions, folder):
     """Return what functions do in a session of a version."""
@@ -59,7 +57,7 @@ def told_by(name, functions, folder):
     return told
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OLDER)
 def test_functions(name, tmp_path):
     told = told_by(name, "rows", tmp_path)
     assert told["ready"]
@@ -107,7 +105,7 @@ def test_functions(name, tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OLDER)
 def test_other_functions(name, tmp_path):
     told = told_by(name, "others", tmp_path)
     assert told["filtered"] == ["ü€𝄞"]

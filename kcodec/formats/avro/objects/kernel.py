@@ -11,7 +11,7 @@ def object_reader(plan: Plan, limits: Limits, form: ObjectForm, *, trailing: boo
     """Return what reads payloads of a plan of columns as Python objects."""
     module = _impl.kernel("formats.avro.objects._read")
     if _converts(plan.root) or any(_converts(node) for _, node in plan.named):
-        # Where a reader's logical types are others, which is seldom, the twin reads.
+        # Where a reader's logical types are others, which is seldom, the twin reads: by columns.
         module = _impl.kernel("formats.avro.objects._read", "pure")
     return module.ObjectReader(plan, limits, form, trailing=trailing)
 

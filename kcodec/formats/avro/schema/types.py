@@ -65,35 +65,7 @@ _Wanted = Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class AvroOptions:
-    """How a schema is laid out in Arrow columns.
-
-    Attributes
-    ----------
-    large : bool
-        Whether strings, binaries and lists have 64-bit offsets.
-    recursive_depth : int or None
-        How many levels of a recursive record become columns; deeper fields are left out, as Spark's
-        ``recursiveFieldMaxDepth`` has it. None refuses recursive schemas.
-    wide_decimals : {"decimal256", "string"}
-        What decimals of more than 38 digits become.
-    union_members : {"index", "type"}
-        Names of a union's members: ``member0``, ``member1`` ..., or the prefix and the type's name as Spark's
-        ``enableStableIdentifiersForUnionType`` has it.
-    union_prefix : str
-        That prefix.
-    fields : sequence of str, optional
-        The only fields of the root that become columns, one at least; dotted for fields of nested records,
-        also within arrays, maps and nullable types.
-    round : {"error", "truncate"}
-        What becomes of a time that is finer than what is written, such as microseconds for ``timestamp-millis``: an
-        error of its row, or the next earlier time that is not, as Spark writes it. Also of a time that is finer than
-        what it is read as, be it text or another logical type.
-    debezium : bool
-        Whether types that ``connect.name`` says are Debezium's dates and times (``io.debezium.time.*``) are read as
-        such; otherwise they are the numbers and the text that they look like.
-    compat : {None, "avro"}
-        Whether values of another logical type are converted to the reader's, or are its bytes or numbers, as Avro Java
-        reads them: see `kcodec.AvroCodec`.
+    """How a schema is laid out in Arrow columns, for a `kcodec.Serde`; see `kcodec.AvroCodec` for what they mean.
 
     Raises
     ------
