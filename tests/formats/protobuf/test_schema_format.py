@@ -148,7 +148,17 @@ def test_verdicts(line):
         ),
         (
             'syntax = "proto2"; message M { optional bytes a = 1 [default = "\\377"]; }',
-            "column 32: the registry prints defaults of bytes without quotation marks",
+            "column 32: the registry prints defaults of all types but string without quotation marks",
+        ),
+        ('syntax = "proto2"; message M { option (o) = { [a.b/M]: { } }; }', "takes no URL of a type"),
+        ('syntax = "proto2"; message M { option (o).a.(b) = 1; }', "takes no name in parentheses behind one"),
+        (
+            '\ufeffsyntax = "proto2"; message M { }',
+            r"column 1: the registry takes no '\\ufeff' between words",
+        ),
+        (
+            'syntax = "proto2"; /* \f */ message M {\v}',
+            r"column 39: the registry takes no '\\x0b' between words",
         ),
         (
             'syntax = "proto2"; message M { optional . M a = 1; }',
