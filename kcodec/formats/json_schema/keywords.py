@@ -85,6 +85,9 @@ OWNERS_2020 = {
     **{key: key for key in ("type", "enum", "const", "not", "if", "$ref", *COMBINED)},
 }
 
+#: What that reader comes upon and makes nothing of.
+SEEN_2020 = frozenset(["format", "readOnly", "writeOnly"])
+
 #: What the reader of the newer drafts comes upon last, in this order.
 LAST_2020 = ("properties", "patternProperties", "unevaluatedItems", "unevaluatedProperties")
 

@@ -29,6 +29,7 @@ from kcodec.formats.json_schema.keywords import (
     OBJECT,
     OBJECT_2020,
     OWNERS_2020,
+    SEEN_2020,
     STRING,
     TYPES,
     said_names,
@@ -410,15 +411,20 @@ class _SchemaReader:
             return self.of_type(kinds)
         if not isinstance(kinds, list):
             self.refuse("type", "neither a name nor a list of names")
-        # Each of several types takes all of its keywords.
+        # Each of several types takes all of its keywords; in the newer drafts of numbers and integers the first alone.
         left = self.taken_up(kinds)
         found: dict[str, Node] = {}
+        nodes = []
         for kind in kinds:
-            if str(kind) not in found:
-                before, self.left = self.left, set(left)
-                found[str(kind)] = self.of_type(kind)
-                self.left = before - (left - self.left)
-        return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
+            name = "number" if kind == "integer" and self.draft == 2020 else str(kind)
+            node = found.get(name)
+            if node is None or self.draft == 2020:
+                before, self.left = self.left, set(left) if node is None else set()
+                node = self.of_type(kind)
+                self.left = before - (left - self.left) if name not in found else before
+                found.setdefault(name, node)
+            nodes.append(node)
+        return Node("combined", {"criterion": "anyOf"}, nodes)
 
     def taken_up(self, kinds: list[Any]) -> set[str]:
         """Return the keywords that a list of types takes up; in the newer drafts only those met with nothing else."""
@@ -429,7 +435,7 @@ class _SchemaReader:
         taken: set[str] = set()
         is_met = False
         for key in self.in_order():
-            what = OWNERS_2020.get(key)
+            what = "nothing" if key in SEEN_2020 else OWNERS_2020.get(key)
             if key == "type":
                 if not of.issuperset(before.values()):
                     break
