@@ -1,4 +1,4 @@
-"""Options as the registry prints them, and normalizes: measured on its code (commit 794611bd) with Wire 6.4.5."""
+"""What the registry prints, and normalizes: measured on its code (commit 794611bd) with Wire 6.4.5."""
 
 import pytest
 from cases import cases
@@ -112,3 +112,12 @@ def test_defaults_that_are_no_values_once_they_are_printed(default):
     schema = PROTOBUF.parse(f'syntax = "proto2"; message M {{ optional int32 a = 1 [default = {default}]; }}')
     with pytest.raises(SchemaError, match="without quotation marks, and cannot read this one"):
         PROTOBUF.canonical(schema)
+
+
+def test_no_field_has_the_type_of_a_maps_entries():
+    """As in Wire, which knows no such types: an outer type of their name is meant, or none."""
+    text = 'syntax = "proto3"; package p; message A { map<int32, int32> map_f = 1; MapFEntry b = 2; }'
+    with pytest.raises(SchemaError, match="unknown type MapFEntry"):
+        PROTOBUF.check_references(PROTOBUF.parse(text))
+    schema = PROTOBUF.parse(f"{text} message MapFEntry {{}}")
+    assert "  .p.MapFEntry b = 2;" in PROTOBUF.normalized(schema)
