@@ -306,6 +306,23 @@ def test_serialized_descriptors_lose_options(option):
     assert with_option == plain
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("message M { map<string, bool> a = 1; }", 0),
+        ("message M { map<string, bool> a = 1; } message AEntry { }", 0),
+        ("message M { map<string, bool> a = 1; } message aEntry { }", 11),
+    ],
+)
+def test_serialized_maps_have_a_type_if_one_is_called_as_their_entries(text, kind):
+    """The registry's code looks for the type of each field by its name (commit 794611bd)."""
+    made = PROTOBUF.printed(PROTOBUF.parse(f'syntax = "proto3"; package p; {text}'), "serialized")
+    file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(made))
+    assert (
+        file.message_type[0].field[0].type if kind else file.message_type[0].field[0].HasField("type")
+    ) == kind
+
+
 def test_serialized_ranges_and_extensions():
     """The highest number of enums is that of fields; ``optional`` of extensions is not noted."""
     text = """
