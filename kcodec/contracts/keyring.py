@@ -104,7 +104,7 @@ class Keyring:
             return found
 
     def _until(self, rule: EncryptRule) -> float:
-        given = self._settings.parameters(rule.name).get(_EXPIRY)
+        given = self._settings.parameters(rule.name, rule.type).get(_EXPIRY)
         try:
             seconds = _SECONDS if given is None else float(given)
         except ValueError:
@@ -128,7 +128,7 @@ class Keyring:
             return kek, dek
         encrypted = None
         if not kek.shared:
-            parameters = self._settings.parameters(rule.name)
+            parameters = self._settings.parameters(rule.name, rule.type)
             encrypted = base64.b64encode(wrap(kek, new_material(rule.algorithm), parameters)).decode()
         new = Dek(rule.kek_name, subject, dek.version + 1 if dek else 1, rule.algorithm, encrypted)
         try:
@@ -145,7 +145,7 @@ class Keyring:
         if dek.key_material is not None:
             return Cipher(rule.algorithm, base64.b64decode(dek.key_material))
         encrypted = base64.b64decode(dek.encrypted_key_material or "")
-        return Cipher(rule.algorithm, unwrap(kek, encrypted, self._settings.parameters(rule.name)))
+        return Cipher(rule.algorithm, unwrap(kek, encrypted, self._settings.parameters(rule.name, rule.type)))
 
 
 class Session:

@@ -33,6 +33,8 @@ class EncryptRule:
     expiry_days: int = 0
     #: Why the rule cannot run at all; empty if it can.
     wrong: str = ""
+    #: Its type, which settings may name.
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def encrypt_rule(schema: Schema, rule: Rule, mode: str, settings: RuleSettings) 
     elif not days.isdecimal() or len(days) > 9:
         wrong = f"encrypt.dek.expiry.days={days} is not a number of days"
     if wrong:
-        return EncryptRule(rule.name, rule.tags, failure, wrong=wrong)
+        return EncryptRule(rule.name, rule.tags, failure, wrong=wrong, type=rule.type or "")
     return EncryptRule(
         rule.name,
         rule.tags,
@@ -189,4 +191,5 @@ def encrypt_rule(schema: Schema, rule: Rule, mode: str, settings: RuleSettings) 
         told("kms.key.id"),
         algorithm,
         int(days),
+        type=rule.type or "",
     )

@@ -11,7 +11,7 @@ PREFIX = "rule.executors."
 _ALL = "_default_"
 _PARAM = "param."
 #: Options of Spark's sources come in lower case.
-_OWN = {"onfailure": "onFailure", "disabled": "disabled"}
+_OWN = {"onfailure": "onFailure", "onsuccess": "onSuccess", "disabled": "disabled"}
 #: Parameters that are no secrets.
 OPEN = frozenset(
     [
@@ -28,10 +28,11 @@ OPEN = frozenset(
 
 
 class RuleSettings:
-    """What a serde sets of rules: of one by its name, or of all of them.
+    """What a serde sets of rules: of one by its name, of those of a type, or of all of them.
 
     ``rule.executors._default_.param.secret`` is a parameter of all rules, such as the credentials of a key management
-    service; ``rule.executors.NAME.onFailure`` and ``rule.executors.NAME.disabled`` stand for what the rule says itself.
+    service, and ``rule.executors._ENCRYPT_.param.secret`` of those of the type ``ENCRYPT``; ``onFailure``,
+    ``onSuccess`` and ``disabled`` of ``rule.executors.NAME`` stand for what the rule says itself.
     Capital letters make no difference in them: of the options of Spark's sources, none are left.
     Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
     of its own environment. Another setting of this prefix is a `ConfigError`.
@@ -62,14 +63,18 @@ class RuleSettings:
                 made._own[name, _OWN[rest.lower()]] = str(value)
             else:
                 raise ConfigError(
-                    f"unknown setting {key!r}: of a rule there are {PREFIX}NAME.param.*, {PREFIX}NAME.onFailure and "
-                    f"{PREFIX}NAME.disabled, and {_ALL} stands for the name of each"
+                    f"unknown setting {key!r}: of a rule there are {PREFIX}NAME.param.*, {PREFIX}NAME.onFailure, "
+                    f"{PREFIX}NAME.onSuccess and {PREFIX}NAME.disabled, and {_ALL} stands for the name of each"
                 )
         return made
 
-    def parameters(self, name: str) -> dict[str, str]:
-        """Return the parameters of a rule, over those of all."""
-        return {**self._parameters.get(_ALL, {}), **self._parameters.get(name.lower(), {})}
+    def parameters(self, name: str, kind: str = "") -> dict[str, str]:
+        """Return the parameters of a rule, over those of its type, over those of all."""
+        return {
+            key: value
+            for each in reversed(_names(name, kind))
+            for key, value in self._parameters.get(each, {}).items()
+        }
 
     @property
     def secrets(self) -> list[str]:
@@ -83,7 +88,7 @@ class RuleSettings:
 
     def is_disabled(self, rule: Rule, enable_at: str | None) -> bool:
         """Return whether a rule is left out; `enable_at` is where those of its set run."""
-        found = self._of_rule(rule.name, "disabled")
+        found = self._of_rule(rule, "disabled")
         if found is not None:
             return found.strip().lower() == "true"
         return rule.disabled or enable_at not in (None, "ALL", "CLIENT")
@@ -93,15 +98,17 @@ class RuleSettings:
 
         A rule for both directions may name one for each, that of writing first.
         """
-        found = self._of_rule(rule.name, "onFailure")
+        found = self._of_rule(rule, "onFailure")
         return _action(rule, mode, rule.on_failure if found is None else found) or "ERROR"
 
     def success(self, rule: Rule, mode: str) -> str:
         """Return what is done where a rule does not fail: ``NONE``, unless it says another action."""
-        return _action(rule, mode, rule.on_success) or "NONE"
+        found = self._of_rule(rule, "onSuccess")
+        return _action(rule, mode, rule.on_success if found is None else found) or "NONE"
 
-    def _of_rule(self, name: str, setting: str) -> str | None:
-        return self._own.get((name.lower(), setting), self._own.get((_ALL, setting)))
+    def _of_rule(self, rule: Rule, setting: str) -> str | None:
+        found = (self._own.get((each, setting)) for each in _names(rule.name, rule.type or ""))
+        return next((each for each in found if each is not None), None)
 
     def __repr__(self) -> str:
         return "<RuleSettings>"
@@ -117,6 +124,11 @@ class RuleSettings:
         return isinstance(other, RuleSettings) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _names(name: str, kind: str) -> tuple[str, str, str]:
+    """Return what settings of a rule stand under, those that count first."""
+    return name.lower(), f"_{kind.lower()}_", _ALL
 
 
 def _action(rule: Rule, mode: str, named: str | None) -> str:

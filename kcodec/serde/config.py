@@ -38,6 +38,7 @@ KEYS: dict[str, str] = {
     "rule.executors.NAME.param.*": "parameters of the rule NAME, _default_ for all: credentials of a key service",
     "rule.executors.NAME.onFailure": "ERROR or NONE in place of what the rule says, or both with a comma between: "
     "first writing, then reading",
+    "rule.executors.NAME.onSuccess": "the same where a rule does not fail",
     "rule.executors.NAME.disabled": "whether the rule is left out",
 }
 

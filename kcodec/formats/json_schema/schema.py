@@ -29,8 +29,10 @@ from kcodec.formats.json_schema.keywords import (
     OBJECT,
     OBJECT_2020,
     OWNERS_2020,
+    SEEN_2020,
     STRING,
     TYPES,
+    said_names,
 )
 from kcodec.formats.json_schema.pattern_syntax import check_pattern
 from kcodec.formats.json_schema.references import ABSENT, Documents, Resource, is_uri, names_of
@@ -372,27 +374,57 @@ class _SchemaReader:
             self.refuse(criterion, "not a list")
         distinct = self.loader.distinct(members)
         nodes = [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()]
-        if self.draft == 2020 and any("implied" in each.rules for each in nodes):
-            # The server's translation of the newer drafts takes several keywords of one member for several members.
-            nodes = [part for each in nodes for part in (each.members if "implied" in each.rules else [each])]
-            return Node("combined", {"criterion": criterion}, nodes)
+        if self.draft == 2020:
+            return self.combined_parts(criterion, members, dict(zip(distinct, nodes, strict=True)))
         rules = {"criterion": criterion, "texts": list(distinct), "written": len(members)}
         return Node("combined", rules, nodes)
+
+    def combined_parts(self, criterion: str, members: list[Any], read: Mapping[bytes, Node]) -> Node:
+        """Return a combined schema of the newer drafts, given the nodes of its members by their digests.
+
+        The server's translation takes several keywords of one member for several members, and has but one of those
+        that say the same.
+        """
+        found: dict[Any, Node] = {}
+        written = 0
+        for each in members:
+            node = read[self.loader.digest(each)]
+            parts = node.members if "implied" in node.rules else [node]
+            written += len(parts)
+            for part in parts:
+                names = said_names(each, part.kind, part.rules.get("criterion", ""), alone=part is node)
+                # What is not told apart by its keywords is itself alone.
+                said = (
+                    id(part)
+                    if names is None
+                    else frozenset((key, self.loader.digest(each[key])) for key in names)
+                )
+                found.setdefault((part.kind, each is True, said), part)
+        return Node(
+            "combined",
+            {"criterion": criterion, "texts": list(found), "written": written},
+            list(found.values()),
+        )
 
     def typed(self, kinds: Any) -> Node:
         if isinstance(kinds, str):
             return self.of_type(kinds)
         if not isinstance(kinds, list):
             self.refuse("type", "neither a name nor a list of names")
-        # Each of several types takes all of its keywords.
+        # Each of several types takes all of its keywords; in the newer drafts of numbers and integers the first alone.
         left = self.taken_up(kinds)
         found: dict[str, Node] = {}
+        nodes = []
         for kind in kinds:
-            if str(kind) not in found:
-                before, self.left = self.left, set(left)
-                found[str(kind)] = self.of_type(kind)
-                self.left = before - (left - self.left)
-        return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
+            name = "number" if kind == "integer" and self.draft == 2020 else str(kind)
+            node = found.get(name)
+            if node is None or self.draft == 2020:
+                before, self.left = self.left, set(left) if node is None else set()
+                node = self.of_type(kind)
+                self.left = before - (left - self.left) if name not in found else before
+                found.setdefault(name, node)
+            nodes.append(node)
+        return Node("combined", {"criterion": "anyOf"}, nodes)
 
     def taken_up(self, kinds: list[Any]) -> set[str]:
         """Return the keywords that a list of types takes up; in the newer drafts only those met with nothing else."""
@@ -403,7 +435,7 @@ class _SchemaReader:
         taken: set[str] = set()
         is_met = False
         for key in self.in_order():
-            what = OWNERS_2020.get(key)
+            what = "nothing" if key in SEEN_2020 else OWNERS_2020.get(key)
             if key == "type":
                 if not of.issuperset(before.values()):
                     break

@@ -148,7 +148,17 @@ def test_verdicts(line):
         ),
         (
             'syntax = "proto2"; message M { optional bytes a = 1 [default = "\\377"]; }',
-            "column 32: the registry prints defaults of bytes without quotation marks",
+            "column 32: the registry prints defaults of all types but string without quotation marks",
+        ),
+        ('syntax = "proto2"; message M { option (o) = { [a.b/M]: { } }; }', "takes no URL of a type"),
+        ('syntax = "proto2"; message M { option (o).a.(b) = 1; }', "takes no name in parentheses behind one"),
+        (
+            '\ufeffsyntax = "proto2"; message M { }',
+            r"column 1: the registry takes no '\\ufeff' between words",
+        ),
+        (
+            'syntax = "proto2"; /* \f */ message M {\v}',
+            r"column 39: the registry takes no '\\x0b' between words",
         ),
         (
             'syntax = "proto2"; message M { optional . M a = 1; }',
@@ -294,6 +304,23 @@ def test_serialized_descriptors_lose_options(option):
     texts = [f'syntax = "proto3"; message M {{ int32 a = 1{each}; }}' for each in ("", f" [{option}]")]
     plain, with_option = (PROTOBUF.printed(PROTOBUF.parse(text), "serialized") for text in texts)
     assert with_option == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("message M { map<string, bool> a = 1; }", 0),
+        ("message M { map<string, bool> a = 1; } message AEntry { }", 0),
+        ("message M { map<string, bool> a = 1; } message aEntry { }", 11),
+    ],
+)
+def test_serialized_maps_have_a_type_if_one_is_called_as_their_entries(text, kind):
+    """The registry's code looks for the type of each field by its name (commit 794611bd)."""
+    made = PROTOBUF.printed(PROTOBUF.parse(f'syntax = "proto3"; package p; {text}'), "serialized")
+    file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(made))
+    assert (
+        file.message_type[0].field[0].type if kind else file.message_type[0].field[0].HasField("type")
+    ) == kind
 
 
 def test_serialized_ranges_and_extensions():

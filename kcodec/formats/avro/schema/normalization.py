@@ -12,8 +12,11 @@ from kcodec.formats.avro.schema.model import NAMED, PRIMITIVES, Field, Schema, c
 from kcodec.formats.avro.schema.parse import parse_all
 from kcodec.java.numbers import format_java_float, round_to_float
 
-#: What stands for a null; None is no value.
-_NULL: Any = object()
+#: What stands for a default that is lost.
+_LOST: Any = object()
+
+#: The types of which a text is a default.
+_TEXTS = frozenset(["string", "bytes", "enum", "fixed"])
 
 #: What the server's parser takes for a logical type beside those that have an Arrow type of their own.
 _LOGICAL = {("bytes", "big-decimal")}
@@ -24,8 +27,9 @@ def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = (
 
     `texts` are those that it refers to, deepest first, and `known` the names of the types that they define at their
     roots. It is a `SchemaError` where the server fails: if an attribute, or a list or an object that is a default,
-    holds an integer beyond 64 bits, a field is a union of nothing, or the default of a record has what the record has
-    not; and if the schema is nested too deeply.
+    holds an integer beyond 64 bits, a field is a union of nothing, the default of a record has what the record has
+    not, a part of a default is not a value of its type, or not finite, or a list is the default of what is no array;
+    and if the schema is nested too deeply.
 
     Examples
     --------
@@ -90,8 +94,10 @@ def _field(field: Field, written: set[str]) -> dict[str, Any]:
     # An integer beyond 64 bits is lost.
     if field.has_default and not _is_long(field.default):
         value = _default(field.default, field.type)
-        if value is not None:
-            tree["default"] = _json(value)
+        if field.type.type == "union":
+            _check_finite(value, field.type)
+        if value is not _LOST:
+            tree["default"] = value
     tree.update(_sorted(field.props))
     return tree
 
@@ -117,55 +123,62 @@ def _utf16(key: str) -> bytes:
 
 
 def _default(value: Any, schema: Schema | None) -> Any:
-    """Return a default as Avro Java prints it; None (which is not null) if it is not a value of the type.
+    """Return a default as Avro Java prints it; `_LOST` if it is not a value of the type.
 
     Of a union only the first branch counts: the default of another one is lost.
     """
     if schema is not None and schema.type == "union":
-        schema = schema.branches[0] if schema.branches else None
+        if not schema.branches:
+            raise SchemaError("a default is one of a union of nothing")
+        schema = schema.branches[0]
     kind = "" if schema is None else schema.type
-    if value is None:
-        return _NULL
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return value
     if _is_long(value):
         raise SchemaError(f"a default holds {value}, which has more than 64 bits")
     if isinstance(value, int):
-        if kind == "int" and not -(1 << 31) <= value < 1 << 31:
-            return None
-        if kind in ("", "int", "long"):
-            return value
-        return _real(value, kind)
+        return value if kind in ("", "int", "long") else _real(value, kind)
     if isinstance(value, float):
         return _real(value, kind or "double")
     if isinstance(value, str):
         if kind in ("bytes", "fixed"):
             # What is no byte is lost.
             return value.encode("latin-1", "replace").decode("latin-1")
-        return value if kind in ("", "string", "enum") else None
+        return value if kind in ("", "string", "enum") else _LOST
     if isinstance(value, list):
-        return [_default(each, None if schema is None else schema.item) for each in value]
-    if kind == "record" and schema is not None:
-        types: dict[str, Schema | None] = {field.name: field.type for field in schema.fields}
+        if value and kind not in ("", "array"):
+            raise SchemaError(f"a list is the default of a type {kind}")
+        return [_part(each, None if schema is None else schema.item) for each in value]
+    types: dict[str, Schema | None] = dict.fromkeys(value)
+    if schema is not None and kind == "map":
+        types = dict.fromkeys(value, schema.item)
+    elif schema is not None and kind == "record":
+        types = {field.name: field.type for field in schema.fields}
         for name in value:
             if name not in types:
                 raise SchemaError(f"a default has {name}, which {schema.name} does not")
-    else:
-        types = dict.fromkeys(value, None if schema is None else schema.item)
-    return {key: _default(value[key], types.get(key)) for key in sorted(value, key=_utf16)}
+    return {key: _part(value[key], types[key]) for key in sorted(value, key=_utf16)}
 
 
-def _real(value: float, kind: str) -> float | None:
+def _part(value: Any, schema: Schema | None) -> Any:
+    """Return a part of a default, which the server fails at where a whole one is lost."""
+    made = _default(value, schema)
+    if made is _LOST:
+        raise SchemaError("a part of a default is not a value of its type")
+    _check_finite(made, schema)
+    return made
+
+
+def _check_finite(value: Any, schema: Schema | None) -> None:
+    """Refuse what the server writes as text, where that is no value: only fields of a floating type read a number."""
+    if isinstance(value, float) and value - value != 0:
+        branches = () if schema is None else schema.branches
+        if all(branch.type not in _TEXTS for branch in branches):
+            raise SchemaError(f"a default holds {value}, which is written as text")
+
+
+def _real(value: float, kind: str) -> Any:
     if kind == "double" or (kind == "float" and value - value != 0):
         # Not finite, which the server writes as text that Avro Java reads as the number again.
         return float(value)
-    return float(format_java_float(round_to_float(str(value)))) if kind == "float" else None
-
-
-def _json(value: Any) -> Any:
-    """Return a default with nulls in it, those of Avro and those of Java alike."""
-    if isinstance(value, list):
-        return [_json(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _json(each) for key, each in value.items()}
-    return None if value is _NULL else value
+    return float(format_java_float(round_to_float(str(value)))) if kind == "float" else _LOST

@@ -152,10 +152,8 @@ class _Serializer:
         return field
 
     def kind(self, scope: str, node: syntax.Field) -> int | None:
-        """Return the number of a field's type; maps have none."""
-        if node.key:
-            return None
-        name = node.type
+        """Return the number of a field's type; maps have none, unless a type is called as their entries are."""
+        name = registry_entry_name(node.name) if node.key else node.type
         if name not in SCALARS:
             full = self.schema.names.find(self.schema.path, scope, name)
             if full is None:

@@ -21,18 +21,44 @@ _BITS = {
     **dict.fromkeys(["uint64", "fixed64"], (64, False)),
 }
 
+#: The constants of options that are enums; of others that are, unknown ones are lost.
+_CONSTANTS = {
+    "ctype": ("STRING", "CORD", "STRING_PIECE"),
+    "jstype": ("JS_NORMAL", "JS_STRING", "JS_NUMBER"),
+    "targets": (
+        "TARGET_TYPE_UNKNOWN",
+        "TARGET_TYPE_FILE",
+        "TARGET_TYPE_EXTENSION_RANGE",
+        "TARGET_TYPE_MESSAGE",
+        "TARGET_TYPE_FIELD",
+        "TARGET_TYPE_ONEOF",
+        "TARGET_TYPE_ENUM",
+        "TARGET_TYPE_ENUM_ENTRY",
+        "TARGET_TYPE_SERVICE",
+        "TARGET_TYPE_METHOD",
+    ),
+    "optimize_for": ("SPEED", "CODE_SIZE", "LITE_RUNTIME"),
+    "idempotency_level": ("IDEMPOTENCY_UNKNOWN", "NO_SIDE_EFFECTS", "IDEMPOTENT"),
+}
+
+#: Options of a field that are messages.
+_MESSAGES = ("edition_defaults", "feature_support", "features")
+
 
 def check_descriptors(names: Names, path: str) -> None:
     """Check a file as protobuf-java does that makes a descriptor of it; `SchemaError` with line and column.
 
     Names that stand twice in one scope, numbers of fields, enums without values, maps in oneofs, types that are not
-    imported or that an inner name hides, defaults of another type, what cannot be packed, and extensions beyond the
-    ranges that are declared for them. Groups have no descriptor there, so nobody looks at them.
+    imported or that an inner name hides, defaults of another type, options that are no constant of their enum, what
+    cannot be packed, and extensions beyond the ranges that are declared for them. Groups have no descriptor there, so
+    nobody looks at them.
     """
     file = names.files[path]
     if file.misnamed is not None:
         names.fail(path, *file.misnamed)
-    _Check(names, path).level(file.package, file.messages, file.enums, file.extends, file.services)
+    check = _Check(names, path)
+    check.constants(file.options, "optimize_for")
+    check.level(file.package, file.messages, file.enums, file.extends, file.services)
 
 
 class _Check:
@@ -77,6 +103,15 @@ class _Check:
                 self.fail(node.at, f"{name} is declared twice")  # type: ignore[attr-defined]
             known.add(name)
 
+    def constants(self, options: list[syntax.Option], *names: str) -> None:
+        """Refuse what is no constant of the enum that an option is."""
+        for name in names:
+            value = syntax.find_option(options, name)
+            word = unquote(value) if isinstance(value, syntax.Quoted) else value
+            if value is not None and word not in _CONSTANTS[name]:
+                at = next(each.at for each in options if each.name == (name,))
+                self.fail(at, f"the value of the option {name} is not a constant of its enum")
+
     def message(self, scope: str, node: syntax.Message) -> None:
         inner = full_name(scope, node.name)
         fields = [field for field in node.fields if field.group is None]
@@ -104,6 +139,14 @@ class _Check:
             field.label != "repeated" or is_message or field.type in _NEVER_PACKED
         ):
             self.fail(field.at, f"{field.name} cannot be packed")
+        self.constants(field.options, "ctype", "jstype", "targets")
+        for option in field.options:
+            if (
+                option.name[0] in _MESSAGES
+                and option.name[1:] == ()
+                and not isinstance(option.value, syntax.Aggregate)
+            ):
+                self.fail(option.at, f"the value of the option {option.name[0]} is not a message")
         default = syntax.find_option(field.options, "default")
         if default is None or isinstance(default, (syntax.Aggregate, list)):
             return
@@ -139,6 +182,7 @@ class _Check:
     def service(self, scope: str, node: syntax.Service) -> None:
         self.distinct(node.rpcs)
         for rpc in node.rpcs:
+            self.constants(rpc.options, "idempotency_level")
             for name in (rpc.request, rpc.response):
                 if not isinstance(self.type(scope, name, rpc.at), syntax.Message):
                     self.fail(rpc.at, f"{name} is not a message")

@@ -49,6 +49,8 @@ class Names:
         #: What each full name declares, entries of ``map<>`` fields too, and in which file.
         self.types: dict[str, Message | Enum] = {}
         self.paths: dict[str, str] = {}
+        #: The names of entries of ``map<>`` fields, which no field can name.
+        self.entries: set[str] = set()
         #: By full name.
         self.extensions: dict[str, Extension] = {}
         self._visible: dict[str, set[str]] = {}
@@ -66,7 +68,7 @@ class Names:
         if key in self._found:
             return self._found[key]
         visible = self._visible_from(path)
-        names = list(candidates(scope, name))
+        names = [full for full in candidates(scope, name) if full not in self.entries]
         found = next((full for full in names if self.paths.get(full) in visible), None)
         found = found or next((full for full in names if full in self.types), None)
         if found is not None:
@@ -124,6 +126,7 @@ class Names:
         for message in messages:
             full = self._add(path, scope, message)
             entries = [entry for field in message.fields if (entry := entry_of(field))]
+            self.entries.update(full_name(full, entry.name) for entry in entries)
             groups = [field.group for field in message.fields if field.group]
             self._declare_types(path, full, [*message.messages, *entries, *groups], message.enums)
             self._declare_extensions(path, full, message.extends)

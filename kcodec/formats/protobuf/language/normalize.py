@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 
@@ -14,9 +14,13 @@ from kcodec.formats.protobuf.language.literals import unquote
 from kcodec.formats.protobuf.language.names import Names, full_name
 from kcodec.java.numbers import format_java_double, format_java_float
 
-#: What numbers are rounded to, with digits enough for all doubles.
+#: What numbers are rounded to, with digits enough for all doubles and some beyond.
 _THOUSANDTH = Decimal("0.001")
-_ENOUGH = Context(prec=400)
+_ENOUGH = Context(prec=5000)
+
+#: What looks like an option of a field, and the types whose defaults the registry takes for numbers.
+_ATTRIBUTES = (("default",), ("json_name",))
+_NUMBERS = SCALARS - {"bool", "string"}
 
 
 def normalize(names: Names, path: str) -> syntax.File:
@@ -92,7 +96,9 @@ class _Normalizer:
         return sorted((self.field(scope, each) for each in nodes), key=lambda each: each.number)
 
     def field(self, scope: str, node: syntax.Field) -> syntax.Field:
-        options = self.options(scope, _last_attributes(node.options))
+        attributes = _attributes(node)
+        options = self.options(scope, [each for each in node.options if each.name not in _ATTRIBUTES])
+        options = sorted([*attributes, *options], key=lambda each: each.name[0].strip("()"))
         if node.group is not None:
             group = replace(node.group, fields=self.fields(scope, node.group.fields))
             return replace(node, group=group, options=options)
@@ -170,8 +176,17 @@ class _Normalizer:
                     after = self.merge(self.message_of(full), before, after)
                 merged[full].value = after
         for each in found:
-            each.value = _normal(each.value)
+            # Of a list only what it has is taken out of lists of one element, not that which is the value itself.
+            value = each.value
+            parts = value if isinstance(value, list) else [value]
+            normal = [_normal(part, lambda name: self.member(scope, name)) for part in parts]
+            each.value = normal if isinstance(value, list) else normal[0]
         return sorted(found, key=lambda each: each.name[0].strip("()"))
+
+    def member(self, scope: str, name: str) -> str:
+        """Return the name of a field of an option's value, that of an extension in full."""
+        full = self.names.find_extension(scope, name[1:-1]) if name[:1] == "[" else None
+        return name if full is None else f"[{full}]"
 
     def message_of(self, extension: str) -> str | None:
         """Return the full name of the message that an extension is."""
@@ -210,11 +225,21 @@ class _Normalizer:
         return syntax.Aggregate(list(found.items()))
 
 
-def _last_attributes(options: list[syntax.Option]) -> list[syntax.Option]:
-    """Leave the last one of each attribute of a field, which the registry does not have among the options."""
-    last: dict[tuple[str, ...], syntax.Option] = {}
-    last.update((each.name, each) for each in options if each.name in (("default",), ("json_name",)))
-    return [each for each in options if last.get(each.name, each) is each]
+def _attributes(node: syntax.Field) -> list[syntax.Option]:
+    """Return the default and the JSON name of a field, the last of each: the registry has neither among the options.
+
+    They stay as they are written, but for defaults of numbers and bytes that are numbers.
+    """
+    last = {each.name: replace(each) for each in node.options if each.name in _ATTRIBUTES}
+    default = last.get(("default",))
+    if default is not None and node.type in _NUMBERS and not node.key:
+        value = default.value
+        word = unquote(value) if isinstance(value, syntax.Quoted) else value
+        if isinstance(word, str):
+            sign, digits = ("-", word[1:]) if word[:1] == "-" else ("", word)
+            is_fraction = digits[:1] == "." and digits[1:2].isdigit()
+            default.value = _number(syntax.Word(f"{sign}0{digits}" if is_fraction else word))
+    return list(last.values())
 
 
 def _elements(value: syntax.Value) -> list[syntax.Value]:
@@ -222,7 +247,7 @@ def _elements(value: syntax.Value) -> list[syntax.Value]:
 
 
 def _distinct(values: list[syntax.Value]) -> list[syntax.Value]:
-    texts = {repr(_plain(_normal(each))): each for each in reversed(values)}
+    texts = {repr(_plain(_normal(each, str))): each for each in reversed(values)}
     return list(reversed(texts.values()))
 
 
@@ -239,18 +264,22 @@ def _wrapped(option: syntax.Option) -> syntax.Value:
     """Return the value of an option with the names after its first as messages around it."""
     value = option.value
     for name in reversed(option.name[1:]):
-        value = syntax.Aggregate([(f"[{name[1:-1]}]" if name.startswith("(") else name, value)])
+        value = syntax.Aggregate([(name.strip("()"), value)])
     return value
 
 
-def _normal(value: syntax.Value) -> syntax.Value:
+def _normal(value: syntax.Value, full_name_of: Callable[[str], str]) -> syntax.Value:
     """Return a value with sorted names, lists of one element as that element, and numbers as the registry has them."""
     if isinstance(value, syntax.Aggregate):
-        # Lists without an element are dropped.
-        entries = [(name, _normal(each)) for name, each in value.entries if each != []]
-        return syntax.Aggregate(sorted(entries, key=lambda each: each[0]))
+        # Lists without an element are dropped; of names that come to be the same the last one counts.
+        entries = {
+            full_name_of(name): _normal(each, full_name_of)
+            for name, each in sorted(syntax.merged(value).items(), key=lambda each: each[0])
+            if each != []
+        }
+        return syntax.Aggregate(sorted(entries.items(), key=lambda each: each[0]))
     if isinstance(value, list):
-        values = [_normal(each) for each in value]
+        values = [_normal(each, full_name_of) for each in value]
         return values[0] if len(values) == 1 else values
     return _number(value) if isinstance(value, syntax.Word) else value
 
@@ -263,11 +292,16 @@ def _number(word: syntax.Word) -> syntax.Word:
     try:
         if digits[:2] in ("0x", "0X"):
             value = Decimal(int(digits, 16))
-        elif digits.isdigit():
-            # As Java's Long.decode has it.
-            value = Decimal(int(digits, 8) if digits[0] == "0" else int(digits))
         else:
-            value = _fraction(digits)
+            suffix = digits[-1].lower() if digits[-1] in "fFdDlL" else ""
+            digits = digits.removesuffix(digits[-1]) if suffix else digits
+            if digits.isdigit() and suffix not in ("f", "d"):
+                # As Java's Long.decode has it.
+                value = Decimal(int(digits, 8) if digits[0] == "0" else int(digits))
+            elif suffix == "l":
+                return word
+            else:
+                value = _fraction(digits, suffix)
     except (ValueError, InvalidOperation):
         return word
     text = f"{value:f}"
@@ -277,10 +311,11 @@ def _number(word: syntax.Word) -> syntax.Word:
     return syntax.Word(f"-{text}" if word.startswith("-") and not (is_whole and text == "0") else text)
 
 
-def _fraction(digits: str) -> Decimal:
+def _fraction(digits: str, suffix: str) -> Decimal:
     """Return a number with a point or an exponent as commons-lang reads it and NumberFormat rounds it.
 
-    That is as a float if that prints as the double does, as a double if that is all of it, or exactly.
+    That is as a float if that prints as the double does, as a double if that is all of it, or exactly; with f or d
+    behind it as that, unless it is too large or too small.
     """
     number = float(digits)
     try:
@@ -288,14 +323,19 @@ def _fraction(digits: str) -> Decimal:
     except OverflowError:
         narrow = 0.0
     exact = Decimal(digits)
-    if (narrow or not exact) and format_java_float(narrow) == format_java_double(number):
+    is_finite = number - number == 0 and bool(number or not exact)
+    if (narrow or not exact) and narrow - narrow == 0 and (suffix == "f" or _prints_as(narrow, number)):
         number = narrow
-    elif exact != Decimal(repr(number)):
+    elif not is_finite or (suffix != "d" and exact != Decimal(repr(number))):
         return exact.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH)
     # The fewest digits that tell a double; it is rounded by what it is.
     shown = Decimal(repr(number))
     found = shown if shown == shown.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH) else Decimal(number)
     return found.quantize(_THOUSANDTH, ROUND_HALF_EVEN, _ENOUGH)
+
+
+def _prints_as(narrow: float, number: float) -> bool:
+    return format_java_float(narrow) == format_java_double(number)
 
 
 def _shortened(numbers: syntax.Range) -> syntax.Range:

@@ -206,14 +206,9 @@ class _Parser(Tokens):
         field.number = self.number()
         field.options = self.options()
         default = syntax.find_option(field.options, "default")
-        if (
-            field.type == "bytes"
-            and isinstance(default, syntax.Quoted)
-            and not _WORD.fullmatch(unquote(default))
-        ):
-            self.refuse(
-                "the registry prints defaults of bytes without quotation marks, and cannot read this one", at
-            )
+        if field.type != "string" and not _is_printed(default):
+            why = "the registry prints defaults of all types but string without quotation marks"
+            self.refuse(f"{why}, and cannot read this one", at)
         self.end()
         return field
 
@@ -384,6 +379,8 @@ class _Parser(Tokens):
         name: list[str] = []
         while True:
             if self.accept("("):
+                if name and not name[-1].startswith("("):
+                    self.refuse("the registry takes no name in parentheses behind one without")
                 name.append(f"({self.type_name()})")
                 self.expect(")")
             else:
@@ -465,6 +462,16 @@ class _Parser(Tokens):
         """Return the name of an extension, or the URL of an Any."""
         parts = [self.type_name()]
         while self.accept("/"):
+            self.refuse("the registry takes no URL of a type")
             parts.append(self.type_name())
         self.expect("]")
         return f"[{'/'.join(parts)}]"
+
+
+def _is_printed(default: syntax.Value | None) -> bool:
+    """Return whether a default that is printed without quotation marks is read as a value again."""
+    if isinstance(default, syntax.Quoted):
+        return _WORD.fullmatch(unquote(default)) is not None
+    if isinstance(default, list):
+        return all(isinstance(each, syntax.Quoted) and _is_printed(each) for each in default)
+    return not isinstance(default, syntax.Aggregate) or not default.entries

@@ -216,3 +216,15 @@ def members_of(message: Message) -> list[list[Field]]:
 def is_map_entry(message: Message) -> bool:
     """Return whether a message says that it is the entry of a map."""
     return find_option(message.options, "map_entry") == "true"
+
+
+def merged(value: Aggregate) -> dict[str, Value]:
+    """Return the fields of an aggregate; those that repeat become lists."""
+    found: dict[str, list[Value]] = {}
+    for name, each in value.entries:
+        found.setdefault(name, []).append(each)
+    return {name: values[0] if len(values) == 1 else _joined(values) for name, values in found.items()}
+
+
+def _joined(values: list[Value]) -> list[Value]:
+    return [item for each in values for item in (each if isinstance(each, list) else [each])]

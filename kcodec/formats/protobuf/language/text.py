@@ -131,7 +131,7 @@ class _Printer:
     def special(self, field: syntax.Field, option: syntax.Option) -> str:
         """Return what looks like an option of a field but is not one."""
         name, value = option.name[0], option.value
-        raw = unquote(value) if isinstance(value, syntax.Quoted) else self.value(value)
+        raw = value if isinstance(value, syntax.Word) else _as_java(value)
         return f"{name} = {_quoted(raw) if name == 'json_name' or field.type == 'string' else raw}"
 
     def group(self, field: syntax.Field) -> _Lines:
@@ -208,29 +208,39 @@ class _Printer:
         return _join(f"option {self.option(each)};".split("\n") for each in self.printed(options))
 
     def option(self, option: syntax.Option) -> str:
-        return f"{'.'.join(option.name)} = {self.value(option.value)}"
+        value = option.value
+        if isinstance(value, list) and len(value) == 1:
+            # Unlike one within a message, on the line of its brackets.
+            return f"{'.'.join(option.name)} = [{self.value(value[0])}]"
+        return f"{'.'.join(option.name)} = {self.value(value)}"
 
     def value(self, value: syntax.Value) -> str:
         if isinstance(value, syntax.Quoted):
             return _quoted(unquote(value))
         if isinstance(value, syntax.Aggregate):
-            entries = [f"{name}: {self.value(each)}" for name, each in _merged(value).items()]
+            entries = [f"{name}: {self.value(each)}" for name, each in syntax.merged(value).items()]
             return f"{{\n{_listed(entries)}}}"
         if isinstance(value, list):
             return f"[\n{_listed([self.value(each) for each in value])}]"
         return value
 
 
-def _merged(value: syntax.Aggregate) -> dict[str, syntax.Value]:
-    """Return the fields of an aggregate; those that repeat become lists."""
-    found: dict[str, list[syntax.Value]] = {}
-    for name, each in value.entries:
-        found.setdefault(name, []).append(each)
-    return {name: values[0] if len(values) == 1 else _joined(values) for name, values in found.items()}
-
-
-def _joined(values: list[syntax.Value]) -> list[syntax.Value]:
-    return [item for each in values for item in (each if isinstance(each, list) else [each])]
+def _as_java(value: syntax.Value) -> str:
+    """Return a value as Java prints the objects that the registry has for it."""
+    if isinstance(value, syntax.Quoted):
+        return unquote(value)
+    if isinstance(value, syntax.Aggregate):
+        return f"{{{', '.join(f'{name}={_as_java(each)}' for name, each in syntax.merged(value).items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_java, value))}]"
+    kind = (
+        "NUMBER"
+        if value[0].isdigit() or value[0] == "-"
+        else "BOOLEAN"
+        if value in ("true", "false")
+        else "ENUM"
+    )
+    return f"OptionPrimitive(kind={kind}, value={value})"
 
 
 def _listed(items: list[str]) -> str:

@@ -27,7 +27,7 @@ _INT32 = (-(2**31), 2**31 - 1)
 
 _TOKEN = re.compile(
     r"""[\s\ufeff]*(?:
-      (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+)?)
+      (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+[fF]?)?)
     | ("[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
     | (//[^\n]* | /\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
     | ([={}\[\]()<>:,/-])
@@ -36,8 +36,9 @@ _TOKEN = re.compile(
     )""",
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
-#: What may stand between tokens.
+#: What may stand between tokens, and what of it the registry does not know.
 _BLANKS = " \t\n\r\f\v\ufeff"
+_ODD_BLANKS = re.compile("[\f\v\ufeff]")
 
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
@@ -94,6 +95,18 @@ class Tokens:
         self.ends: list[int] = []
         self.refused: tuple[int, str] | None = None
         self.misnamed: tuple[int, str] | None = None
+        if _ODD_BLANKS.search(text):
+            self._check_blanks()
+
+    def _check_blanks(self) -> None:
+        """Refuse blanks between words and comments that the registry does not know."""
+        spans = [(at, at + len(word)) for word, at in zip(self.words, self.places, strict=True)]
+        last = 0
+        for start, end in sorted([*spans, *self.comments]):
+            if odd := _ODD_BLANKS.search(self.text, last, start):
+                self.refuse(f"the registry takes no {odd[0]!r} between words", odd.start())
+                break
+            last = max(last, end)
 
     def _odd_character(self, match: re.Match[str]) -> None:
         at, char = match.start(6), match[6]

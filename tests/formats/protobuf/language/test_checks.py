@@ -45,6 +45,9 @@ TAKEN = [
     'syntax = "proto3"; enum E { A = 0; } enum F { A = 0; }',
     'syntax = "proto3"; message A { int32 A = 1; }',
     'syntax = "proto3"; message A { .A.B b = 1; message B {} }',
+    'syntax = "proto3"; option optimize_for = "SPEED"; message A { int64 f = 1 [jstype = "JS_NUMBER"]; }',
+    'syntax = "proto3"; message A { int64 f = 1 [targets = TARGET_TYPE_FILE, retention = FOREVER]; }',
+    'syntax = "proto2"; message A { optional group G = 1 { optional int64 f = 1 [jstype = FOO]; } }',
 ]
 
 REFUSED = [
@@ -77,6 +80,15 @@ REFUSED = [
     'syntax = "proto3"; enum E { A = 0; A = 1; }',
     'syntax = "proto3"; service A {} message A {}',
     'syntax = "proto3"; message A {} service S { rpc M (A) returns (A); rpc M (A) returns (A); }',
+    # Options that are no constants of their enums, or no messages.
+    'syntax = "proto2"; option optimize_for = 1; message A {}',
+    'syntax = "proto3"; message A { int64 f = 1 [jstype = STRING]; }',
+    'syntax = "proto3"; message A { map<string, int64> f = 1 [ctype = [CORD]]; }',
+    'syntax = "proto3"; message A { oneof o { int64 f = 1 [targets = FIELD]; } }',
+    'syntax = "proto2"; message A { extensions 5; } extend A { optional int64 f = 5 [jstype = 1]; }',
+    'syntax = "proto3"; message A {} service S { rpc M (A) returns (A) { option idempotency_level = 1; } }',
+    'syntax = "proto3"; message A { int64 f = 1 [features = IMPLICIT]; }',
+    'syntax = "proto3"; message A { int64 f = 1 [edition_defaults = [{}]]; }',
 ]
 
 
