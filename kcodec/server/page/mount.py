@@ -26,6 +26,7 @@ class MountedPage:
             root_path=root,
             allows=None if gate.is_open else gate.allows,
             user=None if gate.is_open else lambda scope: current_user.get().name,
+            enters=None if gate.is_open else lambda scope: gate.has_some(current_user.get()),
             max_body=settings.max_body,
             max_schema=settings.max_schema,
             broker=settings.broker,
