@@ -1,6 +1,6 @@
 """Keys of encrypted fields that each user may use as the user's roles allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcodec.registry.keys.values import Dek, Kek
@@ -14,6 +14,8 @@ class GuardedKeys:
     A key that encrypts data belongs to its subject: who may read the subject may have it, who may write it may make a
     new one. A key that encrypts keys is no secret: all who have a role may see where it is. The grants of subjects hold
     for its name as well: who may write a subject of that name may register it, and administrators change and delete it.
+    One that is shared is used by the registry, with its own access to the service, at the address that the key names:
+    only who may administer all there is has it do so.
 
     `check` refuses a user without a role for a subject, and `check_some` one without any.
     """
@@ -21,7 +23,7 @@ class GuardedKeys:
     def __init__(
         self,
         keys: Keys,
-        check: Callable[[Role, str], None],
+        check: Callable[[Role, str | None], None],
         check_some: Callable[[], None],
         may_read: Callable[[str], bool],
     ) -> None:
@@ -54,7 +56,16 @@ def _of_some(guard: GuardedKeys, *given: Any, **named: Any) -> None:
 
 
 def _of_kek(guard: GuardedKeys, kek: Kek, **named: Any) -> None:
-    guard._check("write", kek.name)
+    if kek.shared:
+        guard._check("admin", None)
+    else:
+        guard._check("write", kek.name)
+
+
+def _of_changed_kek(guard: GuardedKeys, name: str, changes: Mapping[str, Any]) -> None:
+    guard._check("admin", name)
+    if changes.get("shared") or ("kmsProps" in changes and guard._keys.kek(name).shared):
+        guard._check("admin", None)
 
 
 def _of_writers(guard: GuardedKeys, name: str, *rest: Any, **named: Any) -> None:
@@ -84,7 +95,7 @@ _RIGHTS: dict[str, Callable[..., None]] = {
     "kek_names": _of_some,
     "kek": _of_some,
     "register_kek": _of_kek,
-    "update_kek": _of_administrators,
+    "update_kek": _of_changed_kek,
     "check_kek": _of_writers,
     "delete_kek": _of_administrators,
     "undelete_kek": _of_administrators,
