@@ -192,8 +192,23 @@ def check_choice(name: str, value: object, choices: Collection[str | None]) -> N
     Traceback (most recent call last):
     kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
     """
-    if value not in choices:
+    # What is no key of a dictionary, such as a list, may be looked for among its keys all the same.
+    if value not in tuple(choices):
         raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(str, choices))}")
+
+
+def check_functions(**options: object) -> None:
+    """Refuse options that are neither functions nor None.
+
+    Examples
+    --------
+    >>> check_functions(progress="yes")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: progress='yes' is not a function
+    """
+    for name, value in options.items():
+        if value is not None and not callable(value):
+            raise ConfigError(f"{name}={one_line(repr(value))} is not a function")
 
 
 def check_kind(kind: type | UnionType, what: str, /, **arguments: object) -> None:

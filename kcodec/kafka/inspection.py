@@ -18,7 +18,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.shown import html_table, shortened, text_table
 from kcodec.columns.types.ddl import ddl_text
 from kcodec.columns.types.plain import is_list, plain_type
-from kcodec.errors import ConfigError, KcodecError, RegistryError, SchemaError, check_names, is_whole
+from kcodec.errors import ConfigError, KcodecError, RegistryError, SchemaError, check_kind, is_whole
 from kcodec.formats.connect.codec import ConnectJsonCodec
 from kcodec.formats.derived import schema_of
 from kcodec.formats.json.codec import JsonCodec
@@ -293,21 +293,23 @@ def inspect(
       note   STRING  50%   a, b
     >>> kafka.read("orders", servers="broker:9092", value=found.value.codec)                    # doctest: +SKIP
     """
-    check_names(topic=topic)
+    check_kind(str, "the name of a topic", topic=topic)
     if not topic or topic.startswith("^"):
         raise ConfigError(f"topic={topic!r} is not the name of one topic")
     if not is_whole(sample) or sample < 1:
         raise ConfigError(f"sample={sample!r} is not a number of at least 1")
-    partitions = list_topics([topic], servers=servers, config=config)
-    rows = [row for row in partitions.to_pylist() if row["leader"] is not None]
-    records, damaged = last_records(rows, sample, servers, config)
     settings = Settings.of(config, servers)
-    headers = records["headers"].to_pylist()
     handle = registry if registry is not None else settings.registry
     opened: Any = nullcontext(handle)
     if isinstance(handle, str):
         opened = closing(registries.open(handle, dict(settings.registry_config) or None))
+    elif handle is not None:
+        check_kind(SchemaRegistry, "a registry or its URL", registry=handle)
     with opened as known:
+        partitions = list_topics([topic], servers=servers, config=config)
+        rows = [row for row in partitions.to_pylist() if row["leader"] is not None]
+        records, damaged = last_records(rows, sample, servers, config)
+        headers = records["headers"].to_pylist()
         place = _Place(topic, headers, known, registry)
         key, value = (
             _payloads(place, records[name].combine_chunks(), is_key=name == "key")

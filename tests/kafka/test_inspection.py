@@ -140,7 +140,7 @@ def test_rate_and_last(place):
     ("given", "error", "message"),
     [
         ({"topic": "^t"}, ConfigError, "is not the name of one topic"),
-        ({"topic": ["t"]}, ConfigError, "is not text"),
+        ({"topic": ["t"]}, ConfigError, "is not the name of a topic"),
         ({"topic": "t", "sample": 0}, ConfigError, "sample=0 is not a number of at least 1"),
         ({"topic": "none"}, KafkaError, "UNKNOWN_TOPIC_OR_PARTITION"),
     ],

@@ -6,13 +6,13 @@ import hmac
 import http.client
 import secrets
 import ssl
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from kcodec.errors import ConfigError, KafkaError, one_line
 from kcodec.kafka.connection.error_codes import login_failed
-from kcodec.kafka.connection.settings import Settings
+from kcodec.kafka.connection.settings import Settings, extension
 from kcodec.registry.connection import Connections, basic
 from kcodec.registry.tokens import is_token, read_token
 
@@ -74,6 +74,8 @@ def _scram(settings: Settings, digest: str) -> Steps:
         whole, salt, rounds = fields["r"], base64.b64decode(fields["s"], validate=True), int(fields["i"])
     except (KeyError, ValueError):
         raise login_failed("SCRAM: the server's first message is not one of SCRAM") from None
+    if "m" in fields:
+        raise login_failed("SCRAM: the server wants an extension that is not known")
     if not whole.startswith(nonce) or len(whole) == len(nonce):
         raise login_failed("SCRAM: the server's nonce does not begin with the client's")
     if not _ROUNDS[0] <= rounds <= _ROUNDS[1]:
@@ -105,8 +107,12 @@ def _fields(answer: bytes) -> dict[str, str]:
 
 
 def _bearer(settings: Settings) -> Steps:
-    token = _oidc_token(settings) if settings.oauth_cb is None else _called_token(settings)
-    extensions = [part.strip() for part in settings.oauth_extensions.split(",") if part.strip()]
+    extensions = settings.oauth_extensions
+    if settings.oauth_cb is None:
+        token = _oidc_token(settings)
+    else:
+        token, more = _called_token(settings)
+        extensions += more
     parts = ["n,,", f"auth=Bearer {token}", *extensions, "", ""]
     answer = yield "\x01".join(parts).encode()
     if answer:
@@ -114,17 +120,21 @@ def _bearer(settings: Settings) -> Steps:
         yield b"\x01"
 
 
-def _called_token(settings: Settings) -> str:
+def _called_token(settings: Settings) -> tuple[str, tuple[str, ...]]:
+    """Return the token and the extensions of what `oauth_cb` returns, which may be all that confluent-kafka takes."""
     assert settings.oauth_cb is not None
     try:
         found = settings.oauth_cb(settings.oauth_config)
     except Exception as error:
         # Of the user's function; its text may hold what it was given.
         raise KafkaError(f"oauth_cb failed with {type(error).__name__}") from error
-    token = found[0] if isinstance(found, (tuple, list)) and found else found
-    if not is_token(token):
+    parts = list(found) if isinstance(found, (tuple, list)) else [found]
+    if not parts or not is_token(parts[0]):
         raise ConfigError("oauth_cb returns no token")
-    return str(token)
+    named = parts[3] if len(parts) > 3 and parts[3] is not None else {}
+    if not isinstance(named, Mapping):
+        raise ConfigError("oauth_cb returns extensions that are no mapping")
+    return parts[0], tuple(extension(*each) for each in named.items())
 
 
 def _oidc_token(settings: Settings) -> str:

@@ -114,6 +114,24 @@ def _pem(name: str, value: Any) -> str:
     return "PEM"
 
 
+def extension(name: Any, value: Any) -> str:
+    """Return an extension of a token's login (RFC 7628) as it is sent; `ConfigError` if it is none.
+
+    >>> extension("logicalCluster", "lkc-1")
+    'logicalCluster=lkc-1'
+    """
+    if not (isinstance(name, str) and name.isascii() and name.isalpha() and name != "auth"):
+        raise ConfigError(f"an extension of OAUTHBEARER has a name of letters that is not auth, not {name!r}")
+    if not (isinstance(value, str) and value and value.isascii() and value.isprintable()):
+        raise ConfigError(f"the extension {name} of OAUTHBEARER is not some text of printable ASCII")
+    return f"{name}={value}"
+
+
+def _extensions(name: str, value: Any) -> tuple[str, ...]:
+    parts = [part.strip().partition("=") for part in _text(name, value).split(",") if part.strip()]
+    return tuple(extension(key.strip(), text.strip()) for key, _, text in parts)
+
+
 def _keys() -> dict[str, _Key]:
     """Return every setting that is understood: first the names of both, then librdkafka's, then Java's."""
     size, milliseconds = _number(1), _number(0)
@@ -145,7 +163,7 @@ def _keys() -> dict[str, _Key]:
         "sasl.oauthbearer.client.id": _Key("oauth_client", _text),
         "sasl.oauthbearer.client.secret": _Key("oauth_secret", _text),
         "sasl.oauthbearer.scope": _Key("oauth_scope", _text),
-        "sasl.oauthbearer.extensions": _Key("oauth_extensions", _text),
+        "sasl.oauthbearer.extensions": _Key("oauth_extensions", _extensions),
         "sasl.oauthbearer.token.endpoint.url": _Key("oauth_url", _text),
         "ssl.ca.location": ca,
         "ssl.truststore.location": ca,
@@ -313,7 +331,7 @@ class Settings:
     oauth_client: str | None = field(default=None, repr=False)
     oauth_secret: str | None = field(default=None, repr=False)
     oauth_scope: str | None = None
-    oauth_extensions: str = field(default="", repr=False)
+    oauth_extensions: tuple[str, ...] = field(default=(), repr=False)
     oauth_url: str | None = field(default=None, repr=False)
     store_type: str = "PEM"
     ca_file: str | None = None
@@ -537,5 +555,9 @@ def _read_jaas(found: dict[str, Any]) -> None:
     for name, place in wanted:
         if name in options:
             found.setdefault(place, re.sub(r"\\(.)", r"\1", options[name]))
-    if module == "OAuthBearerLoginModule" and "oauth_url" in found:
-        found.setdefault("oauth_method", "oidc")
+    if module == "OAuthBearerLoginModule":
+        start = "extension_"
+        named = [(name[len(start) :], text) for name, text in options.items() if name.startswith(start)]
+        found.setdefault("oauth_extensions", tuple(extension(*each) for each in named))
+        if "oauth_url" in found:
+            found.setdefault("oauth_method", "oidc")

@@ -6,12 +6,19 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Position, Servers, Topics
-from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names, one_line
+from kcodec.errors import ConfigError, KafkaError, check_booleans, check_kind, one_line
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.error_codes import broker_error
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.groups.group import commit_offsets, fetch_offsets
-from kcodec.kafka.offsets import is_by_partition, led_bounds, plan_ranges, positions_of, topics_of
+from kcodec.kafka.offsets import (
+    check_positions,
+    is_by_partition,
+    led_bounds,
+    plan_ranges,
+    positions_of,
+    topics_of,
+)
 
 #: States of a group whose offsets nobody else commits.
 _AT_REST = ("Empty", "Dead")
@@ -89,7 +96,7 @@ def group_members(
     >>> kafka.group_members("totals", servers="broker:9092").num_rows                           # doctest: +SKIP
     3
     """
-    check_names(group=group)
+    check_kind(str, "the name of a group", group=group)
     with Cluster(Settings.of(config, servers)) as cluster:
         rows = [
             {"member": each["memberId"], "client": each["clientId"], "host": each["clientHost"]}
@@ -127,7 +134,7 @@ def group_lag(
     >>> kafka.group_lag("totals", servers="broker:9092").to_pylist()                            # doctest: +SKIP
     [{'topic': 'orders', 'partition': 0, 'committed': 90, 'start': 0, 'end': 100, 'lag': 10}]
     """
-    check_names(group=group)
+    check_kind(str, "the name of a group", group=group)
     with Cluster(Settings.of(config, servers)) as cluster:
         committed = fetch_offsets(cluster, group)
         known = cluster.partitions(None) if committed else {}
@@ -169,7 +176,7 @@ def topic_groups(
     >>> kafka.topic_groups("orders", servers="broker:9092").to_pylist()                         # doctest: +SKIP
     [{'group': 'totals', 'partition': 0, 'committed': 90, 'start': 0, 'end': 100, 'lag': 10}]
     """
-    check_names(topic=topic)
+    check_kind(str, "the name of a topic", topic=topic)
     with Cluster(Settings.of(config, servers)) as cluster:
         places = topics_of(cluster.partitions, [topic])
         starts, ends = led_bounds(cluster, places)
@@ -228,8 +235,9 @@ def reset_offsets(
     >>> from kcodec import kafka
     >>> kafka.reset_offsets("totals", "orders", "earliest", dry_run=True, servers="broker:9092")  # doctest: +SKIP
     """
-    check_names(group=group)
+    check_kind(str, "the name of a group", group=group)
     check_booleans(dry_run=dry_run)
+    check_positions(start)
     with Cluster(Settings.of(config, servers)) as cluster:
         found = _described(cluster, group)
         if found["groupState"] not in _AT_REST:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.errors import check_kind
 from kcodec.objects.rows import rows
 
 #: Rows whose objects are made together.
@@ -37,6 +38,8 @@ def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
     ------
     KafkaError, RecordError
         As the batches do.
+    ConfigError
+        For what is no batch, such as the columns that a table gives one by one.
     OverflowError
         For a date or time outside the years 1 to 9999.
 
@@ -48,6 +51,7 @@ def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
     8 None
     """
     for batch in batches:
+        check_kind(pa.RecordBatch, "a batch, such as a table has in to_batches()", batches=batch)
         make = _kind(tuple(batch.schema.names))._make
         for start in range(0, batch.num_rows, _ROWS):
             part = batch.slice(start, _ROWS)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.arguments import FormatLike, Position, Selection, Servers, Topics
 from kcodec.columns.stream import stream
-from kcodec.errors import ConfigError, check_choice
+from kcodec.errors import ConfigError, check_choice, check_functions
 from kcodec.kafka.connection.cluster import LATEST, Cluster
 from kcodec.kafka.connection.error_codes import Code, broker_error
 from kcodec.kafka.connection.settings import Settings
@@ -194,6 +194,7 @@ def read(
     isolation = check_isolation(isolation, settings)
     _check_latest(latest_by_key)
     check_positions(start, end)
+    check_functions(progress=progress)
     report = ReadReport()
     made = Columns(
         settings, key=key, value=value, columns=columns, isolation=isolation, errors=errors, report=report

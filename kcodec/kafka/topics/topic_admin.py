@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.arguments import Servers
-from kcodec.errors import ConfigError, KafkaError, check_booleans, check_names, is_whole
+from kcodec.errors import ConfigError, KafkaError, check_booleans, check_kind, is_whole
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.cluster import Cluster
 from kcodec.kafka.connection.error_codes import broker_error
@@ -57,8 +57,9 @@ def create_topic(
     >>> from kcodec import kafka
     >>> kafka.create_topic("orders", partitions=6, servers="broker:9092")                       # doctest: +SKIP
     """
-    check_names(topic=topic)
+    check_kind(str, "the name of a topic", topic=topic)
     check_booleans(dry_run=dry_run)
+    given = [] if settings is None else _settings(settings)
     for name, count in (("partitions", partitions), ("replicas", replicas)):
         if not is_whole(count) or not (count == -1 or 0 < count < 1 << 15):
             raise ConfigError(f"{name}={count!r} is not a number from 1 to 32767, or -1")
@@ -67,7 +68,7 @@ def create_topic(
         "numPartitions": partitions,
         "replicationFactor": replicas,
         "assignments": [],
-        "configs": [{"name": name, "value": _text(value)} for name, value in (settings or {}).items()],
+        "configs": [{"name": name, "value": _text(value)} for name, value in given],
     }
 
     def ask(channel: Channel, end: float) -> list[dict[str, Any]]:
@@ -102,9 +103,10 @@ def delete_topics(
     >>> from kcodec import kafka
     >>> kafka.delete_topics("orders", servers="broker:9092")                                    # doctest: +SKIP
     """
+    check_kind(Iterable, "the name of a topic, or a list of names", topics=topics)
     names = [topics] if isinstance(topics, str) else list(topics)
     for name in names:
-        check_names(topic=name)
+        check_kind(str, "the name of a topic", topic=name)
 
     def ask(channel: Channel, end: float) -> list[dict[str, Any]]:
         body = {"topicNames": names, "timeoutMs": _PATIENCE}
@@ -143,7 +145,7 @@ def topic_settings(
     >>> kafka.topic_settings("orders", servers="broker:9092").column_names                      # doctest: +SKIP
     ['name', 'value', 'source', 'read_only']
     """
-    check_names(topic=topic)
+    check_kind(str, "the name of a topic", topic=topic)
     resource = {"resourceType": _TOPIC, "resourceName": topic, "configurationKeys": None}
     body = {"resources": [resource], "includeSynonyms": False, "includeDocumentation": False}
     with Cluster(Settings.of(config, servers)) as cluster:
@@ -192,7 +194,7 @@ def set_topic_settings(
     >>> from kcodec import kafka
     >>> kafka.set_topic_settings("orders", {"retention.ms": 86400000}, servers="broker:9092")   # doctest: +SKIP
     """
-    check_names(topic=topic)
+    check_kind(str, "the name of a topic", topic=topic)
     check_booleans(dry_run=dry_run)
     changes = [
         {
@@ -200,7 +202,7 @@ def set_topic_settings(
             "configOperation": _DELETE if value is None else _SET,
             "value": None if value is None else _text(value),
         }
-        for name, value in settings.items()
+        for name, value in _settings(settings)
     ]
     resource = {"resourceType": _TOPIC, "resourceName": topic, "configs": changes}
     body = {"resources": [resource], "validateOnly": dry_run}
@@ -209,6 +211,14 @@ def set_topic_settings(
             cluster, lambda channel, end: channel.request("IncrementalAlterConfigsRequest", body, end)
         )
     _of_resource(answer["responses"], topic)
+
+
+def _settings(given: Any) -> list[tuple[str, Any]]:
+    """Return settings of a topic; `ConfigError` if they are no mapping of names."""
+    check_kind(Mapping, "a mapping of settings", settings=given)
+    for name in given:
+        check_kind(str, "the name of a setting", settings=name)
+    return list(given.items())
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.columns.arrays.given import payloads
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, is_whole
 
 #: Of its own: an application's seed stays as it is.
 _RANDOM = random.Random()
@@ -43,7 +43,7 @@ def partition_of(keys: Any, partitions: int) -> pa.Array:
     >>> partition_of([b"foobar", None, b"21"], 10).to_pylist()
     [6, None, 0]
     """
-    if not isinstance(partitions, int) or partitions < 1:
+    if not is_whole(partitions) or not 0 < partitions < 1 << 31:
         raise ConfigError(f"partitions={partitions!r} is not a number of partitions")
     chunks = payloads(keys)[0]
     parts = []

@@ -18,7 +18,7 @@ from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import plain_array, unpack
 from kcodec.columns.stream import reader_of
 from kcodec.columns.types.plain import is_bytes
-from kcodec.errors import ConfigError, EncodeError, check_choice
+from kcodec.errors import ConfigError, EncodeError, check_choice, check_functions, check_kind, is_whole
 from kcodec.kafka.connection.cluster import Cluster, TopicPartition
 from kcodec.kafka.connection.settings import Settings
 from kcodec.kafka.offsets import Range
@@ -145,6 +145,8 @@ def write(
         check_choice("compression", compression, CODECS)
     if topic is not None and not isinstance(topic, str):
         raise ConfigError(f"topic={topic!r} is not a name")
+    _check_parts(columns, partition)
+    check_functions(progress=progress)
     settings = Settings.of(config, servers, codec=compression, transactional_id=transactional_id)
     batches = reader_of(data)
     with Cluster(settings) as cluster:
@@ -185,6 +187,20 @@ def write(
     for (name, number), (first, last) in sorted(producer.offsets().items()):
         start[name][number], end[name][number] = first, last
     return Written(start, end)
+
+
+def _check_parts(columns: Any, partition: Any) -> None:
+    """Refuse (`ConfigError`) what says of which columns records are made, if it is no such thing."""
+    if partition is not None and not is_whole(partition) and not isinstance(partition, str):
+        raise ConfigError(f"partition={partition!r} is neither a number nor the name of a column")
+    if columns is None:
+        return
+    check_kind(Mapping, "a mapping of key, value, headers and timestamp to names", columns=columns)
+    for part, given in columns.items():
+        if part not in _PARTS:
+            raise ConfigError(f"columns: {part!r} is not one of {', '.join(_PARTS)}")
+        if not isinstance(given, (str, list, tuple)) or not all(isinstance(each, str) for each in given):
+            raise ConfigError(f"columns: {part!r} is the name of a column, or a list of names, not {given!r}")
 
 
 def _abort(producer: Producer) -> None:
@@ -270,19 +286,8 @@ class _TopicWriter:
         self._columns = columns
         self._partition = partition
         self._partitioner = Partitioner(partitions, settings.batch_bytes)
-        if partition is not None and (isinstance(partition, bool) or not isinstance(partition, (int, str))):
-            raise ConfigError(f"partition={partition!r} is neither a number nor the name of a column")
         if isinstance(partition, int) and partition not in partitions:
             raise ConfigError(f"partition={partition}: topic {topic!r} has {len(partitions)}")
-        if not isinstance(columns or {}, Mapping):
-            raise ConfigError("columns are a mapping of key, value, headers and timestamp to names")
-        for part, given in (columns or {}).items():
-            if part not in _PARTS:
-                raise ConfigError(f"columns: {part!r} is not one of {', '.join(_PARTS)}")
-            if not isinstance(given, (str, list, tuple)) or not all(isinstance(each, str) for each in given):
-                raise ConfigError(
-                    f"columns: {part!r} is the name of a column, or a list of names, not {given!r}"
-                )
 
     def write(self, outbox: "_Outbox", batch: pa.RecordBatch) -> None:
         """Encode rows and put their batches into the outbox."""

@@ -62,6 +62,9 @@ def parse(text: str, variables: Mapping[str, str] | None = None) -> list[Stateme
     """
     if variables is not None and not isinstance(variables, Mapping):
         raise TypeError(f"variables are a mapping of names to texts, not {type(variables).__name__}")
+    for name in variables or ():
+        if not isinstance(name, str):
+            raise TypeError(f"{name!r} is not the name of a variable")
     return _Statements(text, variables or {}).read()
 
 

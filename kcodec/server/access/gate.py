@@ -58,9 +58,13 @@ class Gate:
                 found = await loop.run_in_executor(self._threads, self._access.user, authorization)
             set_current_user(found)
 
+    def has_some(self, user: User) -> bool:
+        """Return whether a user may do anything."""
+        return self._access is None or self._access.roles.has_some(user)
+
     def check_some(self, user: User) -> None:
         """Refuse a user who may do nothing."""
-        if self._access is not None and not self._access.roles.has_some(user):
+        if not self.has_some(user):
             deny(user, "read", "anything")
 
     def guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:

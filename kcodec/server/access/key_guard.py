@@ -8,7 +8,16 @@ from kcodec.server.access.rights import Guarded, of_some
 
 
 def _of_kek(guard: Guarded, kek: Kek, **named: Any) -> None:
-    guard.check("write", kek.name)
+    if kek.shared:
+        guard.check("admin", None)
+    else:
+        guard.check("write", kek.name)
+
+
+def _of_changed_kek(guard: Guarded, name: str, changes: Mapping[str, Any]) -> None:
+    guard.check("admin", name)
+    if changes.get("shared") or ("kmsProps" in changes and guard.kek(name).shared):
+        guard.check("admin", None)
 
 
 def _of_writers(guard: Guarded, name: str, *rest: Any, **named: Any) -> None:
@@ -38,7 +47,7 @@ _RIGHTS: dict[str, Callable[..., None]] = {
     "kek_names": of_some,
     "kek": of_some,
     "register_kek": _of_kek,
-    "update_kek": _of_administrators,
+    "update_kek": _of_changed_kek,
     "check_kek": _of_writers,
     "delete_kek": _of_administrators,
     "undelete_kek": _of_administrators,
@@ -57,6 +66,8 @@ class GuardedKeys(Guarded):
     A key that encrypts data belongs to its subject: who may read the subject may have it, who may write it may make a
     new one. A key that encrypts keys is no secret: all who have a role may see where it is. The grants of subjects hold
     for its name as well: who may write a subject of that name may register it, and administrators change and delete it.
+    One that is shared is used by the registry, with its own access to the service, at the address that the key names:
+    only who may administer all there is has it do so.
     """
 
     name = "a guard of keys"

@@ -45,6 +45,8 @@ _VIEWS = {
     ("GET", "logout"): session.logout,
 }
 _PATHS = {path for _, path in _VIEWS}
+#: What those are shown, too, who may do nothing here.
+_OPEN = (session.login, session.logout)
 
 #: No script runs here, whatever a schema says, and nothing comes from elsewhere.
 _HEADERS = [
@@ -105,6 +107,9 @@ class RegistryPage:
         Called as ``user(scope)``; returns the name of the user of a request, empty for who has shown none. Pages then
         say who it is, and lead to ``login`` and ``logout``; to what these answer with 401 the server adds the header
         WWW-Authenticate.
+    enters : callable, optional
+        Called as ``enters(scope)``; returns whether the user of a request may do anything at all. Who may not is shown
+        no page but ``login`` and ``logout``. By default everyone is.
     max_body : int
         Bytes that a form may have.
     max_schema : int
@@ -140,6 +145,7 @@ class RegistryPage:
         root_path: str = "",
         allows: Allows | None = None,
         user: Callable[[Scope], str] | None = None,
+        enters: Callable[[Scope], bool] | None = None,
         max_body: int = 4 << 20,
         max_schema: int = 1 << 20,
         broker: Mapping[str, Any] | None = None,
@@ -148,6 +154,7 @@ class RegistryPage:
         self._root = root_path.rstrip("/")
         self._allows = allows
         self._user = user
+        self._enters = enters
         self._max_body = max_body
         self._max_schema = max_schema
         self._broker = broker
@@ -212,6 +219,8 @@ class RegistryPage:
             view = _VIEWS.get((request.method, request.path))
             if view is None:
                 raise Refused(405, "This page does not take that kind of request.")
+            if view not in _OPEN and self._enters is not None and not self._enters(request.scope):
+                raise Refused(403, "You have no role here: an administrator of this registry gives you one.")
             if request.method == "POST":
                 guard.check_form(request)
             return view(visit)

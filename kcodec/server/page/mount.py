@@ -25,6 +25,7 @@ class MountedPage:
             gate.guarded(registry),
             root_path=root,
             user=None if gate.is_open else lambda scope: current_user.get().name,
+            enters=None if gate.is_open else lambda scope: gate.has_some(current_user.get()),
             max_body=settings.max_body,
             max_schema=settings.max_schema,
             broker=settings.broker,

@@ -62,6 +62,7 @@ NONCE = "rOprNGfwEbeRWgbNEkqO"
         (f"r={NONCE}x,s=QQ==,i=1".encode(), None),
         (f"r={NONCE}x,s=QQ==,i=999999999".encode(), None),
         (f"r={NONCE}x,s=!,i=4096".encode(), None),
+        (f"m=x,r={NONCE}x,s=QQ==,i=4096".encode(), None),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), b"v=QQ=="),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), b""),
         (f"r={NONCE}x,s=QQ==,i=4096".encode(), b"e=invalid-proof"),
@@ -195,6 +196,27 @@ def test_tokens_of_a_function():
     for token in (None, "", "a\x01b", "\ud800"):
         with pytest.raises(ConfigError, match="returns no token"):
             next(steps("OAUTHBEARER", oauth_cb=lambda config, token=token: token))
+
+
+def test_extensions_of_a_function():
+    """Those that it returns as for confluent-kafka, behind those of the settings."""
+    login = {"oauth_cb": lambda _: ("t", 0, "me", {"identityPoolId": "pool-1"})}
+    exchange = steps("OAUTHBEARER", **login, **{"sasl.oauthbearer.extensions": " logicalCluster = lkc-1 ,"})
+    assert next(exchange) == b"n,,\x01auth=Bearer t\x01logicalCluster=lkc-1\x01identityPoolId=pool-1\x01\x01"
+    assert (
+        next(steps("OAUTHBEARER", oauth_cb=lambda _: ("t", 0, "me", None))) == b"n,,\x01auth=Bearer t\x01\x01"
+    )
+    for wrong in (
+        "ab",
+        {"auth": "x"},
+        {"a b": "x"},
+        {"a": ""},
+        {"a": "x\x01auth=Bearer y"},
+        {"a": 1},
+        {1: "a"},
+    ):
+        with pytest.raises(ConfigError, match="extension"):
+            next(steps("OAUTHBEARER", oauth_cb=lambda _, wrong=wrong: ("t", 0, "me", wrong)))
 
 
 @contextmanager

@@ -55,6 +55,16 @@ def test_names_of_both():
     assert (java.password, java.request_timeout_ms, java.codec) == (SECRET, 5000, "lz4")
 
 
+def test_extensions_of_java():
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+    jaas = f"{module} clientId='me' clientSecret='{SECRET}' extension_logicalCluster='lkc-1' extension_pool=\"p\";"
+    login = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas}
+    found = Settings.of(
+        {**login, "sasl.oauthbearer.token.endpoint.url": "https://login.example/token"}, "b:2"
+    )
+    assert found.oauth_extensions == ("logicalCluster=lkc-1", "pool=p")
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
@@ -103,6 +113,11 @@ def test_names_of_both():
         ({"enable.idempotence": "true", "acks": "1"}, "enable.idempotence needs acks=all"),
         ({"sasl.jaas.config": f"Nobody required password={SECRET};"}, "names none of the login modules"),
         ({"sasl.password": 7}, "sasl.password is not text"),
+        ({"sasl.oauthbearer.extensions": "auth=x"}, "has a name of letters that is not auth, not 'auth'"),
+        (
+            {"sasl.oauthbearer.extensions": "a=b,logicalCluster"},
+            "the extension logicalCluster of OAUTHBEARER",
+        ),
         ({"oauth_cb": 7}, "oauth_cb is not a function"),
         ({"fetch.min.bytes": float("inf")}, "fetch.min.bytes=inf is not a number"),
         ({"fetch.min.bytes": 1.5}, "fetch.min.bytes=1.5 is not a number"),

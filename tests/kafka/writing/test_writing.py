@@ -114,7 +114,7 @@ def test_tables_of_values(fast):
             (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
             (numbers(1), {"partition": True}, "partition=True is neither a number"),
             (numbers(1), {"partition": 0.0}, "partition=0.0 is neither a number"),
-            (numbers(1), {"columns": ["value"]}, "columns are a mapping of key, value"),
+            (numbers(1), {"columns": ["value"]}, "is not a mapping of key, value"),
             (
                 numbers(1),
                 {"columns": {"key": None}},

@@ -1,5 +1,8 @@
 """Two schemas compared without a registry: the same differences as with one."""
 
+import json
+import time
+
 import pytest
 
 from kcodec import registry as registries
@@ -122,3 +125,18 @@ def test_what_does_not_compare():
         differences(Schema('"int"'), Schema('"int"'), policy="LENIENT")
     with pytest.raises(SchemaError):
         differences(Schema('"int"'), Schema('{"type":'))
+
+
+def test_losses_of_unions_of_very_many_records_take_time_that_grows_with_them():
+    """Each branch of the writer's looked through the reader's union anew: minutes, on a page that compares versions."""
+
+    def union(kind):
+        fields = [{"name": "x", "type": kind}]
+        return Schema(
+            json.dumps([{"type": "record", "name": f"R{n}", "fields": fields} for n in range(4000)])
+        )
+
+    start = time.monotonic()
+    found = losses(union("long"), union("double"))
+    assert time.monotonic() - start < 10
+    assert (len(found), found[0].path) == (1000, "/0/fields/0/type")

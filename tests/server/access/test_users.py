@@ -134,6 +134,17 @@ class TestOfWhomNothingIsRead:
         assert not read
 
 
+def test_who_has_no_role_is_shown_no_page_and_can_leave(ask):
+    nobody = basic("nobody")
+    for path in ("", "subjects", "settings", "check", "decode", "find?q=1", "schema?id=1"):
+        answer = ask("GET", f"/ui/{path}", headers=nobody)
+        assert (answer.status, b"You have no role here" in answer.data) == (403, True), path
+        assert b'nobody <a href="logout?user=nobody">' in answer.data
+    assert ask("GET", "/ui/static/page.css", headers=nobody).status == 200
+    assert ask("GET", "/ui/logout?user=nobody", headers=nobody).status == 401
+    assert ask("GET", "/ui/settings", headers=basic("reader")).status == 200
+
+
 class TestPagesOfAnonymousReaders:
     @pytest.fixture
     def asked(self, ask, file):

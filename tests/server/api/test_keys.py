@@ -268,9 +268,10 @@ class TestAccess:
         grants = [
             {"role": "read", "users": ["reader"], "subjects": ["orders-*"]},
             {"role": "write", "users": ["writer"], "subjects": ["orders-*", "pii"]},
+            {"role": "admin", "users": ["owner"], "subjects": ["pii"]},
             {"role": "admin", "users": ["admin"]},
         ]
-        names = ("reader", "writer", "admin")
+        names = ("reader", "writer", "owner", "admin")
         file.write_text(json.dumps({"users": {name: hashed("x") for name in names}, "grants": grants}))
         found = Asked(access=str(file))
         yield lambda user, *request: found(*request, headers=_basic(user))
@@ -295,6 +296,21 @@ class TestAccess:
         assert asked("writer", "PUT", f"{KEKS}/pii", {"doc": "x"}).fault[:2] == refused
         assert asked("admin", "PUT", f"{KEKS}/pii", {"doc": "x"}).status == 200
         assert asked("writer", "DELETE", f"{KEKS}/pii").fault[:2] == refused
+
+    def test_what_the_server_asks_a_service_for_is_said_by_who_administers_all(self, asked):
+        """It asks with its own credentials, and where the key says: elsewhere they would be somebody else's."""
+        refused = 403, 40301
+        shared = {**KEK, "shared": True}
+        props = {"kmsProps": {"a": "b"}}
+        for user in ("writer", "owner"):
+            assert asked(user, "POST", KEKS, shared).fault[:2] == refused
+        assert asked("owner", "POST", KEKS, KEK).status == 200
+        assert asked("owner", "PUT", f"{KEKS}/pii", {**props, "shared": False}).status == 200
+        assert asked("owner", "PUT", f"{KEKS}/pii", {"shared": True}).fault[:2] == refused
+        assert asked("admin", "PUT", f"{KEKS}/pii", {"shared": True}).status == 200
+        assert asked("owner", "PUT", f"{KEKS}/pii", {"kmsProps": {}}).fault[:2] == refused
+        assert asked("owner", "PUT", f"{KEKS}/pii", {"doc": "x"}).status == 200
+        assert asked("owner", "PUT", f"{KEKS}/pii", {"shared": False}).status == 200
 
 
 def _basic(user):

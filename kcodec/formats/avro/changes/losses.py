@@ -26,21 +26,27 @@ def losses(reader: Schema, writer: Schema) -> list[Difference]:
     [Difference(type='VALUE_ROUNDED', path='/', message='of more than 53 bits, long is rounded to double')]
     """
     try:
-        found = _losses(reader, apply_aliases(writer, reader), "", set())
+        found = _losses(reader, apply_aliases(writer, reader), "", set(), {})
         return [each for each, _ in zip(found, range(_MAX_LOSSES), strict=False)]
     except RecursionError:
         raise SchemaError("types are nested too deeply to be compared") from None
 
 
-def _losses(reader: Schema, writer: Schema, path: str, seen: set[tuple[int, int]]) -> Iterator[Difference]:
+def _losses(
+    reader: Schema, writer: Schema, path: str, seen: set[tuple[int, int]], unions: dict[int, Branches]
+) -> Iterator[Difference]:
+    """Yield losses; `seen` are the pairs of records that were compared, `unions` those of the reader that were met."""
     if writer.type == "union":
         for branch in writer.branches:
-            yield from _losses(reader, branch, path, seen)
+            yield from _losses(reader, branch, path, seen, unions)
         return
     if reader.type == "union":
-        at = Branches(reader).match(writer)
+        # Once for each union: a writer's may have thousands of branches, and so may the reader's.
+        if id(reader) not in unions:
+            unions[id(reader)] = Branches(reader)
+        at = unions[id(reader)].match(writer)
         if at >= 0:
-            yield from _losses(reader.branches[at], writer, f"{path}/{at}", seen)
+            yield from _losses(reader.branches[at], writer, f"{path}/{at}", seen, unions)
         return
     kinds = writer.type, reader.type
     if kinds in _ROUNDED:
@@ -57,10 +63,10 @@ def _losses(reader: Schema, writer: Schema, path: str, seen: set[tuple[int, int]
         assert reader.item is not None
         assert writer.item is not None
         step = "items" if reader.type == "array" else "values"
-        yield from _losses(reader.item, writer.item, f"{path}/{step}", seen)
+        yield from _losses(reader.item, writer.item, f"{path}/{step}", seen, unions)
     elif kinds == ("record", "record") and (id(reader), id(writer)) not in seen:
         seen.add((id(reader), id(writer)))
         written = {field.name: field.type for field in writer.fields}
         for i, field in enumerate(reader.fields):
             if field.name in written:
-                yield from _losses(field.type, written[field.name], f"{path}/fields/{i}/type", seen)
+                yield from _losses(field.type, written[field.name], f"{path}/fields/{i}/type", seen, unions)

@@ -48,19 +48,23 @@ def unreadable(writer: Schema, reader: Schema) -> str:
     Only the types themselves are looked at, not what is below them: fields, items and branches of a writer's
     union fail on their own, and only where they occur.
     """
+    if _is_readable(writer, reader):
+        return ""
+    told = f"{describe(writer)} cannot be read as {describe(reader)}"
+    if writer.type != reader.type:
+        return told
+    if writer.type in ("enum", "fixed") and writer.simple_name != reader.simple_name:
+        return f"{told}: the names differ"
+    return f"{describe(writer)} has {writer.size} bytes, the reader's {reader.size}"
+
+
+def _is_readable(writer: Schema, reader: Schema) -> bool:
     if reader.type == "union":
-        if Branches(reader).match(writer) < 0:
-            return f"{describe(writer)} cannot be read as {describe(reader)}"
-        return ""
-    if writer.type == reader.type:
-        if writer.type in ("enum", "fixed") and writer.simple_name != reader.simple_name:
-            return f"{describe(writer)} cannot be read as {describe(reader)}: the names differ"
-        if writer.size != reader.size:
-            return f"{describe(writer)} has {writer.size} bytes, the reader's {reader.size}"
-        return ""
-    if reader.type in _PROMOTIONS.get(writer.type, ()):
-        return ""
-    return f"{describe(writer)} cannot be read as {describe(reader)}"
+        return Branches(reader).match(writer) >= 0
+    if writer.type != reader.type:
+        return reader.type in _PROMOTIONS.get(writer.type, ())
+    is_named_alike = writer.type not in ("enum", "fixed") or writer.simple_name == reader.simple_name
+    return is_named_alike and writer.size == reader.size
 
 
 class Branches:
@@ -69,14 +73,14 @@ class Branches:
     def __init__(self, union: Schema) -> None:
         self._first: dict[str, int] = {}
         self._named: dict[tuple[str, str], int] = {}
-        self._records: list[tuple[int, Schema]] = []
+        self._records: list[tuple[int, str, _Record]] = []
         self._fitting: dict[int, int] = {}
         for i, branch in enumerate(union.branches):
             self._first.setdefault(branch.type, i)
             if branch.type in NAMED:
                 self._named[branch.type, branch.name] = i
             if branch.type == "record":
-                self._records.append((i, branch))
+                self._records.append((i, branch.simple_name, _Record(branch)))
 
     def match(self, writer: Schema) -> int:
         """Return the branch that reads a writer's type, or -1.
@@ -97,23 +101,28 @@ class Branches:
 
     def _fitting_record(self, writer: Schema) -> int:
         if id(writer) not in self._fitting:
-            found = -1
-            for i, branch in self._records:
-                is_better = found < 0 or writer.simple_name == branch.simple_name
-                if is_better and _fits(writer, branch):
+            found, simple_name = -1, writer.simple_name
+            # Each of the writer's records may meet thousands of branches.
+            written = {field.name: field.type for field in writer.fields}
+            for i, name, branch in self._records:
+                if (found < 0 or name == simple_name) and branch.fits(written):
                     found = i
             self._fitting[id(writer)] = found
         return self._fitting[id(writer)]
 
 
-def _fits(writer: Schema, reader: Schema) -> bool:
-    """Return whether a record can be read as another, looking one level deep."""
-    if missing_field(writer, reader) is not None:
-        return False
-    fields = {field.name: field.type for field in reader.fields}
-    return not any(
-        _is_error(field.type, fields[field.name]) for field in writer.fields if field.name in fields
-    )
+class _Record:
+    """What is asked of a record of the reader's."""
+
+    def __init__(self, record: Schema) -> None:
+        self._types = {field.name: field.type for field in record.fields}
+        self._needed = {field.name for field in record.fields if not field.has_default}
+
+    def fits(self, written: Mapping[str, Schema]) -> bool:
+        """Return whether a record of such fields can be read as this one, looking one level deep."""
+        return self._needed <= written.keys() and not any(
+            _is_error(kind, self._types[name]) for name, kind in written.items() if name in self._types
+        )
 
 
 def _is_error(writer: Schema, reader: Schema) -> bool:
@@ -121,7 +130,7 @@ def _is_error(writer: Schema, reader: Schema) -> bool:
         return False
     if writer.type == "record" and reader.type == "record":
         return missing_field(writer, reader) is not None
-    return bool(unreadable(writer, reader))
+    return not _is_readable(writer, reader)
 
 
 def equal_unions(writer: Schema, reader: Schema) -> bool:

@@ -74,6 +74,7 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
     """Store which member each oneof has."""
     cdef const uint64_t *seen = context.seen + message.slot
     cdef int32_t oneof
+    cdef int32_t at
     cdef int32_t word
     cdef uint64_t member
     cdef Column *column
@@ -82,8 +83,9 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
     cdef Status status
     for oneof in range(message.cases):
         set_null(context.columns, message.case_columns[oneof], index, context.wide)
-        for word in range(message.words):
-            member = seen[word] & message.case_bits[oneof * message.words + word]
+        for at in range(message.case_members[oneof].count):
+            word = message.case_members[oneof].words[at]
+            member = seen[word] & message.case_members[oneof].bits[at]
             if member:
                 column = column_of(context, message.case_columns[oneof])
                 name = &message.field_names[64 * word + ctz64(member)]

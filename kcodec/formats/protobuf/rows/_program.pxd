@@ -92,6 +92,13 @@ cdef struct Names:
     const Text *texts
 
 
+cdef struct Members:
+    # Of a oneof: the words of what has been seen that have bits of its fields, and these.
+    int32_t count
+    const int32_t *words
+    const uint64_t *bits
+
+
 cdef struct Op:
     int32_t code
     int32_t column
@@ -114,7 +121,7 @@ cdef struct Op:
     int64_t low           # of a time: least seconds
     int64_t high
     const Names *names      # encoding: in the order of the names; of a case: members, and as numbers their columns
-    const uint64_t *others  # bits of the other members of its oneof; NULL: it is in none
+    const Members *members  # of its oneof, itself included; NULL: it is in none
 
 
 cdef struct Message:
@@ -132,7 +139,7 @@ cdef struct Message:
     const int32_t *finish_fields  # positions of maps, times, and messages with what is checked below
     uint64_t fields       # bits of all fields, if these are one word
     const int32_t *case_columns
-    const uint64_t *case_bits   # by oneof: its members
+    const Members *case_members  # by oneof
     const Text *field_names     # if it has cases
     const uint64_t *required    # bits of the required fields; NULL: none
     const int32_t *table        # by number up to `table_size`: position of the field, -1 for none
@@ -148,6 +155,7 @@ cdef class ProtobufProgram(Program):
 
     cdef int32_t compile_message(self, object node, tuple path) except -1
     cdef int compile_field(self, object field, tuple path, int32_t position) except -1
+    cdef const Members *members(self, list positions) except NULL
     cdef int32_t compile_put(self, object node, tuple path) except -1
     cdef int put_field(self, object field, tuple path) except -1
     cdef int32_t add_put(self, int32_t code, object field, tuple path) except -1

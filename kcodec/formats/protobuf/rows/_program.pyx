@@ -298,6 +298,8 @@ cdef class ProtobufProgram(Program):
         cdef Message *message = &self.messages[number]
         cdef int32_t *table
         cdef int32_t at
+        cdef Members *cases
+        cdef const Members *members
         message.number = number
         message.ops = first
         message.count = len(node.children)
@@ -314,23 +316,22 @@ cdef class ProtobufProgram(Program):
         for position, field in enumerate(node.children):
             if field.oneof >= 0:
                 by_oneof.setdefault(field.oneof, []).append(position)
-        for members in by_oneof.values():
-            for position in members:
-                self.ops[first + position].others = self.bits(
-                    [other for other in members if other != position], message.words
-                )
+        for positions in by_oneof.values():
+            members = self.members(positions)
+            for position in positions:
+                self.ops[first + position].members = members
         if node.cases and max(node.cases) >= 0:
             message.case_columns = <const int32_t *>self.constant(
                 b"".join(column.to_bytes(4, "little", signed=True) for column in node.cases), 0
             )
-            message.case_bits = self.bits(
-                [64 * message.words * oneof + position for oneof in by_oneof for position in by_oneof[oneof]],
-                message.words * message.cases,
-            )
+            cases = <Members *>self.constant(b"", sizeof(Members) * message.cases)
+            for oneof, positions in by_oneof.items():
+                cases[<int32_t>oneof] = self.ops[first + <int32_t>positions[0]].members[0]
+            message.case_members = cases
             message.field_names = self.texts([field.name for field in node.children])
             self.expansion += sum(
-                max(len(node.children[position].name.encode()) for position in members)
-                for members in by_oneof.values()
+                max(len(node.children[position].name.encode()) for position in positions)
+                for positions in by_oneof.values()
             )
         else:
             message.cases = 0
@@ -392,6 +393,17 @@ cdef class ProtobufProgram(Program):
         for at, text in enumerate(texts):
             found[at].data = self.constant(text.encode(), TEXT_MARGIN)
             found[at].size = len(text.encode())
+        return found
+
+    cdef const Members *members(self, list positions) except NULL:
+        """Return the fields of a oneof: as many words as have any of them, for a message may have very many fields."""
+        cdef Members *found = <Members *>self.constant(b"", sizeof(Members))
+        bits = {}
+        for position in positions:
+            bits[position >> 6] = bits.get(position >> 6, 0) | 1 << (position & 63)
+        found.count = len(bits)
+        found.words = <const int32_t *>self.constant(b"".join(word.to_bytes(4, "little") for word in bits), 0)
+        found.bits = <const uint64_t *>self.constant(b"".join(each.to_bytes(8, "little") for each in bits.values()), 0)
         return found
 
     cdef const uint64_t *bits(self, object positions, int32_t words) except NULL:

@@ -426,6 +426,7 @@ cdef const uint8_t *read_message(
     cdef uint64_t word
     cdef uint64_t bit
     cdef int32_t at
+    cdef int32_t place
     cdef int32_t wire_type = 0
     cdef Found found
     cdef bint aside
@@ -495,9 +496,12 @@ cdef const uint8_t *read_message(
             )
             if unlikely(p == NULL):
                 return NULL
-        if op.others != NULL:
-            for at in range(message.words):
-                word = seen[at] & op.others[at]
+        if op.members != NULL:
+            for place in range(op.members.count):
+                at = op.members.words[place]
+                word = seen[at] & op.members.bits[place]
+                if at == op.position >> 6:
+                    word &= ~bit
                 if unlikely(word != 0):
                     if not context.checked:
                         return fail(context, REREAD, op, p)
