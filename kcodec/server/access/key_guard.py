@@ -1,6 +1,6 @@
 """Keys of encrypted fields that each user may use as the user's roles allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcodec.registry.keys.values import Dek, Kek
