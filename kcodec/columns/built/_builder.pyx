@@ -134,6 +134,8 @@ cdef class Builder(Kept):
             if column.kind == BITS:
                 column.data = column.data_map
             column.counted = column.counted_row = 0
+            # The byte maps had room for so many items from where they started then, not from the first one on.
+            column.below_room = 0
             if column.scope < 0 and max(rows, 1) > column.items_room:
                 self.grow_items(at, rows)
         return 0
