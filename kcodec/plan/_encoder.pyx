@@ -141,7 +141,7 @@ cdef class Encoder:
                 answer = self.advance()
             if answer == DONE or answer == FAULT:
                 self.tell()
-                return self.builder.finish() if answer == DONE else None, joined(self.told)
+                return self.builder.finish() if answer == DONE else None, joined(self.told) if self.told else []
             if answer == OUT_OF_MEMORY:
                 raise MemoryError
             if answer == DISORDER:
