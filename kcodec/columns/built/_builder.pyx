@@ -123,6 +123,7 @@ cdef class Builder(Kept):
     cdef int begin(self, int64_t rows) except -1:
         """Prepare for so many rows; the columns keep the room that they have."""
         cdef Column *column
+        cdef Column *above
         cdef int32_t at
         self.rows = rows
         self.measured = -1
@@ -134,8 +135,10 @@ cdef class Builder(Kept):
             if column.kind == BITS:
                 column.data = column.data_map
             column.counted = column.counted_row = 0
-            # The byte maps had room for so many items from where they started then, not from the first one on.
-            column.below_room = 0
+            if column.scope >= 0 and (column.valid_map != NULL or column.kind == BITS):
+                # Items were counted from where the byte maps started then, which is now at the first one again.
+                above = &self.columns[column.scope]
+                above.below_room = min(above.below_room, max(column.scratch_room - 1, 0))
             if column.scope < 0 and max(rows, 1) > column.items_room:
                 self.grow_items(at, rows)
         return 0

@@ -236,15 +236,19 @@ KC_ICELAKE static int kcodec_utf8_valid_icelake(const uint8_t *data, size_t size
     __m512i error = _mm512_setzero_si512();
     __m512i before = _mm512_setzero_si512();
     uint64_t seen = 0, last = 0; /* where bytes are no ASCII: of all blocks, and of the one before */
-    for (size_t at = 0; at < size; at += 64) {
-        /* The zeros after the text are ASCII, so a sequence that is cut there shows as too short. */
-        const uint64_t kept = size - at < 64 ? ((uint64_t)1 << (size - at)) - 1 : UINT64_MAX;
-        const __m512i input = _mm512_maskz_loadu_epi8(kept, data + at);
+    size_t at = 0;
+    while (at < size) {
+        /* With a mask, a block is loaded at a quarter of the speed where it is not in a cache yet. The zeros after the
+         * text are ASCII, so a sequence that is cut there shows as too short. */
+        const __m512i input = size - at >= 64
+                                  ? _mm512_loadu_si512(data + at)
+                                  : _mm512_maskz_loadu_epi8(((uint64_t)1 << (size - at)) - 1, data + at);
         const uint64_t wide = _mm512_movepi8_mask(input);
         if (wide | last) error = _mm512_or_si512(error, kcodec_utf8_block_icelake(input, before));
         seen |= wide;
         last = wide;
         before = input;
+        at += 64;
     }
     *ascii = seen == 0;
     /* Behind a last block that is full, no zeros show it. */
