@@ -111,9 +111,12 @@ cdef class Builder(Kept):
         self.layout = shape.layout
         self.count = shape.count
         self.wide = shape.wide
-        self.columns = <Column *>malloc(self.count * sizeof(Column))
+        # First, as columns that are there are taken for filled when this is freed.
         self.lengths = <int64_t *>malloc(self.count * sizeof(int64_t))
-        if self.columns == NULL or self.lengths == NULL:
+        if self.lengths == NULL:
+            raise MemoryError
+        self.columns = <Column *>malloc(self.count * sizeof(Column))
+        if self.columns == NULL:
             raise MemoryError
         memcpy(self.columns, shape.columns, self.count * sizeof(Column))
         self.spread = 31 if self.count <= NARROW else 0
