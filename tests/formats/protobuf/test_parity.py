@@ -56,6 +56,8 @@ def test_blocks(seed):
     rows = rnd.choices(good, k=rnd.choice((3, 20, 300)))
     for _ in range(rnd.choice((0, 0, 1, 3, len(rows) // 2))):
         rows[rnd.randrange(len(rows))] = rnd.choice((None, damaged(rnd, rnd.choice(good), good)))
+    share = rnd.choice((0, 0, 0.02, 0.2, 0.4))
+    rows = [None if rnd.random() < share else row for row in rows]
     names = [field.name for field in message.fields]
     fields = rnd.sample(names, rnd.randint(1, len(names))) if names and rnd.random() < 0.3 else None
     plan = plan_of(message, rnd.choice(OPTIONS), fields)

@@ -8,9 +8,10 @@ is computed rather than branched on.
                     ^ at         ^ at             ^ at          all are asked for the same tag
 
 Messages inside are read the same way: those of all rows that have one are lanes of their own, and so are all items of
-a list or map, of all rows behind each other, as they are stored. So text is always copied in order. Columns of
-messages that only some rows have are cleared first; the ends of the texts and lists that never came are put right
-when all others are known.
+a list or map, of all rows behind each other, as they are stored. So text is always copied in order. Messages that most
+rows have are read as if all had one, of no bytes where there is none, and those are made null afterwards. Columns of
+messages that few rows have are cleared first; the ends of the texts and lists that never came are put right when all
+others are known.
 
 What is not as expected, and is the same in many rows (fields that the writer knows alone, lists packed or not, fields
 in another order) is noted when it is first met, and the block read again with that in mind.
@@ -23,13 +24,17 @@ if all that is odd turns out to be wrong, those rows become null over what they 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from kcodec.columns.built._column cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
+from kcodec.columns.built._column cimport (
+    BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, clear_value, hide, offset_at, set_end,
+)
 from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
 from kcodec.formats.protobuf.block._unexpected cimport REPACKED, UNKNOWN, learn, repack, skip_rest, skip_unknown
-from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_size, read_values, size_of
+from kcodec.formats.protobuf.block._values cimport (
+    NO_VALUE, eighths, put_texts, read_long, read_size, read_values, size_of,
+)
 from kcodec.formats.protobuf.rows._program cimport (
     ENTRIES, FIXED32, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32, READ_FIXED64, READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
@@ -92,6 +97,52 @@ cdef void set_valid(Column *column, const Lanes *lanes) noexcept nogil:
     else:
         for at in range(lanes.count):
             column.valid[lanes.lane[at].index] = 1
+
+
+cdef void fill(Lanes *lanes, int64_t first, uint8_t *present, int64_t count) noexcept nogil:
+    """Give those of some rows that have no payload one of no bytes, and note which have one."""
+    cdef Lane *lane = lanes.lane
+    cdef int64_t found = lanes.count
+    cdef int64_t at = count
+    while at > 0:
+        at -= 1
+        present[at] = found > 0 and lane[found - 1].row == first + at
+        if present[at]:
+            found -= 1
+            lane[at] = lane[found]
+        else:
+            # Where the one before it ends, or the first one starts.
+            lane[at].at = lane[found - 1].end if found else lane[at + 1].at
+            lane[at].end = lane[at].at
+            lane[at].index = lanes.base + at
+            lane[at].row = first + at
+    lanes.count = count
+
+
+cdef bint hide_absent(
+    Block *block, int32_t first, int64_t base, const uint8_t *present, int64_t count
+) noexcept nogil:
+    """Make messages null that were read from no bytes, with all below them; return whether there is room to do so."""
+    cdef Column *columns = block.context.columns
+    cdef int64_t mark = block.used
+    cdef int64_t *absent = <int64_t *>take(block, count * sizeof(int64_t))
+    cdef int64_t absent_count = 0
+    cdef int32_t at = first
+    cdef int32_t next
+    cdef int64_t number
+    if absent == NULL:
+        return False
+    for number in range(count):
+        absent[absent_count] = base + number
+        absent_count += not present[number]
+    while at < columns[first].end and absent_count:
+        next = at + 1
+        for number in range(absent_count):
+            if clear_value(&columns[at], absent[number]):
+                next = columns[at].end
+        at = next
+    block.used = mark
+    return True
 
 
 cdef bint read_message(
@@ -260,9 +311,14 @@ cdef bint read_inner(
     cdef int64_t present
     cdef int64_t size
     cdef int64_t count = 0
+    cdef int64_t absent = 0
     cdef uint64_t raw
     cdef uint64_t stops
-    cdef bint always = not op.flags & PRESENT
+    cdef const Message *message = &block.context.messages[op.message]
+    cdef bint optional = (op.flags & PRESENT) != 0
+    # One without a field that is required may be read from no bytes.
+    cdef bint filled = optional and lanes.dense and message.required == NULL and eighths(lanes, tag, mask) >= 6
+    cdef bint always = filled or not optional
     inner.lane = <Lane *>take(block, lanes.count * sizeof(Lane))
     if inner.lane == NULL:
         return False
@@ -293,18 +349,22 @@ cdef bint read_inner(
         inner.lane[count].index = lane.index
         inner.lane[count].row = lane.row
         count += present | always
+        absent += not present
         lane.at = p
     inner.count = count
     inner.base = lanes.base
     inner.dense = lanes.dense
     if count == lanes.count:
-        set_valid(column, &inner)
-        return read_message(block, &block.context.messages[op.message], &inner, depth - 1)
+        if not filled:
+            set_valid(column, &inner)
+        if not read_message(block, message, &inner, depth - 1):
+            return False
+        return not filled or absent == 0 or hide_absent(block, op.column, lanes.base, flags, count)
     inner.dense = False
     if lanes.dense:
         clear(block.context.columns, op.column, lanes.base, lanes.count, wide)
     set_valid(column, &inner)
-    if not read_message(block, &block.context.messages[op.message], &inner, depth - 1):
+    if not read_message(block, message, &inner, depth - 1):
         return False
     if lanes.dense:
         close_gaps(block.context.columns, op.column, lanes.base, lanes.count, wide)
@@ -474,6 +534,7 @@ cdef bint read_block(
     cdef bint wide = decoder.builder.wide
     cdef int64_t base = decoder.row + first
     cdef int32_t program = -1
+    cdef uint8_t *present = NULL
     cdef Lanes lanes
     block.used = 0
     block.failed = False
@@ -484,6 +545,12 @@ cdef bint read_block(
     lanes.base = base
     lanes.count = find_rows(block, decoder, lanes.lane, first, count, &program)
     lanes.dense = lanes.count == count
+    if 3 * count <= 4 * lanes.count < 4 * count and messages[program].required == NULL:
+        present = <uint8_t *>take(block, count)
+        if present == NULL:
+            return False
+        fill(&lanes, first, present, count)
+        lanes.dense = True
     if not lanes.dense:
         clear(columns, 0, base, count, wide)
     set_valid(columns, &lanes)
@@ -496,6 +563,8 @@ cdef bint read_block(
         block.met = block.known[program]
         if not read_message(block, messages[program], &lanes, block.context.max_depth):
             return False
+    if present != NULL:
+        return hide_absent(block, 0, base, present, count)
     if not lanes.dense:
         close_gaps(columns, 0, base, count, wide)
     return True

@@ -9,6 +9,7 @@ cdef enum:
     NO_VALUE = 0x10000000000    # more bytes than there ever are
 
 
+cdef int64_t eighths(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil
 cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noexcept nogil
 cdef bint read_values(
     Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags

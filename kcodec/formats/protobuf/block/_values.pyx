@@ -32,14 +32,20 @@ cdef inline int64_t found(const Lane *lane, uint64_t tag, uint64_t mask, bint st
     return ((word & mask) == tag) & (lane.at < lane.end)
 
 
-cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil:
-    """Look at eight lanes, and return whether nearly all lanes have a field, or nearly none."""
+cdef int64_t eighths(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil:
+    """Look at eight lanes, and return how many of them have a field."""
     cdef int64_t present = 0
     cdef int64_t at
     cdef const Lane *lane
     for at in range(8):
         lane = &lanes.lane[(at * lanes.count) >> 3]
         present += found(lane, tag, mask, False)
+    return present
+
+
+cdef inline bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil:
+    """Return whether nearly all lanes seem to have a field, or nearly none."""
+    cdef int64_t present = eighths(lanes, tag, mask)
     return present <= 1 or present >= 7
 
 
