@@ -3,41 +3,93 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns.built._column cimport LIST, Column, offset_at
+from kcodec.columns.built._column cimport LIST, Column, offset_at, set_null
 from kcodec.formats.json._program cimport (
     BEHIND, BOOLEAN, DECIMAL, DOUBLE, INTEGER, ISO_TIME, ITEMS, KEEPS, OBJECT, SINGLE, STRING, TUPLE, Op,
 )
-from kcodec.formats.json.block._drop cimport drop_failed, fill
+from kcodec.formats.json.block._drop cimport drop, drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, expect_item, find_values, next_field, seek
-from kcodec.formats.json.block._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
+from kcodec.formats.json.block._lanes cimport LANES, NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
 from kcodec.formats.json.block._leaf cimport Digits, Leaf, Moment, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
 from kcodec.formats.json.block._records cimport are_records, begin_records, end_records, gather, records_of
 from kcodec.formats.json.block._text cimport read_texts
-from kcodec.formats.json.block._value cimport read_one, read_values
-from kcodec.wire.binary.cursor cimport unlikely
+from kcodec.formats.json.block._value cimport is_null, read_one, read_values
+from kcodec.wire.binary.cursor cimport ctz64, unlikely
 from kcodec.wire.text.json cimport json_space
 
 
+cdef struct Left:                  # where a row is, of which nothing is read for a while
+    const uint8_t *at
+    const uint8_t *start
+    const uint8_t *end
+    const uint8_t *begin
+    uint8_t checked
+
+
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:
-    """Read objects or tuples: all of them together, if every row has one."""
+    """Read objects or tuples: all of them together, if most rows have one and the others null."""
     cdef uint8_t bracket = 91 if op.code == TUPLE else 123
+    cdef uint64_t lacking = 0
+    cdef int64_t left
     cdef const uint8_t *p
     cdef int64_t lane
     find_values(block, op)
     if block.count == 0:
         return
+    left = 3 * block.count // 8
     for lane in range(block.count):
         p = block.value[lane]
         if (p == NULL or p >= block.end[lane] or p[0] != bracket) and not is_dropped(block, lane):
-            read_values(block, op)
-            return
+            left -= 1
+            if left < 0 or (p != NULL and not is_null(op, p, block.end[lane])):
+                read_values(block, op)
+                return
+            lacking |= <uint64_t>1 << lane
+    if lacking:
+        read_some_objects(block, op, lacking)
+    else:
+        read_all_objects(block, op)
+
+
+cdef void read_all_objects(Block *block, const Op *op) noexcept nogil:
     memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
     set_valid(block, op)
     if op.code == TUPLE:
         read_tuples(block, op)
     else:
         read_fields(block, op)
+
+
+cdef void read_some_objects(Block *block, const Op *op, uint64_t lacking) noexcept nogil:
+    """Read objects or tuples that some rows lack: meanwhile these are as if they were dropped."""
+    cdef Left left_out[LANES]
+    cdef Left *one
+    cdef uint64_t left = lacking
+    cdef int64_t lane
+    while left:
+        lane = ctz64(left)
+        left &= left - 1
+        one = &left_out[lane]
+        one.at = block.value[lane] + 4 if block.value[lane] != NULL else block.at[lane]
+        one.start = block.start[lane]
+        one.end = block.end[lane]
+        one.begin = block.begin[lane]
+        one.checked = block.checked[lane]
+        drop(block, lane)
+        block.value[lane] = block.at[lane]
+    read_all_objects(block, op)
+    block.dropped &= ~lacking
+    while lacking:
+        lane = ctz64(lacking)
+        lacking &= lacking - 1
+        one = &left_out[lane]
+        block.at[lane] = one.at
+        block.start[lane] = one.start
+        block.end[lane] = one.end
+        block.begin[lane] = one.begin
+        block.checked[lane] = one.checked
+        set_null(block.context.columns, op.column, block.row + lane, block.wide)
 
 
 cdef inline bint is_struct(const Op *op) noexcept nogil:
