@@ -332,9 +332,14 @@ def segments(data: bytes) -> None:
         (found[0] if isinstance(found, tuple) else found).validate(full=True)
 
 
-@cache
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="kcodec-fuzz-"))
+    return Path(_kept_folder().name)
+
+
+@cache
+def _kept_folder() -> tempfile.TemporaryDirectory:
+    # Removed when the process ends.
+    return tempfile.TemporaryDirectory(prefix="kcodec-fuzz-")
 
 
 def batches(data: bytes) -> None:
