@@ -21,7 +21,7 @@ from kcodec.formats.json._program cimport KEEPS, OBJECT, TUPLE, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport read_document
 from kcodec.formats.json.block._decode cimport read_block
-from kcodec.formats.json.block._lanes cimport LANES, SLOWNESS, Block, Lapse
+from kcodec.formats.json.block._lanes cimport LANES, LONG_RUN, SLOWNESS, Block, Lapse, Pause
 from kcodec.formats.json.block._places cimport free_places
 from kcodec.formats.json.block._producers cimport ALIKE, TOLD, Apart, read_apart
 from kcodec.plan._budget cimport begin_block, set_limits
@@ -57,6 +57,8 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t pause        # so many, the next time it does not go well
     cdef int64_t scattered    # blocks that are read wherever their keys are; negative: in order, before the next try
     cdef int64_t spell        # so many, the next time they are not in order
+    cdef int64_t run          # rows of one order that have been read
+    cdef int64_t short_runs   # before one of another, one such run behind the other
     cdef int64_t depth        # keys that tell their orders apart
     cdef int64_t mixed        # of these blocks, how many are left before that is tried again
     cdef Copies copies
@@ -70,7 +72,8 @@ cdef class JsonDecoder(Decoder):
         context.words = <uint64_t *>calloc(self.words + 1, sizeof(uint64_t))
         context.scratch = <uint8_t *>calloc(context.scratch_room + 1, 1)
         self.block.follows = <const Op **>calloc(self.ops + 1, sizeof(Op *))
-        if context.words == NULL or context.scratch == NULL or self.block.follows == NULL:
+        self.block.pauses = <Pause *>calloc(self.ops + 1, sizeof(Pause))
+        if context.words == NULL or context.scratch == NULL or self.block.follows == NULL or self.block.pauses == NULL:
             raise MemoryError
         context.columns = self.builder.columns
         self.together = LANES
@@ -82,6 +85,7 @@ cdef class JsonDecoder(Decoder):
         free_places(&self.block.places)
         free(self.block.records)
         free(self.block.follows)
+        free(self.block.pauses)
         free(self.context.words)
         free(self.context.scratch)
         free(self.copy)
@@ -145,6 +149,7 @@ cdef class JsonDecoder(Decoder):
             root = <const Op *>self.tables[program]
             if block.root != root:
                 memset(block.follows, 0, self.ops * sizeof(Op *))
+                memset(block.pauses, 0, self.ops * sizeof(Pause))
             if self.scattered > 0 and root.code == OBJECT and self.is_read_apart(root):
                 self.scattered -= 1
             else:
@@ -179,13 +184,22 @@ cdef class JsonDecoder(Decoder):
             self.scattered -= 1
         elif self.scattered < 0:
             self.scattered += 1
-        elif SLOWNESS * block.sought > count * root.fields:
+        elif SLOWNESS * block.sought > count * root.fields or self.is_disordered():
             self.scattered = self.spell
             self.spell = min(2 * self.spell, LONGEST_SPELL)
             return True
         else:
             self.spell = 1
         return False
+
+    cdef bint is_disordered(self) noexcept nogil:
+        """Count rows of one order; return whether few of them have come before one of another, twice in turn."""
+        self.run += self.block.count
+        if not self.block.disordered:
+            return False
+        self.short_runs = self.short_runs + 1 if self.run < LONG_RUN else 0
+        self.run = 0
+        return self.short_runs > 1
 
     cdef bint is_read_apart(self, const Op *root) noexcept nogil:
         """Read a block by the orders of its keys, unless that has failed too often lately."""

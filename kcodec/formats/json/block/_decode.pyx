@@ -71,6 +71,7 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     lane = first_lane(block)
     block.spaced = is_spaced(root, block.at[lane], block.end[lane])
     block.sought = 0
+    block.disordered = False
     block.later = NULL
     set_valid(block, root)
     if root.code == TUPLE:

@@ -9,7 +9,9 @@ from kcodec.formats.json._program cimport (
 )
 from kcodec.formats.json.block._drop cimport drop, drop_failed, fill
 from kcodec.formats.json.block._key cimport expect, expect_item, find_values, next_field, seek
-from kcodec.formats.json.block._lanes cimport LANES, NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
+from kcodec.formats.json.block._lanes cimport (
+    LANES, LONG_RUN, NOT_HERE, WORDS, WRONG, Block, Pause, is_dropped, prolong, set_valid,
+)
 from kcodec.formats.json.block._leaf cimport Digits, Leaf, Moment, read_leaves
 from kcodec.formats.json.block._list cimport read_lists
 from kcodec.formats.json.block._records cimport are_records, begin_records, end_records, gather, records_of
@@ -28,14 +30,20 @@ cdef struct Left:                  # where a row is, of which nothing is read fo
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:
-    """Read objects or tuples: all of them together, if most rows have one and the others null."""
+    """Read objects or tuples: all of them together, if they are alike, or if most are and the others null."""
     cdef uint8_t bracket = 91 if op.code == TUPLE else 123
     cdef uint64_t lacking = 0
+    cdef Pause *pause = &block.pauses[op - block.root]
+    cdef bint disordered
     cdef int64_t left
     cdef const uint8_t *p
     cdef int64_t lane
     find_values(block, op)
     if block.count == 0:
+        return
+    if unlikely(pause.left):
+        pause.left -= 1
+        read_values(block, op)
         return
     left = 3 * block.count // 8
     for lane in range(block.count):
@@ -46,10 +54,17 @@ cdef void read_objects(Block *block, const Op *op) noexcept nogil:
                 read_values(block, op)
                 return
             lacking |= <uint64_t>1 << lane
+    disordered = block.disordered
+    block.disordered = False
     if lacking:
         read_some_objects(block, op, lacking)
     else:
         read_all_objects(block, op)
+    if not block.disordered:
+        pause.last = 0
+    elif block.count < LONG_RUN:
+        prolong(pause)
+    block.disordered = disordered
 
 
 cdef void read_all_objects(Block *block, const Op *op) noexcept nogil:

@@ -14,10 +14,6 @@ from kcodec.wire.binary.cursor cimport load_le64
 from kcodec.wire.binary.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
 from kcodec.wire.text.json cimport json_skip, json_space
 
-cdef enum:
-    DISORDER = 1 << 20        # fields that are sought, for one that came too late
-
-
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
     """Set `Block.key` to what stands before the value of a field, from the bracket or comma on."""
     cdef Expected *key = &block.key
@@ -51,13 +47,21 @@ cdef bint is_spaced(const Op *container, const uint8_t *p, const uint8_t *end) n
 
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
     cdef const uint8_t *p = block.at[lane]
+    cdef const uint8_t *end = block.end[lane]
     if is_dropped(block, lane):
         return p
     if block.key.container.code == TUPLE:
         block.count = lane
         return NULL
+    # Of two producers, one may put a space behind colons and commas.
+    if end - p > 2 and p[0] == (123 if p == block.begin[lane] else 44):
+        p += 1 + (p[1] == 32)
+        if is_key(op, p, end, 0):
+            p += op.key_size
+            return p + (p[0] == 32)
+        p = block.at[lane]
     # Many documents end before fields that may be absent.
-    if p[0] == 125 and p != block.begin[lane] and p < block.end[lane] and op.forms & ABSENT and op.data == NULL:
+    if p[0] == 125 and p != block.begin[lane] and p < end and op.forms & ABSENT and op.data == NULL:
         return NULL
     p = seek(block, block.key.container, op, lane)
     block.sought += block.looked_up
@@ -76,7 +80,7 @@ cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcep
     else:
         # It may come later in the row.
         if block.miss == NOT_HERE and block.found != NULL:
-            block.sought += DISORDER
+            block.disordered = True
         block.count = lane
     return NULL
 
@@ -181,7 +185,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
                 return json_space(context.after, end)
             if found != NULL:
                 if is_read(block, found):
-                    block.sought += DISORDER
+                    block.disordered = True
                     block.miss = ODD
                     return NULL
                 return elsewhere(block, p, found)

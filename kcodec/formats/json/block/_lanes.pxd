@@ -18,6 +18,8 @@ cdef enum:
     BEFORE = 32      # bytes before a filler that may be read
     FILLER = 128     # bytes of one, at most
     STRANGERS = 64   # that are kept, by where they come; a power of two
+    LONG_RUN = 16    # rows of one order before one of another, that make it worth to go on with it
+    LONGEST_PAUSE = 64
     SLOWNESS = 4     # fields are found as fast wherever they are as one that is not where it is expected
 
 
@@ -50,6 +52,11 @@ cdef struct Lapse:                 # why a row has failed, as the context has it
     int64_t items[FEW]
 
 
+cdef struct Pause:                 # of what is not worth to be tried each time: how often it is left out,
+    int64_t left                   # from now on
+    int64_t last                   # and since it was tried last
+
+
 cdef struct Block:
     Context *context
     int64_t row                    # the first
@@ -64,6 +71,7 @@ cdef struct Block:
     int32_t depth
     bint scattered                 # keys come in any order
     int64_t sought                 # fields that were not where they were expected
+    bint disordered                # a field came too late, or twice, for the rows from `count` on
     int64_t ahead                  # bytes from a row to about the same place in the next block
     bint trailing                  # anything may stand behind the documents
     bint inside                    # 16 bytes before each document may be read
@@ -79,6 +87,7 @@ cdef struct Block:
     const uint64_t *read           # bits of the fields of the object that are done
     const Op *root                 # the first op of the program
     const Op **follows             # per op (`place_of`): the field that came next, not the schema's; NULL: none yet
+    Pause *pauses                  # per op, of objects that are read together
     const Op *later                # a field that the first row is known to have further on
     const uint8_t *later_at        # there
     Stranger strangers[STRANGERS]
@@ -90,8 +99,13 @@ cdef struct Block:
     Block *records                 # those in the lists of these rows; NULL: none yet
     # Of a block of such records:
     uint8_t owner[LANES]           # the row whose list each is in
-    int64_t single                 # lists that are read by themselves before this is tried again,
-    int64_t pause                  # and how many that were the last time
+    Pause pause                    # of lists
+
+
+cdef inline void prolong(Pause *pause) noexcept nogil:
+    """Leave something out for longer than the last time."""
+    pause.last = min(2 * pause.last + 1, LONGEST_PAUSE)
+    pause.left = pause.last
 
 
 cdef inline bint is_dropped(const Block *block, int64_t lane) noexcept nogil:

@@ -15,14 +15,10 @@ from libc.string cimport memcpy
 from kcodec.columns.built._column cimport LIST, Column, set_end
 from kcodec.formats.json._program cimport ITEMS, KEEPS, OBJECT, Op
 from kcodec.formats.json.block._key cimport is_spaced
-from kcodec.formats.json.block._lanes cimport LANES, SLOWNESS, Block, set_valid
+from kcodec.formats.json.block._lanes cimport LANES, SLOWNESS, Block, prolong, set_valid
 from kcodec.formats.json.block._value cimport is_absent, is_null, read_one
 from kcodec.wire.binary.cursor cimport unlikely
 from kcodec.wire.text.json cimport json_objects, json_space
-
-cdef enum:
-    LONGEST_PAUSE = 64
-
 
 cdef Block *records_of(Block *block) noexcept nogil:
     """Return the block for records in the lists of a block of rows, with none in it; NULL without memory."""
@@ -34,6 +30,7 @@ cdef Block *records_of(Block *block) noexcept nogil:
     records.context = block.context
     records.root = block.root
     records.follows = block.follows
+    records.pauses = block.pauses
     records.wide = block.wide
     records.inside = block.inside
     records.ahead = block.ahead
@@ -54,11 +51,6 @@ cdef bint are_records(const Block *block, const Op *op) noexcept nogil:
             return False
         at += 1
     return block.context.columns[op.column].kind == LIST
-
-
-cdef void pause(Block *records) noexcept nogil:
-    records.pause = min(2 * records.pause + 1, LONGEST_PAUSE)
-    records.single = records.pause
 
 
 cdef int64_t gather(Block *block, const Op *op, int64_t *lane, const uint8_t **at) noexcept nogil:
@@ -84,8 +76,8 @@ cdef int64_t gather(Block *block, const Op *op, int64_t *lane, const uint8_t **a
             if p >= end or p[0] != 91:
                 return lane[0]
             p = json_space(p + 1, end)
-            if unlikely(records.single) and p < end and p[0] != 93:
-                records.single -= 1
+            if unlikely(records.pause.left) and p < end and p[0] != 93:
+                records.pause.left -= 1
                 return lane[0]
         taken = records.count
         if p < end and p[0] == 123:
@@ -99,7 +91,7 @@ cdef int64_t gather(Block *block, const Op *op, int64_t *lane, const uint8_t **a
             p = NULL
         elif p == NULL or records.count < LANES:
             records.count = taken
-            pause(records)
+            prolong(&records.pause)
             return lane[0]
         at[0] = p
     return -1
@@ -137,6 +129,7 @@ cdef void begin_records(const Block *block, const Op *item) noexcept nogil:
     records.depth = block.depth + 1
     records.spaced = is_spaced(item, records.at[0], records.end[0])
     records.sought = 0
+    records.disordered = False
     records.later = NULL
     set_valid(records, item)
 
@@ -150,10 +143,10 @@ cdef int64_t end_records(Block *block, const Op *item, int64_t count) noexcept n
             records.count = at
             break
     if unlikely(records.count < count):
-        pause(records)
+        prolong(&records.pause)
         return records.owner[records.count]
-    if unlikely(SLOWNESS * records.sought > count * item.fields):
-        pause(records)
+    if unlikely(records.disordered or SLOWNESS * records.sought > count * item.fields):
+        prolong(&records.pause)
     else:
-        records.pause = 0
+        records.pause.last = 0
     return -1
