@@ -50,6 +50,42 @@ def test_packed_numbers_of_all_lengths(kind):
         same_decode("formats.protobuf._kernel", [plan], values)
 
 
+WRITTEN = {
+    "int64": NUMBERS[:-1],
+    "uint32": NUMBERS[:4],
+    "sint64": NUMBERS[:-1],
+    "bool": NUMBERS[:2],
+    "fixed32": [b"abcd", bytes(4)],
+    "double": [b"12345678", bytes(8)],
+    "E": [b"\0", b"\1", b"\7", LONGEST],
+}
+
+
+@pytest.mark.parametrize("packed_first", [True, False])
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_lists_that_are_packed_or_not(kind, packed_first):
+    """Writers of both kinds, in shares of all sizes, and of items in both forms; some rows are cut."""
+    drawn = random.Random(kind)
+    text = f"""syntax = "proto3"; enum E {{ A = 0; B = 1; }}
+        message M {{ repeated {kind} n = 1 [packed = {str(packed_first).lower()}]; string s = 2; }}"""
+    message = ProtobufSchema.parse(text).message("M")
+    wire_type = {"fixed32": b"\x0d", "double": b"\x09"}.get(kind, b"\x08")
+
+    def row(share):
+        numbers = drawn.choices(WRITTEN[kind], k=drawn.choice([0, 1, 3, 20]))
+        half = len(numbers) // 2 if drawn.random() < 0.1 else 0
+        runs = packed(numbers[:half]) + b"".join(wire_type + number for number in numbers[half:])
+        if drawn.random() < share:
+            runs = packed(numbers)
+        made = runs + b"\x12\1s"
+        return made[:-5] if drawn.random() < 0.003 else made
+
+    for options in (ProtobufOptions(), ProtobufOptions(enums="number"), ProtobufOptions(fields=["s"])):
+        plan, _ = decode_plan(message, options)
+        for share in (0, 0.02, 0.5, 0.98):
+            same_decode("formats.protobuf._kernel", [plan], [row(share) for _ in range(300)])
+
+
 @pytest.mark.parametrize("kind", ["float", "sfixed64"])
 def test_empty_runs_of_columns_that_grow(kind):
     """There is no memory yet that nothing could be copied to: .ci/sanitize tells if it is done all the same."""

@@ -31,7 +31,9 @@ from kcodec.columns.built._compact cimport empty_rows, has_duplicates, may_repea
 from kcodec.columns.rows._rows cimport SLACK, Slice
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf.block._packed cimport copy_packed, find_packed, read_packed_values
-from kcodec.formats.protobuf.block._unexpected cimport REPACKED, UNKNOWN, learn, repack, skip_rest, skip_unknown
+from kcodec.formats.protobuf.block._unexpected cimport (
+    MIXED, REPACKED, UNKNOWN, learn, repack, skip_rest, skip_unknown,
+)
 from kcodec.formats.protobuf.block._values cimport (
     NO_VALUE, eighths, put_texts, read_long, read_size, read_values, size_of,
 )
@@ -155,6 +157,7 @@ cdef bint read_message(
     cdef Op repacked
     cdef int32_t at
     cdef int32_t field
+    cdef uint8_t what = 0
     if lanes.count == 0:
         return True
     if message.oneofs:
@@ -169,12 +172,20 @@ cdef bint read_message(
         if message.number == 0:
             block.root = field
         if block.met != NULL:
-            if block.met[message.ops + field].what & REPACKED:
+            what = block.met[message.ops + field].what
+            if what & UNKNOWN:
+                skip_unknown(block, message, op, lanes)
+            if what & REPACKED:
                 repacked = op[0]
                 repack(&repacked)
+            if what & MIXED and op.code != READ_DROPPED:
+                if not read_mixed(block, op, &repacked, lanes):
+                    return False
+                continue
+            if what & MIXED and not read_field(block, message, op, lanes, chosen, depth):
+                return False
+            if what & REPACKED:
                 op = &repacked
-            if block.met[message.ops + field].what & UNKNOWN:
-                skip_unknown(block, message, op, lanes)
         if not read_field(block, message, op, lanes, chosen, depth):
             return False
     end_message(block, message, lanes)
@@ -389,7 +400,10 @@ cdef bint read_items(
         return True
     if op.flags & PACKED and op.wire_type == VARINT and op.code != READ_ENUM and op.code != READ_ENUM_NAME:
         return read_packed_values(block, op, column, lanes, &items)
-    if not (find_packed if op.flags & PACKED else find_items)(block, op, column, lanes, &items):
+    if op.flags & PACKED:
+        if not find_packed(block, op, NULL, column, lanes, &items):
+            return False
+    elif not find_items(block, op, column, lanes, &items):
         return False
     if op.code == READ_MESSAGE:
         if not op.flags & ENTRIES:
@@ -401,6 +415,21 @@ cdef bint read_items(
         if flags == NULL or not read_values(block, &items, op, column + 1, False, flags):
             return False
     return not op.flags & ENTRIES or differ(block, column, lanes)
+
+
+cdef bint read_mixed(Block *block, const Op *op, const Op *repacked, const Lanes *lanes) noexcept nogil:
+    """Read lists some of which are packed, and others not."""
+    cdef int64_t mark = block.used
+    cdef Column *column = <Column *>(<char *>block.context.columns + op.place)
+    cdef const Op *packed = op if op.flags & PACKED else repacked
+    cdef Lanes items
+    cdef uint8_t *flags
+    cdef bint done = False
+    if find_packed(block, packed, repacked if packed == op else op, column, lanes, &items):
+        flags = <uint8_t *>take(block, items.count)
+        done = flags != NULL and read_values(block, &items, op, column + 1, False, flags)
+    block.used = mark
+    return done
 
 
 cdef bint differ(Block *block, Column *column, const Lanes *lanes) noexcept nogil:

@@ -7,6 +7,6 @@ cdef bint read_packed_values(
     Block *block, const Op *op, Column *column, const Lanes *lists, Lanes *items
 ) noexcept nogil
 cdef bint find_packed(
-    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+    Block *block, const Op *op, const Op *single, Column *column, const Lanes *lanes, Lanes *items
 ) noexcept nogil
 cdef void copy_packed(Block *block, const Op *op, Column *column, const Lanes *lanes) noexcept nogil

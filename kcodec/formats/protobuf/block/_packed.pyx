@@ -1,4 +1,8 @@
-"""Lists of a block of rows of Protobuf that are packed: one length, and the items behind each other."""
+"""Lists of a block of rows of Protobuf that are packed: one length, and the items behind each other.
+
+Of some writers lists of the same field are packed, of others each item has a tag of its own. Then a list is read as
+runs of items, of which one that is not packed is the shortest.
+"""
 
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
@@ -77,10 +81,37 @@ cdef bint read_packed_values(
     return True
 
 
-cdef bint find_packed(
-    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+cdef inline const uint8_t *next_run(
+    Block *block, const Op *packed, const Op *single, Lane *lane, const uint8_t **stop
 ) noexcept nogil:
-    """Find the items of lists that are packed; return whether there is room for them."""
+    """Find the run at a lane, packed or of one item, and move the lane behind it; NULL if there is none."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t tag = load_le64(p) & single.tag_mask
+    cdef int64_t size
+    if p >= lane.end:
+        return NULL
+    if tag == packed.tag:
+        return packed_run(block, packed, lane, stop)
+    if tag != single.tag:
+        return NULL
+    p += single.tag_size
+    size = size_of(p, lane.end) if single.wire_type == VARINT else 4 if single.wire_type == FIXED32 else 8
+    if unlikely(size > lane.end - p):
+        reject(block, lane)
+        p = lane.end
+        size = 0
+    lane.at = p + size
+    stop[0] = lane.at
+    return p
+
+
+cdef bint find_packed(
+    Block *block, const Op *op, const Op *single, Column *column, const Lanes *lanes, Lanes *items
+) noexcept nogil:
+    """Find the items of lists that are packed, or not where there is an op for a `single` one.
+
+    Return whether there is room for them.
+    """
     cdef bint wide = block.context.wide
     cdef int64_t base = offset_at(column, lanes.base, wide)
     cdef Lane *item = <Lane *>(block.memory + block.used)
@@ -94,21 +125,23 @@ cdef bint find_packed(
     cdef int64_t at
     for at in range(lanes.count):
         lane = &lanes.lane[at]
-        p = packed_run(block, op, lane, &stop)
-        if unlikely(stop - p > room - count):
-            return False
-        while p < stop:
-            size = width if width else size_of(p, stop)
-            if unlikely(size > stop - p):
-                reject(block, lane)
-                break
-            item.at = p
-            p += size
-            item.end = p
-            item.index = base + count
-            item.row = lane.row
-            item += 1
-            count += 1
+        p = packed_run(block, op, lane, &stop) if single == NULL else next_run(block, op, single, lane, &stop)
+        while p != NULL:
+            if unlikely(stop - p > room - count):
+                return False
+            while p < stop:
+                size = width if width else size_of(p, stop)
+                if unlikely(size > stop - p):
+                    reject(block, lane)
+                    break
+                item.at = p
+                p += size
+                item.end = p
+                item.index = base + count
+                item.row = lane.row
+                item += 1
+                count += 1
+            p = NULL if single == NULL else next_run(block, op, single, lane, &stop)
         set_end(column, lane.index, base + count, wide)
     items.lane = <Lane *>take(block, count * sizeof(Lane))
     items.count = count

@@ -6,6 +6,7 @@ from kcodec.formats.protobuf.rows._program cimport Message, Op
 cdef enum What:
     UNKNOWN = 1     # fields that the message does not have stand before this one
     REPACKED = 2    # a list comes packed where it is expected not to be, or the other way round
+    MIXED = 4       # it comes both ways
 
 
 cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil

@@ -70,7 +70,7 @@ cdef inline int32_t field_of(const Op *ops, const Message *message, uint64_t tag
     if message.count == 0 or number > ops[message.count - 1].number:
         return -1
     if number == 0:
-        # No field has it: the row loop says so.
+        # Not an unknown field either: it is wrong.
         return 0
     if number < <uint64_t>message.table_size:
         position = message.table[number]
@@ -168,11 +168,16 @@ cdef int32_t look_at_rest(
         if field < 0 and message.unknown >= 0:
             # The row loop keeps them.
             return 0
+        if tag >> 3 == 0:
+            # No field has this number, which the row loop says.
+            return 0
         if field < 0:
             what = UNKNOWN
             continue
         if (tag ^ ops[field].tag) & 7:
             what |= REPACKED
+        elif met[field].what & REPACKED:
+            what |= MIXED
         if what & ~met[field].what:
             met[field].what |= what
             block.learned = True
