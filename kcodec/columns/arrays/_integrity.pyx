@@ -1,6 +1,7 @@
-"""Offsets, views, run ends and indices of an Arrow array, which `pyarrow.Array.validate` looks at only at their ends.
+"""What an Arrow array refers to, which `pyarrow.Array.validate` looks at only at its ends.
 
-The array is walked as it is handed over by Arrow's C data interface. Of a slice only what it shows is looked at.
+That is offsets, views, run ends, indices, and the members of unions. The array is walked as it is handed over by
+Arrow's C data interface. Of a slice only what it shows is looked at.
 
 Small arrays take longer to hand over than to walk. So their types, which takes longest, are handed over once, and
 arrays that have nothing to look at are not.
@@ -23,6 +24,7 @@ __all__ = ["check_offsets"]
 cdef enum:
     MAX_NESTING = 1000
     MAX_KINDS = 8
+    MAX_CODES = 128    # of a union's members
 
 # pyarrow before 25 crashes where it hands over views that a cast made of short values alone.
 HANDS_OVER_SHORT_VIEWS = int(pa.__version__.split(".")[0]) >= 25
@@ -196,7 +198,8 @@ cdef const char *walk(
         else:
             found = list_views(<const int32_t *>array.buffers[1], array, start, count)
         return found or walk(kind.children[0], array.children[0], 0, array.children[0].length, depth + 1, NULL)
-    # Unions are not read.
+    if format[1] == b"u":
+        return members(kind, array, start, count) or member_values(kind, array, start, count, depth)
     return NULL
 
 
@@ -217,7 +220,7 @@ cdef const char *items(
 ) noexcept nogil:
     cdef int64_t first = offsets[start]
     cdef int64_t last = offsets[start + count]
-    # Arrow takes values out of views and dictionaries even where no list shows them.
+    # Arrow takes values out of views, dictionaries and unions even where no list shows them.
     if has_references(kind.children[0], depth) and first >= 0 and last <= array.children[0].length:
         first = 0
         last = array.children[0].length
@@ -225,9 +228,11 @@ cdef const char *items(
 
 
 cdef bint has_references(const ArrowSchema *kind, int depth) noexcept nogil:
-    """Return whether values of a type (not counting the items of lists) are views or in a dictionary."""
+    """Return whether values of a type (not counting the items of lists) are views, in a dictionary or of a union."""
     cdef int64_t child
     if kind.dictionary != NULL or kind.format[0] == b"v":
+        return True
+    if kind.format[0] == b"+" and kind.format[1] == b"u":
         return True
     if kind.format[0] == b"+" and kind.format[1] == b"s" and depth <= MAX_NESTING:
         for child in range(kind.n_children):
@@ -255,6 +260,45 @@ cdef const char *views(const ArrowArray *array, int64_t start, int64_t count) no
             or not 0 <= view[3] <= sizes[view[2]] - view[0]
         ):
             return b"a view is outside of its buffer"
+    return NULL
+
+
+cdef const char *members(const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    """Check of some values which member of a union each is of, and which value of that."""
+    cdef const int8_t *codes = <const int8_t *>array.buffers[0]
+    cdef const int32_t *places = NULL if kind.format[2] == b"s" else <const int32_t *>array.buffers[1]
+    cdef const char *format = kind.format + 4           # +us:code,code or +ud:code,code
+    cdef int64_t lengths[MAX_CODES]
+    cdef int64_t at
+    cdef int code = 0
+    for at in range(MAX_CODES):
+        lengths[at] = 0
+    for at in range(kind.n_children):
+        code = 0
+        while 48 <= format[0] <= 57:
+            code = 10 * code + format[0] - 48
+            format += 1
+        format += 1
+        lengths[code] = array.children[at].length
+    for at in range(start, start + count):
+        if codes[at] < 0 or not 0 <= (at if places == NULL else places[at]) < lengths[codes[at]]:
+            return b"a value is outside of the members of its union"
+    return NULL
+
+
+cdef const char *member_values(
+    const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count, int depth
+) noexcept nogil:
+    """Check the members of a union: of a dense one all that they hold."""
+    cdef const char *found
+    cdef int64_t child
+    for child in range(kind.n_children):
+        if kind.format[2] == b"d":
+            start = 0
+            count = array.children[child].length
+        found = walk(kind.children[child], array.children[child], start, count, depth + 1, NULL)
+        if found != NULL:
+            return found
     return NULL
 
 
