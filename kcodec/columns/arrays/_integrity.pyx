@@ -9,6 +9,7 @@ arrays that have nothing to look at are not.
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy
 
 from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema
 from kcodec.wire.binary.offsets cimport falls32, falls64
@@ -57,6 +58,7 @@ cdef class Kind:
         self.type = kind
         self.capsule = kind.__arrow_c_schema__()
         self.schema = <const ArrowSchema *>PyCapsule_GetPointer(self.capsule, "arrow_schema")
+        self.is_exact = is_exact(self.schema, 0, False)
         self.is_plain = is_plain(self.schema, 0)
         self.has_views = has_views(self.schema, 0)
 
@@ -66,10 +68,11 @@ cdef Kind kind_of(object kind):
     global kinds
     cdef Kind known
     for known in kinds:
-        if known.type is kind or known.type.equals(kind):
+        if known.type is kind or known.is_exact and known.type.equals(kind):
             return known
     known = Kind(kind)
-    kinds = (known, *kinds[: MAX_KINDS - 1])
+    if known.is_exact:
+        kinds = (known, *kinds[: MAX_KINDS - 1])
     return known
 
 
@@ -100,6 +103,36 @@ def check_offsets(array):
         found = walk(exported.kind.schema, &exported.array, 0, exported.array.length, 0, NULL)
     if found != NULL:
         raise ArrayError(f"an array of {array.type}: {found.decode()}")
+
+
+cdef bint is_exact(const ArrowSchema *kind, int depth, bint stored) noexcept nogil:
+    """Return whether equal types are of the same memory: not where values that stand once are of extensions."""
+    cdef int64_t child
+    if depth > MAX_NESTING or stored and is_extension(kind.metadata):
+        return False
+    if kind.dictionary != NULL and not is_exact(kind.dictionary, depth + 1, True):
+        return False
+    stored = stored or kind.format[0] == b"+" and kind.format[1] == b"r"
+    for child in range(kind.n_children):
+        if not is_exact(kind.children[child], depth + 1, stored):
+            return False
+    return True
+
+
+cdef bint is_extension(const char *metadata) noexcept nogil:
+    """Return whether pairs of texts have the name of an extension; int32 count | int32 size, text for each."""
+    cdef const char *name = b"ARROW:extension:name"
+    cdef int32_t left = 0
+    cdef int32_t size
+    if metadata != NULL:
+        memcpy(&left, metadata, 4)
+        metadata += 4
+    for left in range(2 * left, 0, -1):
+        memcpy(&size, metadata, 4)
+        if left & 1 == 0 and size == 20 and memcmp(metadata + 4, name, 20) == 0:
+            return True
+        metadata += 4 + size
+    return False
 
 
 cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
