@@ -255,3 +255,36 @@ def test_both_implementations_agree(offsets, first, count):
         except pa.ArrowInvalid:
             continue
         assert defect(_integrity, array) == defect(_integrity_py, array)
+
+
+def stored_once(values):
+    """Values of a type in layouts that have each of them once, of which pyarrow takes any extensions for the same."""
+    yield pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 1, 0], pa.int8()), values)
+    yield pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), values)
+    inside = pa.StructArray.from_arrays([values], ["v"])
+    yield pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 1, 0], pa.int8()), inside)
+
+
+EXTENSIONS = {
+    "json": pa.array(['{"a":1}', "[]"]).cast(pa.json_()),
+    "large json": pa.array(['{"a":1}', "[]"], pa.large_string()).cast(pa.json_(pa.large_string())),
+    "uuid": pa.array([b"\xff" * 16, b"\x7f" * 16], pa.binary(16)).cast(pa.uuid()),
+    "bool": pa.array([1, 0], pa.int8()).cast(pa.bool8()),
+}
+
+
+@pytest.mark.parametrize("after", EXTENSIONS)
+def test_extensions_are_read_as_what_they_are(after, impl):
+    for before in EXTENSIONS.values():
+        for other, array in zip(stored_once(before), stored_once(EXTENSIONS[after]), strict=True):
+            assert rows(other) == other.to_pylist()
+            assert rows(array) == array.to_pylist()
+
+
+def test_extensions_are_written_as_what_they_are(impl):
+    json, _, ids, _ = (next(stored_once(values)) for values in EXTENSIONS.values())
+    columns = [pa.StructArray.from_arrays([array], ["x"]) for array in (json, ids)]
+    expected = [b'{"x":"[]"}', b'{"x":"7f7f7f7f-7f7f-7f7f-7f7f-7f7f7f7f7f7f"}']
+    for order in (1, -1):
+        codec = JsonSchemaCodec({})
+        assert [codec.encode(column)[0].as_py() for column in columns[::order]] == expected[::order]
