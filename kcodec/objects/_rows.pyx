@@ -358,7 +358,7 @@ cdef Column _dictionary(object kind, const ArrowSchema *schema, const ArrowArray
     cdef int64_t width = kind.index_type.bit_width // 8
     if kind.value_type.num_fields or isinstance(kind.value_type, pa.BaseExtensionType):
         return None
-    values = _column(kind.value_type, schema.dictionary, array.dictionary, 0, None, None)
+    values = _column(kind.value_type, schema.dictionary, array.dictionary, 0, None, ())
     if isinstance(values, Other):
         return None
     column.values = _list(values, 0, array.dictionary.length)

@@ -14,6 +14,7 @@ from kcodec.columns.arrays.uuids import uuid_texts
 from kcodec.columns.faults import Faults, schema_ids
 from kcodec.columns.framed.frames import frame_prefix
 from kcodec.columns.framed.packed import packed
+from kcodec.columns.types.exact import ExactType
 from kcodec.columns.types.plain import plain_type
 from kcodec.contracts.encryption import Ruled, closed_columns, encrypt_fields, without_rows
 from kcodec.errors import EncodeError, Fault
@@ -54,7 +55,7 @@ class FramedWriter:
         # Of threads that come at once with a new schema, one asks the registry.
         self._lock = fork_safe_lock()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
-        self._derived: Kept[pa.DataType, Given] = Kept()
+        self._derived: Kept[ExactType, Given] = Kept()
         self._types: Kept[SchemaTexts, pa.DataType | None] = Kept()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -224,7 +225,10 @@ class FramedWriter:
 
     def _derive(self, kind: pa.DataType) -> Given:
         language = self._topic.format
-        return self._derived.get(kind, lambda: Given(Schema(language.derived_text(kind), language.type)))
+        # A mark of a field may make another schema of a type that is equal.
+        return self._derived.get(
+            ExactType(kind), lambda: Given(Schema(language.derived_text(kind), language.type))
+        )
 
     def given_type(self) -> pa.DataType | None:
         """Return the type of the values of the schema that is given, if one is."""

@@ -14,7 +14,7 @@ import pytest
 from contract_examples import Example
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from side_by_side import THREADS, answer, at_once, on_both
+from side_by_side import THREADS, answer, at_once, comparable, on_both
 from strategies import damaged
 from tries import tries
 
@@ -374,19 +374,47 @@ class Contract:
     @settings(max_examples=tries(30))
     @given(data=st.data())
     def test_damaged_payloads(self, example, data):
-        payload = st.binary(max_size=30)
-        if example.payloads:
-            good = [each.encode() if isinstance(each, str) else each for each in example.payloads]
-            payload = st.sampled_from(good).flatmap(damaged)
-        same_answers(example, data.draw(st.lists(st.none() | payload, max_size=6)))
+        same_answers(example, data.draw(st.lists(st.none() | payloads_of(example), max_size=6)))
+
+    @settings(max_examples=tries(8))
+    @given(data=st.data())
+    def test_calls_leave_later_ones_as_they_are(self, example, data):
+        """A codec that was used gives what a new one does, and what it gave stays."""
+        used = example.make()
+        rows = st.lists(st.none() | payloads_of(example), max_size=4)
+        calls = st.tuples(rows, st.sampled_from([0, 1, 70, 700]), st.integers(0, 3))
+        given_out = []
+        for payloads, times, first in data.draw(st.lists(calls, min_size=2, max_size=6)):
+            values = payload_column(example, payloads * times).slice(first)
+            found, expected = (
+                (codec, codec.decode(values, errors="report")) for codec in (used, example.make())
+            )
+            assert answer(*found[1]) == answer(*expected[1])
+            parts = [codec.encode(decoded, errors="report") for codec, (decoded, _) in (found, expected)]
+            assert answer(*parts[0]) == answer(*parts[1])
+            given_out += [(part, comparable(part)) for part in (found[1][0], parts[0][0])]
+        assert all(comparable(part) == before for part, before in given_out)
+
+
+def payloads_of(example: Example) -> st.SearchStrategy[bytes]:
+    """Draw bytes that are like payloads, or are payloads."""
+    if not example.payloads:
+        return st.binary(max_size=30)
+    good = [each.encode() if isinstance(each, str) else each for each in example.payloads]
+    return st.sampled_from(good).flatmap(damaged)
+
+
+def payload_column(example: Example, payloads: list[bytes | None]) -> pa.Array:
+    """Make a column of bytes, which are text where payloads are."""
+    if example.is_text:
+        payloads = [None if each is None else each.decode("utf-8", "replace") for each in payloads]
+    return example.column(payloads)
 
 
 def same_answers(example: Example, payloads: list[bytes | None]) -> None:
     """Decode payloads with both implementations, and encode what is left of them."""
-    if example.is_text:
-        payloads = [None if each is None else each.decode("utf-8", "replace") for each in payloads]
     codec = example.make()
-    values = example.column(payloads)
+    values = payload_column(example, payloads)
     on_both(lambda: answer(*codec.decode(values, errors="report")))
     array = codec.decode(values, errors="null")
     on_both(lambda: [part.to_pylist() for part in codec.encode(array, errors="report")])

@@ -117,6 +117,10 @@ def normal(value):
     "array",
     [
         pa.array([1, 1, 2, None, 2]).dictionary_encode(),
+        pa.array([1000, 1000, None, 2000, 2000], pa.timestamp("ns")).dictionary_encode(),
+        pa.ListArray.from_arrays(
+            [0, 2, 2, 3, 5], pa.array([1000, 1000, None, 2000, 3000], pa.duration("us")).dictionary_encode()
+        )[1:],
         pa.RunEndEncodedArray.from_arrays([2, 5], ["a", None]),
         pa.UnionArray.from_dense(
             pa.array([0, 1, 0, 1], pa.int8()),

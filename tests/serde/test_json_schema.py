@@ -223,3 +223,21 @@ def test_envelopes_that_are_tombstones_need_no_schema(impl):
     assert registry.subjects() == []
     assert serde.serialize([{"schema": "s", "payload": {"a": 1}}])[0].as_py()[5:] == b'{"a":1}'
     assert registry.subjects() == ["e-value"]
+
+
+def test_a_mark_makes_another_schema(impl):
+    """Arrow types are equal whatever their metadata, which may mark text as JSON; both are derived in turn."""
+    registry = MemoryRegistry()
+    registry.set_config(Config("NONE"))
+    serde = Serde("JSON_SR", registry, topic="t")
+    rows = [[{"j": '{"a":1}'}]]
+    marked = pa.field("j", pa.string(), metadata={"kcodec.json": "raw"})
+    found = []
+    for field in (marked, pa.field("j", pa.string()), marked):
+        kind = pa.struct([pa.field("items", pa.list_(pa.struct([field])))])
+        found += serde.serialize(pa.array([{"items": row} for row in rows], kind)).to_pylist()
+    assert found == [
+        FRAME + b'\1{"items":[{"j":{"a":1}}]}',
+        FRAME + b'\2{"items":[{"j":"{\\"a\\":1}"}]}',
+        FRAME + b'\1{"items":[{"j":{"a":1}}]}',
+    ]

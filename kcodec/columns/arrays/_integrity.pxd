@@ -7,6 +7,7 @@ cdef class Kind:
     cdef object type
     cdef object capsule
     cdef const ArrowSchema *schema
+    cdef bint is_exact        # types that are equal to it are of the same memory
     cdef bint is_plain
     cdef bint has_views
 

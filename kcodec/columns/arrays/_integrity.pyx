@@ -1,6 +1,7 @@
-"""Offsets, views, run ends and indices of an Arrow array, which `pyarrow.Array.validate` looks at only at their ends.
+"""What an Arrow array refers to, which `pyarrow.Array.validate` looks at only at its ends.
 
-The array is walked as it is handed over by Arrow's C data interface. Of a slice only what it shows is looked at.
+That is offsets, views, run ends, indices, and the members of unions. The array is walked as it is handed over by
+Arrow's C data interface. Of a slice only what it shows is looked at.
 
 Small arrays take longer to hand over than to walk. So their types, which takes longest, are handed over once, and
 arrays that have nothing to look at are not.
@@ -8,6 +9,7 @@ arrays that have nothing to look at are not.
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy
 
 from kcodec.columns.built._c_data cimport ArrowArray, ArrowSchema
 from kcodec.wire.binary.offsets cimport falls32, falls64
@@ -23,6 +25,7 @@ __all__ = ["check_offsets"]
 cdef enum:
     MAX_NESTING = 1000
     MAX_KINDS = 8
+    MAX_CODES = 128    # of a union's members
 
 # pyarrow before 25 crashes where it hands over views that a cast made of short values alone.
 HANDS_OVER_SHORT_VIEWS = int(pa.__version__.split(".")[0]) >= 25
@@ -55,6 +58,7 @@ cdef class Kind:
         self.type = kind
         self.capsule = kind.__arrow_c_schema__()
         self.schema = <const ArrowSchema *>PyCapsule_GetPointer(self.capsule, "arrow_schema")
+        self.is_exact = is_exact(self.schema, 0, False)
         self.is_plain = is_plain(self.schema, 0)
         self.has_views = has_views(self.schema, 0)
 
@@ -64,10 +68,11 @@ cdef Kind kind_of(object kind):
     global kinds
     cdef Kind known
     for known in kinds:
-        if known.type is kind or known.type.equals(kind):
+        if known.type is kind or known.is_exact and known.type.equals(kind):
             return known
     known = Kind(kind)
-    kinds = (known, *kinds[: MAX_KINDS - 1])
+    if known.is_exact:
+        kinds = (known, *kinds[: MAX_KINDS - 1])
     return known
 
 
@@ -98,6 +103,36 @@ def check_offsets(array):
         found = walk(exported.kind.schema, &exported.array, 0, exported.array.length, 0, NULL)
     if found != NULL:
         raise ArrayError(f"an array of {array.type}: {found.decode()}")
+
+
+cdef bint is_exact(const ArrowSchema *kind, int depth, bint stored) noexcept nogil:
+    """Return whether equal types are of the same memory: not where values that stand once are of extensions."""
+    cdef int64_t child
+    if depth > MAX_NESTING or stored and is_extension(kind.metadata):
+        return False
+    if kind.dictionary != NULL and not is_exact(kind.dictionary, depth + 1, True):
+        return False
+    stored = stored or kind.format[0] == b"+" and kind.format[1] == b"r"
+    for child in range(kind.n_children):
+        if not is_exact(kind.children[child], depth + 1, stored):
+            return False
+    return True
+
+
+cdef bint is_extension(const char *metadata) noexcept nogil:
+    """Return whether pairs of texts have the name of an extension; int32 count | int32 size, text for each."""
+    cdef const char *name = b"ARROW:extension:name"
+    cdef int32_t left = 0
+    cdef int32_t size
+    if metadata != NULL:
+        memcpy(&left, metadata, 4)
+        metadata += 4
+    for left in range(2 * left, 0, -1):
+        memcpy(&size, metadata, 4)
+        if left & 1 == 0 and size == 20 and memcmp(metadata + 4, name, 20) == 0:
+            return True
+        metadata += 4 + size
+    return False
 
 
 cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
@@ -196,7 +231,8 @@ cdef const char *walk(
         else:
             found = list_views(<const int32_t *>array.buffers[1], array, start, count)
         return found or walk(kind.children[0], array.children[0], 0, array.children[0].length, depth + 1, NULL)
-    # Unions are not read.
+    if format[1] == b"u":
+        return members(kind, array, start, count) or member_values(kind, array, start, count, depth)
     return NULL
 
 
@@ -217,7 +253,7 @@ cdef const char *items(
 ) noexcept nogil:
     cdef int64_t first = offsets[start]
     cdef int64_t last = offsets[start + count]
-    # Arrow takes values out of views and dictionaries even where no list shows them.
+    # Arrow takes values out of views, dictionaries and unions even where no list shows them.
     if has_references(kind.children[0], depth) and first >= 0 and last <= array.children[0].length:
         first = 0
         last = array.children[0].length
@@ -225,9 +261,11 @@ cdef const char *items(
 
 
 cdef bint has_references(const ArrowSchema *kind, int depth) noexcept nogil:
-    """Return whether values of a type (not counting the items of lists) are views or in a dictionary."""
+    """Return whether values of a type (not counting the items of lists) are views, in a dictionary or of a union."""
     cdef int64_t child
     if kind.dictionary != NULL or kind.format[0] == b"v":
+        return True
+    if kind.format[0] == b"+" and kind.format[1] == b"u":
         return True
     if kind.format[0] == b"+" and kind.format[1] == b"s" and depth <= MAX_NESTING:
         for child in range(kind.n_children):
@@ -255,6 +293,45 @@ cdef const char *views(const ArrowArray *array, int64_t start, int64_t count) no
             or not 0 <= view[3] <= sizes[view[2]] - view[0]
         ):
             return b"a view is outside of its buffer"
+    return NULL
+
+
+cdef const char *members(const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    """Check of some values which member of a union each is of, and which value of that."""
+    cdef const int8_t *codes = <const int8_t *>array.buffers[0]
+    cdef const int32_t *places = NULL if kind.format[2] == b"s" else <const int32_t *>array.buffers[1]
+    cdef const char *format = kind.format + 4           # +us:code,code or +ud:code,code
+    cdef int64_t lengths[MAX_CODES]
+    cdef int64_t at
+    cdef int code = 0
+    for at in range(MAX_CODES):
+        lengths[at] = 0
+    for at in range(kind.n_children):
+        code = 0
+        while 48 <= format[0] <= 57:
+            code = 10 * code + format[0] - 48
+            format += 1
+        format += 1
+        lengths[code] = array.children[at].length
+    for at in range(start, start + count):
+        if codes[at] < 0 or not 0 <= (at if places == NULL else places[at]) < lengths[codes[at]]:
+            return b"a value is outside of the members of its union"
+    return NULL
+
+
+cdef const char *member_values(
+    const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count, int depth
+) noexcept nogil:
+    """Check the members of a union: of a dense one all that they hold."""
+    cdef const char *found
+    cdef int64_t child
+    for child in range(kind.n_children):
+        if kind.format[2] == b"d":
+            start = 0
+            count = array.children[child].length
+        found = walk(kind.children[child], array.children[child], start, count, depth + 1, NULL)
+        if found != NULL:
+            return found
     return NULL
 
 

@@ -1,7 +1,8 @@
-"""The offsets, views, run ends and indices of an Arrow array, in plain Python; see ``_integrity.pyx``."""
+"""The offsets, views, run ends, indices and members of an Arrow array, in plain Python; see ``_integrity.pyx``."""
 
 import itertools
 import struct
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -79,6 +80,8 @@ def _walk(array: pa.Array, first: int, count: int, depth: int, shown: pa.Boolean
         if any(size < 0 or not 0 <= start <= length - size for start, size in places):
             return "a list is outside of its values"
         return _walk(array.values, 0, length, depth + 1, None)
+    if types.is_union(kind):
+        return _members(array, first, count, depth)
     wide = types.is_large_list(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
     has_items = is_list(kind) or types.is_map(kind)
     if not has_items and not wide and not types.is_string(kind) and not types.is_binary(kind):
@@ -97,18 +100,36 @@ def _walk(array: pa.Array, first: int, count: int, depth: int, shown: pa.Boolean
     if not has_items:
         return None
     begin, end = offsets[0], offsets[-1]
-    # Arrow takes values out of views and dictionaries even where no list shows them.
+    # Arrow takes values out of views, dictionaries and unions even where no list shows them.
     if _has_references(array.values.type) and end <= len(array.values):
         begin, end = 0, len(array.values)
     return _walk(array.values, begin, end - begin, depth + 1, None)
 
 
 def _has_references(kind: pa.DataType) -> bool:
-    """Return whether values of a type (not counting the items of lists) are views or in a dictionary."""
+    """Return whether values of a type (not counting the items of lists) are views, in a dictionary or of a union."""
     types = pa.types
     if types.is_struct(kind):
         return any(_has_references(field.type) for field in kind)
-    return bool(types.is_dictionary(kind) or types.is_binary_view(kind) or types.is_string_view(kind))
+    is_view = types.is_binary_view(kind) or types.is_string_view(kind)
+    return bool(types.is_dictionary(kind) or types.is_union(kind) or is_view)
+
+
+def _members(array: pa.Array, first: int, count: int, depth: int) -> str | None:
+    """Check which members of a union some values are of, and what these hold."""
+    kind, start = array.type, array.offset + first
+    # Those of a slice are told of the whole array by some releases of pyarrow.
+    codes = memoryview(array.buffers()[1]).cast("b")[start : start + count]
+    children = [array.field(number) for number in range(kind.num_fields)]
+    lengths = {code: len(child) for code, child in zip(kind.type_codes, children, strict=True)}
+    places: Sequence[int] = range(first, first + count)
+    if kind.mode == "dense":
+        places = memoryview(array.buffers()[2]).cast("B").cast("i")[start : start + count]
+    if any(not 0 <= place < lengths.get(code, 0) for code, place in zip(codes, places, strict=True)):
+        return "a value is outside of the members of its union"
+    whole = kind.mode == "dense"
+    parts = ((child, 0, len(child)) if whole else (child, first, count) for child in children)
+    return next(filter(None, (_walk(*part, depth + 1, None) for part in parts)), None)
 
 
 def _views(array: pa.Array) -> str | None:

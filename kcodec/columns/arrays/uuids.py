@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.columns.arrays.nested import members, rebuild
+from kcodec.columns.types.exact import ExactType
 from kcodec.columns.types.plain import is_list, is_text, stored_type
 from kcodec.errors import SchemaError
 
@@ -18,7 +19,7 @@ _AT_ONCE = 512
 _MAX_TEXTS = (2**31 - 1) // 36
 
 #: Whether types have UUIDs: to look through a wide one takes longer than to write a few rows.
-_with_uuids: Kept[pa.DataType, bool] = Kept(256)
+_with_uuids: Kept[ExactType, bool] = Kept(256)
 
 
 def is_uuid(kind: pa.DataType) -> bool:
@@ -45,7 +46,7 @@ def uuid_texts(
     FixedSizeBinaryType(fixed_size_binary[16])
     """
     kind = array.type
-    if not _with_uuids.get(kind, lambda: _has_uuids(kind)):
+    if not _with_uuids.get(ExactType(kind), lambda: _has_uuids(kind)):
         return array
     try:
         wanted: pa.DataType | None = own()

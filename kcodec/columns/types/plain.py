@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from kcodec._kept import Kept
+from kcodec.columns.types.exact import ExactType
 from kcodec.errors import SchemaError, check_kind
 
 #: Units in a second.
@@ -22,7 +23,7 @@ MILLIS_PER_DAY = 86_400_000
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
 
-_plain_types: Kept[tuple[pa.DataType, bool, bool], pa.DataType] = Kept(256)
+_plain_types: Kept[tuple[ExactType, bool, bool], pa.DataType] = Kept(256)
 
 
 def plain_type(kind: pa.DataType, *, sized: bool = True, days: bool = False) -> pa.DataType:
@@ -33,7 +34,7 @@ def plain_type(kind: pa.DataType, *, sized: bool = True, days: bool = False) -> 
     wanted. Unless a format has `sized` bytes, bytes of a fixed size become others.
     """
     check_kind(pa.DataType, "an Arrow type", kind=kind)
-    return _plain_types.get((kind, sized, days), lambda: _plain(kind, 0, sized, days))
+    return _plain_types.get((ExactType(kind), sized, days), lambda: _plain(kind, 0, sized, days))
 
 
 def _plain(kind: pa.DataType, depth: int, sized: bool, days: bool) -> pa.DataType:

@@ -18,6 +18,7 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows, code_of
 from kcodec.columns.faults import Faults, Way, joined, null_rows
+from kcodec.columns.types.exact import ExactType
 from kcodec.columns.types.fields import chosen
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.connect.arrow import widen
@@ -409,7 +410,7 @@ class FastWriter:
         self._limits = limits
         self._enveloped = enveloped
         self._large = large
-        self._writings: Kept[tuple[str, pa.DataType], Writing] = Kept()
+        self._writings: Kept[tuple[str, ExactType], Writing] = Kept()
 
     def plan(self, kind: pa.DataType) -> Plan:
         """Return the plan by which columns of an Arrow type are written; `Beyond` if there is none."""
@@ -434,7 +435,7 @@ class FastWriter:
                 text = schema.to_text(decimal_format, replace_null=self._options.replace_null)
             return Writing(schema, text, inner, program)
 
-        return self._writings.get((module.__name__, kind), make)
+        return self._writings.get((module.__name__, ExactType(kind)), make)
 
     def object_writer(self, kind: pa.DataType, columns: Writer) -> Writer:
         """Return what writes Python objects as columns of a type are written; `columns` writes them by these."""

@@ -9,13 +9,14 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.arrays.nested import cast_leaves
 from kcodec.columns.arrays.uuids import uuid_texts
+from kcodec.columns.types.exact import ExactType
 from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer
 from kcodec.formats.json.plan import decodable, union_columns
 from kcodec.formats.json_schema.document import schema_text
 from kcodec.formats.json_schema.odd_rows import Rereading
-from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
+from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import holds_text, rewrite_texts
@@ -81,8 +82,6 @@ class JsonSchemaReader:
 class _Form(NamedTuple):
     """How columns of a type, whose fields may be marked to hold JSON, are written."""
 
-    kind: pa.DataType
-    nulls: str
     plain: pa.DataType
     programs: Programs
     holds_text: bool
@@ -97,9 +96,7 @@ class JsonSchemaWriter:
         self.options = options or JsonSchemaOptions()
         self.limits = Limits.of(limits)
         self._shape = shape
-        self._forms: Kept[tuple[pa.DataType, tuple[int, ...], str], _Form] = Kept()
-        #: To compare types takes less than to look for marks, of which a wide one may have none.
-        self._last: _Form | None = None
+        self._forms: Kept[tuple[ExactType, str], _Form] = Kept()
 
     def plan(self, kind: pa.DataType, nulls: str = "schema") -> Plan:
         """Plan how columns of an Arrow type are written; see `encode_plan`."""
@@ -121,11 +118,7 @@ class JsonSchemaWriter:
             # A column that the schema does not know is written as Jackson writes Java's own class.
             array = uuid_texts(array, self._own_type, unknown=True)
             kind = array.type
-        form = self._last
-        if form is None or form.nulls != nulls or not form.kind.equals(kind, check_metadata=True):
-            form = self._last = self._forms.get(
-                (kind, marks(kind), nulls), lambda: self._form(kind, nulls)
-            )._replace(kind=kind)
+        form = self._forms.get((ExactType(kind), nulls), lambda: self._form(kind, nulls))
         array = cast_leaves(array, form.plain)
         if form.holds_text:
             array = rewrite_texts(array, form.programs.plan.root)
@@ -133,7 +126,7 @@ class JsonSchemaWriter:
 
     def _form(self, kind: pa.DataType, nulls: str) -> _Form:
         programs = Programs(self.plan(kind, nulls), self.limits)
-        return _Form(kind, nulls, encoded_type(kind), programs, holds_text(programs.plan.root))
+        return _Form(encoded_type(kind), programs, holds_text(programs.plan.root))
 
     def _own_type(self) -> pa.DataType:
         given = self.options.arrow_type

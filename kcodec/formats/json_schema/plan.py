@@ -34,7 +34,7 @@ from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import integer_bounds
 from kcodec.plan.node import MAX_DEPTH, Plan
 
-__all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
+__all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked"]
 
 _MARK = b"kcodec.json"
 #: What reads or writes a struct, by what it holds.
@@ -75,22 +75,6 @@ def encode_plan(
 def encoded_type(kind: pa.DataType) -> pa.DataType:
     """Return the plain type that columns of a type are cast to before they are written; dates stay dates."""
     return plain_type(kind, days=True)
-
-
-def marks(kind: pa.DataType) -> tuple[int, ...]:
-    """Return the places of fields that are marked to hold JSON text; marks do not count when types are compared."""
-    found: list[int] = []
-    waiting = [kind]
-    count = 0
-    while waiting:
-        each = _stored(waiting.pop())
-        for number in range(each.num_fields):
-            field = each.field(number)
-            count += 1
-            if is_marked(field):
-                found.append(count)
-            waiting.append(field.type)
-    return tuple(found)
 
 
 def is_marked(field: pa.Field) -> bool:

@@ -16,6 +16,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.casts import cast_rows
 from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.faults import joined, refused
+from kcodec.columns.types.exact import ExactType
 from kcodec.columns.types.plain import MILLIS_PER_DAY
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.payloads import SchemaEncoder
@@ -81,7 +82,7 @@ class ColumnEncoder(SchemaEncoder):
         self._kind = kind
         self._target = target
         self._write = write
-        self._forms: Kept[pa.DataType, _Form] = Kept()
+        self._forms: Kept[ExactType, _Form] = Kept()
 
     def _form(self, given: pa.DataType) -> _Form:
         wanted = written_type(self._kind, given)
@@ -92,7 +93,7 @@ class ColumnEncoder(SchemaEncoder):
     ) -> tuple[pa.Array, Sequence[Fault]]:
         """Encode an array of the columns."""
         given = array.type
-        form = self._forms.get(given, lambda: self._form(given))
+        form = self._forms.get(ExactType(given), lambda: self._form(given))
         plain, lost = cast_written(array, self._kind, form.wanted)
         if form.change is not None:
             changed, found = form.change(plain)

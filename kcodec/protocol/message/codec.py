@@ -10,6 +10,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.arrays.given import arrays, payloads
 from kcodec.columns.arrays.nested import cast_leaves
+from kcodec.columns.types.exact import ExactType
 from kcodec.errors import (
     ConfigError,
     DecodeError,
@@ -144,7 +145,7 @@ class MessageCodec(Codec):
         self._programs: dict[tuple[object, ...], Any] = {}
         #: Those by which columns are encoded, for each version.
         self._encoders: Kept[tuple[object, ...], list[Any]] = Kept(_KEPT)
-        self._written_types: Kept[pa.DataType, pa.DataType] = Kept(_KEPT)
+        self._written_types: Kept[ExactType, pa.DataType] = Kept(_KEPT)
 
     @classmethod
     def for_versions(
@@ -403,7 +404,7 @@ class MessageCodec(Codec):
         return encode_plan(self._parts(version), self._written(kind), prefix)
 
     def _written(self, kind: pa.DataType) -> pa.DataType:
-        return self._written_types.get(kind, lambda: written_type(kind, self._every_field()))
+        return self._written_types.get(ExactType(kind), lambda: written_type(kind, self._every_field()))
 
     def _encoding(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
         """Return what `_decoding` does, for columns of an Arrow type."""
@@ -413,7 +414,7 @@ class MessageCodec(Codec):
             programs = [self._program(module, plan) for plan in plans]
             return [*programs, *self._failing(module, kind, "encode")] if picked else programs
 
-        return self._encoders.get((module, kind, picked), make)
+        return self._encoders.get((module, ExactType(kind), picked), make)
 
     # Single messages ------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ def pack(code, *numbers):
 
 
 DATA = pa.py_buffer(b"abcdefgh" * 4)
+ITEMS = pa.array(["a", "b", "c", "d"])
+NUMBERS = pa.array([1, 2, 3, 4])
 
 
 def text(kind, *offsets, code="i"):
@@ -49,13 +51,20 @@ def list_views(kind, child, starts, sizes, code="i"):
     return pa.Array.from_buffers(kind, len(starts), buffers, children=[child])
 
 
+def union(codes, places=None, members=(ITEMS, NUMBERS)):
+    """Make a union of the codes 5 and 7: a dense one where there are places."""
+    fields = [pa.field(str(number), member.type) for number, member in enumerate(members)]
+    make = pa.sparse_union if places is None else pa.dense_union
+    buffers = [None, pack("b", *codes), *([] if places is None else [pack("i", *places)])]
+    return pa.Array.from_buffers(make(fields, [5, 7]), len(codes), buffers, children=list(members))
+
+
 def views(*parts, pieces=(b"abcdefghijklmnop",), valid=None):
     content = b"".join(struct.pack("<i4sii", *part) for part in parts)
     buffers = [valid and pa.py_buffer(bytes([valid])), pa.py_buffer(content), *map(pa.py_buffer, pieces)]
     return pa.Array.from_buffers(pa.binary_view(), len(parts), buffers)
 
 
-ITEMS = pa.array(["a", "b", "c", "d"])
 ENTRY = pa.StructArray.from_arrays(
     [ITEMS, ITEMS], fields=[pa.field("key", pa.string(), False), pa.field("value", pa.string())]
 )
@@ -115,7 +124,21 @@ BROKEN_VIEWS_OF_LISTS = {
     "list views before": list_views(pa.large_list_view(pa.string()), ITEMS, (-1, 0), (2, 1), code="q"),
     "list views of broken": list_views(pa.list_view(pa.string()), text(pa.string(), 0, 2**30, 8), (0,), (0,)),
 }
+BROKEN_UNIONS = {
+    "union of no member": union([5, 6, 7, 5]),
+    "union below": union([5, -1, 7, 5]),
+    "union of no member in a slice": union([5, 7, 100, 5]).slice(1, 2),
+    "dense union of no member": union([5, 6], [0, 0]),
+    "dense union below": union([5, -128], [0, 0]),
+    "dense union beyond": union([5, 7], [0, 4]),
+    "dense union before": union([5, 7], [-(2**20), 0]),
+    "union of broken": union([7, 7], members=(text(pa.string(), 0, 2**30, 8), NUMBERS)),
+    "union that no list shows": listed(pa.list_(union([5]).type), union([6, 6, 6, 6]), 0, 0),
+}
 SOUND = {
+    "union": union([5, 7, 7, 5]).slice(1, 2),
+    "union behind the slice": union([6, 7, 7, 6]).slice(1, 2),
+    "dense union": union([5, 7, 7], [3, 0, 3]).slice(1),
     "nulls": views((20, b"abcd", 7, 0), (16, b"abcd", 0, 0), valid=2),
     "empty": text(pa.binary(), 0),
     "sliced": pa.array(["a", "bb", None, "ccc"]).slice(1, 2),
@@ -135,12 +158,14 @@ SOUND = {
 }
 
 
-@cases("name", BROKEN | BROKEN_VIEWS_OF_LISTS)
+@cases("name", BROKEN | BROKEN_VIEWS_OF_LISTS | BROKEN_UNIONS)
 def test_broken_arrays_are_refused(name, impl):
-    array = (BROKEN | BROKEN_VIEWS_OF_LISTS)[name]
+    array = (BROKEN | BROKEN_VIEWS_OF_LISTS | BROKEN_UNIONS)[name]
     array.validate()
     with pytest.raises(ArrayError):
         arrays(array)
+    with pytest.raises(ArrayError):
+        rows(array)
     with pytest.raises(ArrayError):
         arrays(pa.chunked_array([array.slice(0, 0), array]))
 
@@ -195,6 +220,19 @@ def test_what_writes_columns_refuses_them(name, impl):
                 call(column)
 
 
+@cases("name", BROKEN_UNIONS)
+def test_what_writes_no_unions_refuses_broken_ones(name, impl):
+    """It looks which of their values are null."""
+    column = pa.StructArray.from_arrays([BROKEN_UNIONS[name]], ["f"])
+    union = ["null", "string", "long"]
+    for codec in (
+        AvroCodec({"type": "record", "name": "R", "fields": [{"name": "f", "type": union}]}),
+        ProtobufCodec('syntax = "proto3"; message R { oneof f { string s = 1; int64 n = 2; } }'),
+    ):
+        with pytest.raises(ArrayError):
+            codec.encode(column)
+
+
 def test_threads_look_where_their_parts_end(impl):
     ends = [2**30 if row % 1000 == 999 else 8 for row in range(40_000)]
     with pytest.raises(ArrayError):
@@ -217,3 +255,36 @@ def test_both_implementations_agree(offsets, first, count):
         except pa.ArrowInvalid:
             continue
         assert defect(_integrity, array) == defect(_integrity_py, array)
+
+
+def stored_once(values):
+    """Values of a type in layouts that have each of them once, of which pyarrow takes any extensions for the same."""
+    yield pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 1, 0], pa.int8()), values)
+    yield pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), values)
+    inside = pa.StructArray.from_arrays([values], ["v"])
+    yield pa.DictionaryArray.from_arrays(pa.array([1, 0, 1, 1, 0], pa.int8()), inside)
+
+
+EXTENSIONS = {
+    "json": pa.array(['{"a":1}', "[]"]).cast(pa.json_()),
+    "large json": pa.array(['{"a":1}', "[]"], pa.large_string()).cast(pa.json_(pa.large_string())),
+    "uuid": pa.array([b"\xff" * 16, b"\x7f" * 16], pa.binary(16)).cast(pa.uuid()),
+    "bool": pa.array([1, 0], pa.int8()).cast(pa.bool8()),
+}
+
+
+@pytest.mark.parametrize("after", EXTENSIONS)
+def test_extensions_are_read_as_what_they_are(after, impl):
+    for before in EXTENSIONS.values():
+        for other, array in zip(stored_once(before), stored_once(EXTENSIONS[after]), strict=True):
+            assert rows(other) == other.to_pylist()
+            assert rows(array) == array.to_pylist()
+
+
+def test_extensions_are_written_as_what_they_are(impl):
+    json, _, ids, _ = (next(stored_once(values)) for values in EXTENSIONS.values())
+    columns = [pa.StructArray.from_arrays([array], ["x"]) for array in (json, ids)]
+    expected = [b'{"x":"[]"}', b'{"x":"7f7f7f7f-7f7f-7f7f-7f7f-7f7f7f7f7f7f"}']
+    for order in (1, -1):
+        codec = JsonSchemaCodec({})
+        assert [codec.encode(column)[0].as_py() for column in columns[::order]] == expected[::order]

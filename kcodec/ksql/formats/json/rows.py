@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import joined
+from kcodec.columns.types.exact import ExactType
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.objects.kernel import object_reader, object_writer
@@ -33,7 +34,7 @@ class JsonRows:
         )
         self.arrow_type = self.plan.arrow_type
         self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
-        self._written_types: Kept[pa.DataType, pa.DataType] = Kept()
+        self._written_types: Kept[ExactType, pa.DataType] = Kept()
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; see the kernel of JSON."""
@@ -69,7 +70,7 @@ class JsonRows:
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Write an array; see the kernel of JSON."""
         given = array.type
-        kind = self._written_types.get(given, lambda: written_type(self._options.kind, given))
+        kind = self._written_types.get(ExactType(given), lambda: written_type(self._options.kind, given))
         module = json_kernel()
         plain, lost = cast_written(array, self._options.kind, kind)
         encoded, faults = module.encode(

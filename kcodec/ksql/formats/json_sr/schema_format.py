@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.columns.faults import joined
+from kcodec.columns.types.exact import ExactType
 from kcodec.columns.types.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.connect.from_json_schema import JsonSchemaAsConnect
@@ -167,7 +168,7 @@ class _Encoder(SchemaEncoder):
         self._rows = rows
         self._limits = limits
         self._programs: Kept[pa.DataType, Programs] = Kept()
-        self._written_types: Kept[pa.DataType, pa.DataType] = Kept()
+        self._written_types: Kept[ExactType, pa.DataType] = Kept()
         known = dict(source.fields) if source.type == "struct" and rows.wrapped else {}
         for field in rows.kind.fields if rows.wrapped else ():
             if known.pop(field.name, None) is None:
@@ -186,7 +187,7 @@ class _Encoder(SchemaEncoder):
         """Encode an array of the columns; nulls are written as ``null``."""
         rows, module = self._rows, kernel()
         given = array.type
-        kind = self._written_types.get(given, lambda: written_type(rows.kind, given))
+        kind = self._written_types.get(ExactType(given), lambda: written_type(rows.kind, given))
         plain, lost = cast_written(array, rows.kind, kind)
 
         def make() -> Programs:
