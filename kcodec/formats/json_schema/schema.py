@@ -64,7 +64,7 @@ class Node:
         self.kind = kind
         #: What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
         #: listed is ``additional``, a bool or a node, and ``unevaluated``, a node. A number that is an integer has
-        #: ``integer``.
+        #: ``integer``; an empty one written as true has ``boolean``.
         self.rules = {} if rules is None else rules
         #: Of a combined schema.
         self.members = list(members)
@@ -210,7 +210,7 @@ class _Loader:
         if self.nodes > MAX_NODES:
             raise SchemaError(f"the schema has more than {MAX_NODES} parts")
         if isinstance(source, bool):
-            return Node("empty" if source else "false")
+            return Node("empty", {"boolean": True}) if source else Node("false")
         if not isinstance(source, Mapping):
             _refuse(path, "a schema is an object or a boolean")
         return _SchemaReader(self, source, self.documents.home(source, resource), path, depth).read()
