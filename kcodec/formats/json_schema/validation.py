@@ -575,7 +575,14 @@ def _pointed(schema: Any, source: Any, draft: int, place: str) -> Any:
 
     def change(part: dict[str, Any]) -> dict[str, Any]:
         own = part.get(key)
-        return _changed(part, point) if isinstance(own, str) and not own.startswith("#") else part
+        if not isinstance(own, str) or own.startswith("#"):
+            return part
+        found: dict[str, Any] = _changed(part, point)
+        if isinstance(part.get("$ref"), str):
+            # The library does not look at an identifier beside a reference.
+            kept = {name: found[name] for name in (key, "definitions", "$defs") if name in found}
+            return {**kept, "allOf": [{"$ref": found["$ref"]}]}
+        return found
 
     own = {key: schema[key]} if key in schema else {}
     return {**own, **_changed(_without(schema, key), change)}

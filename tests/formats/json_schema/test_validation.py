@@ -485,3 +485,17 @@ def test_pointers_of_a_part_with_an_identifier_start_at_the_root(draft):
                 document = f'{{"p":{{"r":{value}}}}}'
                 assert (violation(schema, document) is None) is (each == kind), (own, pointer, each)
                 assert (violation(refers, document, named) is None) is (each == kind), (own, pointer, each)
+
+
+@pytest.mark.parametrize("draft", OLD)
+def test_an_identifier_beside_the_reference_of_a_part(draft):
+    key = "id" if draft == 4 else "$id"
+    part = {key: "https://x.org/b/", "$ref": "c.json", "type": "string"}
+    schema = {"$schema": OLD[draft], "items": {"$ref": "https://x.org/b/"}, "definitions": {"part": part}}
+    named = [("https://x.org/b/c.json", {"type": "integer"})]
+    assert violation(schema, "[1]", named) is None
+    assert violation(schema, '["x"]', named)[0] == "[0]"
+    root = {"$ref": "#/definitions/x"}
+    schema["definitions"] = {"x": {"type": "integer"}, "part": {key: "https://x.org/b/", **root}}
+    assert violation(schema, "[1]") is None
+    assert violation(schema, '["x"]') is not None
