@@ -44,10 +44,10 @@ def met_in_order(
             named = dict(found.get(part, ()))
             for name in hash_order(named) if is_main and part in _NAMED else named:
                 yield from named[name]
-    for keyword in DEFINITIONS:
-        for _, below in found.get(keyword, ()):
-            yield from below
-            yield RESOLVE
+    defined = dict(below for keyword in DEFINITIONS for below in found.get(keyword, ()))
+    for name in hash_order(defined) if is_main else defined:
+        yield from defined[name]
+        yield RESOLVE
 
 
 def resolve(root: Target, led: Mapping[int, Target]) -> None:
