@@ -4,8 +4,6 @@ The rules are in `comparison`; here is how schemas that contain themselves are c
 that takes too long, each pair once.
 """
 
-from dataclasses import dataclass
-
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.comparison import SAME, Comparison, Result, SchemaChange
 from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
@@ -54,7 +52,7 @@ def differences(reader: Node, writer: Node, *, lenient: bool = False) -> list[Di
 def _compared(old: Node, new: Node, lenient: bool) -> Result:
     try:
         try:
-            return _Unrolling(lenient).compare(old, new)
+            return _Unrolling(lenient).whole(old, new)
         except _TooMuchError:
             return _Plain(lenient).whole(old, new)
     except RecursionError:
@@ -66,17 +64,6 @@ def _difference(change: SchemaChange) -> Difference:
     return Difference(change.type, path, describe(change.type, path, "new", "old"))
 
 
-@dataclass
-class _Frame:
-    """A pair of schemas that is being compared, and the result that is assumed when it is met again."""
-
-    depth: int
-    assumed: Result
-
-
-_NOTHING = 1 << 30
-
-
 class _TooMuchError(Exception):
     """Raised when unrolling recursive schemas takes too long."""
 
@@ -84,54 +71,39 @@ class _TooMuchError(Exception):
 class _Unrolling(Comparison):
     """A comparison that lists differences within recursive schemas as often as the server does.
 
-    A pair within itself is taken to be compatible; if it turns out not to be, it is compared again with that known.
+    A pair within itself is taken to be compatible, and each result stands, whatever it rests on. If pairs turn out not
+    to be compatible, all is compared again with their results known, until these pairs stay the same.
     """
 
     def __init__(self, lenient: bool) -> None:
         super().__init__(lenient)
-        #: Results that rest on a pair that is still being compared, with the depth of the outermost of these.
-        self.resting: dict[tuple[int, int], tuple[Result, int]] = {}
-        self.order: list[tuple[int, int]] = []
-        self.frames: dict[tuple[int, int], _Frame] = {}
-        #: The depth of the outermost pair that the current one has met again.
-        self.low = _NOTHING
+        self.open: set[tuple[int, int]] = set()
+        self.wrong: dict[tuple[int, int], Result] = {}
+        #: Whether a pair was met within itself, in this comparison and in any.
+        self.is_assumed = False
         self.recursive = False
 
-    def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
-        frame = self.frames.get(pair)
-        if frame is not None:
-            self.low = min(self.low, frame.depth)
-            self.recursive = True
-            return frame.assumed
-        if pair in self.resting:
-            result, low = self.resting[pair]
-            self.low = min(self.low, low)
-            return result
-        self.done(1)
-        frame = _Frame(len(self.frames), SAME)
-        self.frames[pair] = frame
-        outer, self.low = self.low, _NOTHING
-        mark = len(self.order)
-        result = self.found(old, new)
-        if self.low <= frame.depth and not result.compatible:
-            self.forget(mark)
-            frame.assumed, self.low = result, _NOTHING
-            result = self.found(old, new)
-        del self.frames[pair]
-        if self.low >= frame.depth:
-            self.forget(mark)
-            self.known[pair] = result
-            self.low = outer
-        else:
-            self.resting[pair] = (result, self.low)
-            self.order.append(pair)
-            self.low = min(self.low, outer)
-        return result
+    def whole(self, old: Node, new: Node) -> Result:
+        while True:
+            self.known = {}
+            self.is_assumed = False
+            result = self.compare(old, new)
+            wrong = {pair: found for pair, found in self.known.items() if not found.compatible}
+            if not self.is_assumed or wrong.keys() == self.wrong.keys():
+                return result
+            self.wrong = wrong
 
-    def forget(self, mark: int) -> None:
-        for pair in self.order[mark:]:
-            del self.resting[pair]
-        del self.order[mark:]
+    def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
+        if pair in self.open:
+            self.recursive = True
+            if pair not in self.wrong:
+                self.is_assumed = True
+            return self.wrong.get(pair, SAME)
+        self.done(1)
+        self.open.add(pair)
+        result = self.known[pair] = self.found(old, new)
+        self.open.discard(pair)
+        return result
 
     def done(self, work: int) -> None:
         # What refers to nothing that it is part of takes no unrolling, however much it is.

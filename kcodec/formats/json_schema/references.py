@@ -1,7 +1,7 @@
 """What the references of a schema name: documents at hand, and parts of them. Nothing is ever fetched."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote, unquote_plus, urldefrag, urljoin
@@ -68,6 +68,8 @@ class Resource:
     #: Whether it is the main document, or a part of that.
     is_main: bool = True
     anchors: dict[str, Any] = field(default_factory=dict)
+    #: The document that it is a part of.
+    whole: "Resource | None" = None
 
 
 class Referent(NamedTuple):
@@ -124,7 +126,7 @@ class Documents:
         if home is None and not reference.startswith("#"):
             home = self._resources.get(urldefrag(reference)[0])
         if reference.startswith("#"):
-            home = resource
+            home = _pointed_into(resource, fragment)
         if home is None:
             if place in _METASCHEMAS or place.startswith("https://json-schema.org/draft/"):
                 return Referent(None, place)
@@ -147,10 +149,12 @@ class Documents:
             self._resources.setdefault(urldefrag(resource.base)[0], resource)
         for part, part_base in _identified(document, key, resource.base):
             inner = Resource(part_base, part, draft, is_main)
-            inner.anchors = resource.anchors
+            if draft != 2020:
+                inner.anchors = resource.anchors
+            inner.whole = resource
             self._resources.setdefault(part_base, inner)
             self._parts[id(part)] = inner
-        _find_anchors(resource, key)
+        _find_anchors(resource, key, self._parts if draft == 2020 else {})
         return resource
 
 
@@ -170,6 +174,35 @@ def fragment_of(fragment: str, draft: int, anchors: Container[str]) -> str:
         return name
     pointer = "".join(f"/{unquote_plus(step).replace('/', '~1')}" for step in fragment.split("/")[1:])
     return pointer if draft == 2020 else pointer.rstrip("/")
+
+
+def rooted(document: Any, draft: int) -> Callable[[str], str | None]:
+    """Return what finds the pointer or anchor that a fragment means in a document, where parts with a base have it.
+
+    It finds none where the fragment is of such a part alone.
+
+    Examples
+    --------
+    >>> meant = rooted({"a": {"$id": "b.json", "not": {"$ref": "#/c"}}, "c": True}, 7)
+    >>> meant("/c"), meant("/not"), meant("name")
+    ('/c', None, '')
+    """
+    whole = Resource("", document, draft)
+    _find_anchors(whole, "id" if draft == 4 else "$id", {})
+
+    def meant(fragment: str) -> str | None:
+        found = fragment_of(fragment, draft, whole.anchors)
+        return None if _part(whole, found) is ABSENT else found
+
+    return meant
+
+
+def _pointed_into(resource: Resource, fragment: str) -> Resource:
+    """Return what a pointer in a resource starts from: up to draft 7 the whole document, if the pointer fits that."""
+    if resource.whole is None or resource.draft == 2020:
+        return resource
+    found = _part(resource.whole, fragment_of(fragment, resource.draft, resource.anchors))
+    return resource if found is ABSENT else resource.whole
 
 
 def is_uri(text: str) -> bool:
@@ -270,18 +303,20 @@ def _lengthened(length: int, name: str) -> int:
     return length + len(name)
 
 
-def _find_anchors(resource: Resource, key: str) -> None:
-    waiting = [resource.document]
+def _find_anchors(resource: Resource, key: str, parts: Mapping[int, Resource]) -> None:
+    """Give a document its anchors, and those of `parts` to them."""
+    waiting = [(resource.document, resource)]
     while waiting:
-        part = waiting.pop()
+        part, home = waiting.pop()
         if isinstance(part, dict):
+            home = parts.get(id(part), home)
             for name in ("$anchor", "$dynamicAnchor") if resource.draft == 2020 else ():
                 if isinstance(part.get(name), str):
-                    resource.anchors.setdefault(part[name], part)
+                    home.anchors.setdefault(part[name], part)
             own = part.get(key)
             if isinstance(own, str) and own.startswith("#"):
-                resource.anchors.setdefault(own[1:], part)
-        waiting += _below(part)
+                home.anchors.setdefault(own[1:], part)
+        waiting += [(each, home) for each in _below(part)]
 
 
 def _below(part: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from kcodec.errors import SchemaError, is_whole
 from kcodec.formats.json_schema.connect_keywords import connect_type
+from kcodec.formats.json_schema.copies import DEFINITIONS, Target, met_in_order, resolve
 from kcodec.formats.json_schema.document import read_document
 from kcodec.formats.json_schema.keywords import (
     ARRAY,
@@ -47,9 +48,6 @@ MAX_NESTING = 100
 #: Nodes of one schema, those of all it refers to included.
 MAX_NODES = 1_000_000
 
-#: Nodes up to which each reference of the newer drafts has a copy of its target.
-MAX_COPIED = 20_000
-
 
 class Node:
     """One schema of the model."""
@@ -64,7 +62,7 @@ class Node:
         self.kind = kind
         #: What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
         #: listed is ``additional``, a bool or a node, and ``unevaluated``, a node. A number that is an integer has
-        #: ``integer``.
+        #: ``integer``; an empty one written as true has ``boolean``.
         self.rules = {} if rules is None else rules
         #: Of a combined schema.
         self.members = list(members)
@@ -134,8 +132,11 @@ class _Loader:
             for name, each in named:
                 if not isinstance(each, dict):
                     raise SchemaError(f"the reference {name}: before draft 2019-09 a reference is an object")
-        self.targets: dict[tuple[int, str, int], Node] = {}
-        self.waiting: list[tuple[Node, Resource, str, str, int]] = []
+        self.targets: dict[tuple[int, str], Target] = {}
+        self.waiting: list[tuple[Node, Resource, str, str]] = []
+        #: References of the newer drafts that were met, and where all lead.
+        self.met: list[Any] = []
+        self.led: dict[int, Target] = {}
         #: Schemas whose definitions have been read.
         self.defining: set[int] = set()
         #: The schema that has a name, by its URI: in the newer drafts each has another.
@@ -151,31 +152,39 @@ class _Loader:
                     raise SchemaError(f"{key}: {part[key]!r} stands twice")
                 self.named[name] = part
                 self.main_named.add(id(part))
-        root = self.schema(main.document, main, "#", 0)
+        root = self.target(main.document, main, "#")
+        if main.draft == 2020:
+            self.targets[id(main), ""] = root
         while self.waiting:
-            node, resource, reference, path, copy = self.waiting.pop()
-            node.target = self.follow(resource, reference, path, copy)
-        return root
+            node, resource, reference, path = self.waiting.pop()
+            target = self.led[id(node)] = self.follow(resource, reference, path)
+            node.target = target.node
+        if main.draft == 2020:
+            resolve(root, self.led)
+        return root.node
 
-    def follow(self, resource: Resource, reference: str, path: str, copy: int) -> Node:
+    def target(self, part: Any, resource: Resource, path: str) -> Target:
+        self.met = []
+        return Target(self.schema(part, resource, path, 0), self.met)
+
+    def follow(self, resource: Resource, reference: str, path: str) -> Target:
         found = self.documents.find(resource, reference, path)
         if found.resource is None:
-            return Node("combined", {"criterion": "allOf", "metaschema": found.place})
-        key = (id(found.resource), found.fragment, copy)
+            return Target(Node("combined", {"criterion": "allOf", "metaschema": found.place}))
+        key = (id(found.resource), found.fragment)
         known = self.targets.get(key)
         if known is None:
             part = found.part(path, reference)
-            path = f"{found.place}#{found.fragment}"
-            known = self.targets[key] = self.schema(part, found.resource, path, 0)
+            known = self.targets[key] = self.target(part, found.resource, f"{found.place}#{found.fragment}")
             if found.resource.draft == 2020 and not found.resource.is_main:
                 self.whole(found.resource, found.place)
         return known
 
     def whole(self, resource: Resource, place: str) -> None:
         """Read all of a document, as the reader of the newer drafts does where a part of it is referred to."""
-        key = (id(resource), "", 0)
+        key = (id(resource), "")
         if key not in self.targets:
-            self.targets[key] = self.schema(resource.document, resource, f"{place}#", 0)
+            self.targets[key] = self.target(resource.document, resource, f"{place}#")
 
     # One schema
 
@@ -210,10 +219,14 @@ class _Loader:
         if self.nodes > MAX_NODES:
             raise SchemaError(f"the schema has more than {MAX_NODES} parts")
         if isinstance(source, bool):
-            return Node("empty" if source else "false")
+            return Node("empty", {"boolean": True}) if source else Node("false")
         if not isinstance(source, Mapping):
             _refuse(path, "a schema is an object or a boolean")
-        return _SchemaReader(self, source, self.documents.home(source, resource), path, depth).read()
+        reader = _SchemaReader(self, source, self.documents.home(source, resource), path, depth)
+        node = reader.read()
+        if reader.draft == 2020 and (reader.met or reader.reference):
+            self.met += met_in_order(reader.in_order(), reader.met, reader.reference, resource.is_main)
+        return node
 
 
 class _SchemaReader:
@@ -229,6 +242,8 @@ class _SchemaReader:
         self.draft = resource.draft
         self.path = path
         self.depth = depth
+        self.reference: Node | None = None
+        self.met: dict[str, list[tuple[str, list[Any]]]] = {}
 
     def read(self) -> Node:
         if self.draft == 2020 and id(self.source) not in self.loader.defining:
@@ -239,8 +254,8 @@ class _SchemaReader:
             reference = self.text("$ref")
             if not reference:
                 self.refuse("$ref", "empty")
-            node = Node("reference")
-            self.loader.waiting.append((node, self.resource, reference, self.path, self.copied()))
+            node = self.reference = Node("reference")
+            self.loader.waiting.append((node, self.resource, reference, self.path))
             if self.draft != 2020:
                 return self.described(node)
             parts = self.parts(node)
@@ -259,14 +274,6 @@ class _SchemaReader:
                         parts[0].rules[key] = self.source[key]
             return self.described(parts[0])
         return self.described(Node("combined", {"criterion": "allOf", "implied": True}, parts))
-
-    def copied(self) -> int:
-        """Return what identifies a copy of a reference's target.
-
-        The drafts up to 7 have one for each target. The server's translation of the newer ones makes one for each
-        place that refers to it, which shows in the paths of differences within recursive schemas.
-        """
-        return id(self.source) if self.draft == 2020 and self.loader.nodes < MAX_COPIED else 0
 
     def definitions(self) -> None:
         """Read the definitions: in the newer drafts they have to be schemas even if nothing refers to them."""
@@ -292,7 +299,7 @@ class _SchemaReader:
         if "$dynamicRef" in self.source:
             # What it names has to be a schema.
             reference = self.text("$dynamicRef")
-            self.loader.waiting.append((Node("reference"), self.resource, reference, self.path, 0))
+            self.loader.waiting.append((Node("reference"), self.resource, reference, self.path))
 
     def name(self, key: str, name: str) -> None:
         if id(self.source) in self.loader.main_named:
@@ -613,7 +620,13 @@ class _SchemaReader:
         return self.at(self.take(key), key)
 
     def at(self, source: Any, step: str) -> Node:
-        return self.loader.schema(source, self.resource, f"{self.path}/{step}", self.depth + 1)
+        outer, self.loader.met = self.loader.met, []
+        node = self.loader.schema(source, self.resource, f"{self.path}/{step}", self.depth + 1)
+        keyword, _, name = step.partition("/")
+        if self.loader.met or keyword in DEFINITIONS:
+            self.met.setdefault(keyword, []).append((name, self.loader.met))
+        self.loader.met = outer
+        return node
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         value = self.take(key)

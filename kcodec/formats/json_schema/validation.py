@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import quote, unquote, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from kcodec.columns.framed.frames import payload_starts
 from kcodec.errors import Fault, SchemaError, one_line
 from kcodec.formats.json_schema.engine import library, metaschemas, pattern_cost, pattern_options
 from kcodec.formats.json_schema.loosened import loosened
-from kcodec.formats.json_schema.references import Documents, fragment_of, is_uri, reference_draft
+from kcodec.formats.json_schema.references import Documents, fragment_of, is_uri, reference_draft, rooted
 from kcodec.formats.json_schema.regular_expressions import translated
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 from kcodec.java.utf8 import SURROGATE
@@ -172,16 +172,18 @@ class Validator:
         try:
             for name, each in named:
                 draft = reference_draft(each, self._draft) or self._draft
-                schema = self._plain(rewrite(each), draft)
+                place = _absolute(urldefrag(urljoin(self._base, name))[0])
+                schema = self._plain(_pointed(rewrite(each), each, draft, place), draft)
                 if isinstance(schema, dict):
                     schema = {**schema, "$schema": _DRAFT_NAMES[draft]}
                 # Python joins nothing to a scheme that it does not know.
-                for place in map(_quoted, (name, urljoin(self._base, name))):
-                    names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
+                for place in map(_absolute, (name, urljoin(self._base, name))):
+                    names.setdefault(place, schema)
             if any(map(_refers_to_metaschema, (main, *(each for _, each in named)))):
                 names = {**metaschemas(), **names}
             registry = engine.Registry(list(names.items()))
-            plain = self._plain(rewrite(main), self._draft)
+            schema = _pointed(rewrite(main), main, self._draft, _absolute(urldefrag(self._base)[0]))
+            plain = self._plain(schema, self._draft)
             base = _BASE
             if self._is_old and isinstance(plain, dict) and "$ref" in plain and ":" in self._base:
                 # The library does not look at an identifier beside a reference.
@@ -555,6 +557,40 @@ def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]], bu
         else:
             made[key] = _changed(value, change, but)
     return change(made)
+
+
+def _pointed(schema: Any, source: Any, draft: int, place: str) -> Any:
+    """Return a schema whose parts with a base of their own point into the whole one where Confluent's reader does."""
+    key = "id" if draft == 4 else "$id"
+    if draft == 2020 or not isinstance(schema, dict) or not _mentions(schema, key):
+        return schema
+    meant = rooted(source, draft)
+
+    def point(part: dict[str, Any]) -> dict[str, Any]:
+        reference = part.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return part
+        fragment = meant(reference[1:])
+        return part if fragment is None else {**part, "$ref": f"{place}#{quote(fragment)}"}
+
+    def change(part: dict[str, Any]) -> dict[str, Any]:
+        own = part.get(key)
+        if not isinstance(own, str) or own.startswith("#"):
+            return part
+        found: dict[str, Any] = _changed(part, point)
+        if isinstance(part.get("$ref"), str):
+            # The library does not look at an identifier beside a reference.
+            kept = {name: found[name] for name in (key, "definitions", "$defs") if name in found}
+            return {**kept, "allOf": [{"$ref": found["$ref"]}]}
+        return found
+
+    own = {key: schema[key]} if key in schema else {}
+    return {**own, **_changed(_without(schema, key), change)}
+
+
+def _absolute(name: str) -> str:
+    quoted = _quoted(name)
+    return quoted if ":" in quoted else f"{_BASE}{quoted}"
 
 
 def _with_quoted(part: dict[str, Any]) -> dict[str, Any]:

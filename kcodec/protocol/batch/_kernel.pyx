@@ -17,13 +17,14 @@ from kcodec.protocol.batch._scan cimport (
     CONTROL, HEADER, LOG_APPEND, LOG_OVERHEAD, MESSAGE_HEADER, SMALLEST, SMALLEST_RECORD, TRANSACTIONAL, Batch,
     Batches as Found, Message, message,
 )
+from kcodec.wire.binary.crc32 cimport crc32, crc32_init
 from kcodec.wire.binary.cursor cimport (
     likely, load_be32, load_be64, load_le32, load_le64, store_le32, store_le64, unlikely,
 )
 from kcodec.wire.binary.record_varint cimport record_varint32, record_varint64
 from kcodec.wire.binary.status cimport (
-    BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, OK, TRAILING_BYTES, TRUNCATED,
-    Status,
+    BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, CRC_MISMATCH, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, OK,
+    TRAILING_BYTES, TRUNCATED, Status,
 )
 from kcodec.wire.text.utf8 cimport utf8_valid
 
@@ -36,6 +37,8 @@ cdef enum:
     UNKNOWN_CONTROL = 7
 
 cdef list CODE_NAMES = ["", *CODES]
+
+crc32_init()
 
 
 cdef inline int64_t wrapped(int64_t a, int64_t b) noexcept nogil:
@@ -257,6 +260,11 @@ cdef Status legacy_loop(
         if batch.attributes & 7 and source[at + 17] & 7:
             batch.fault_at = at + 17
             return COMPRESSION
+        # That of a message that is not within another one is known to be right.
+        if batch.attributes & 7 and batch.crc_valid == 1:
+            if crc32(source + at + 16, <size_t>(end - at - 16)) != load_be32(source + at + 12):
+                batch.fault_at = at + 12
+                return CRC_MISMATCH
         status = message(source, at, end, &parts)
         if status != OK:
             batch.fault_at = parts.fault_at

@@ -358,6 +358,10 @@ def _messages(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:
             raise _Bad("invalid_batch", at + 16)
         if view[at + 17] & 7:
             raise _Bad("compression", at + 17)
+        if batch.crc_valid == 1 and zlib.crc32(view[at + 16 : end]) != int.from_bytes(
+            view[at + 12 : at + 16], "big"
+        ):
+            raise _Bad("crc_mismatch", at + 12)
         key, timestamp, value = _content(view, at, end)
         if batch.attributes & _LOG_APPEND and batch.magic:
             timestamp = batch.max_timestamp

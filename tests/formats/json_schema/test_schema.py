@@ -385,6 +385,26 @@ def test_references_by_name_and_by_identifier():
         parse(json.dumps(root))
 
 
+def test_anchors_of_newer_drafts_are_of_the_part_that_has_an_identifier():
+    for places, reference, found in (
+        ("a", "#there", True),
+        ("b", "#there", True),
+        ("ab", "#there", False),
+        ("ba", "#there", False),
+        ("ab", "root.json#there", True),
+        ("ba", "b.json#there", True),
+    ):
+        root = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "http://a.test/root.json"}
+        root["$defs"] = {"a": {"$defs": {}}, "b": {"$id": "b.json", "$defs": {}}}
+        root["$defs"][places[0]]["$defs"]["anchor"] = {"$anchor": "there"}
+        root["$defs"][places[-1]]["$defs"]["reference"] = {"$ref": reference}
+        if found:
+            parse(json.dumps(root))
+        else:
+            with pytest.raises(SchemaError, match="does not exist"):
+                parse(json.dumps(root))
+
+
 def test_anchors_and_parts_with_identifiers():
     root = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

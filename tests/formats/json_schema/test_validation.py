@@ -461,3 +461,41 @@ def test_an_identifier_beside_the_reference_of_the_root(draft):
     inner = {"definitions": {"d": {"properties": {"p": {"$ref": "b.json"}}}}, "$ref": "#/definitions/d"}
     assert violation({**root, **inner}, '{"p":1}', named) is None
     assert violation({**root, **inner}, '{"p":"1"}', named)[0] == "p"
+
+
+@pytest.mark.parametrize("draft", OLD)
+def test_pointers_of_a_part_with_an_identifier_start_at_the_root(draft):
+    """As Confluent's reader takes them; what only the part has is found there all the same."""
+    key = "id" if draft == 4 else "$id"
+    kinds = {"string": '"x"', "number": "1", "null": "null"}
+    for own in ({}, {key: "https://x.org/a.json"}, {key: "a.json"}):
+        for pointer, kind in (
+            ("#/definitions/x", "number"),
+            ("#/definitions/y", "null"),
+            ("#/definitions/z", "string"),
+        ):
+            part = {key: "https://x.org/b.json", "properties": {"r": {"$ref": pointer}}}
+            part["definitions"] = {"x": {"type": "string"}, "z": {"type": "string"}}
+            schema = {"$schema": OLD[draft], **own, "properties": {"p": part}}
+            schema["definitions"] = {"x": {"type": "number"}, "y": {"type": "null"}}
+            refers = {"$schema": OLD[draft], **own, "allOf": [{"$ref": "c.json"}]}
+            # What is named like the document that refers to it stands twice.
+            named = [("c.json", {**schema, key: "c.json"})]
+            for each, value in kinds.items():
+                document = f'{{"p":{{"r":{value}}}}}'
+                assert (violation(schema, document) is None) is (each == kind), (own, pointer, each)
+                assert (violation(refers, document, named) is None) is (each == kind), (own, pointer, each)
+
+
+@pytest.mark.parametrize("draft", OLD)
+def test_an_identifier_beside_the_reference_of_a_part(draft):
+    key = "id" if draft == 4 else "$id"
+    part = {key: "https://x.org/b/", "$ref": "c.json", "type": "string"}
+    schema = {"$schema": OLD[draft], "items": {"$ref": "https://x.org/b/"}, "definitions": {"part": part}}
+    named = [("https://x.org/b/c.json", {"type": "integer"})]
+    assert violation(schema, "[1]", named) is None
+    assert violation(schema, '["x"]', named)[0] == "[0]"
+    root = {"$ref": "#/definitions/x"}
+    schema["definitions"] = {"x": {"type": "integer"}, "part": {key: "https://x.org/b/", **root}}
+    assert violation(schema, "[1]") is None
+    assert violation(schema, '["x"]') is not None

@@ -1,5 +1,6 @@
 """Reading record batches: options, streams, limits, and hostile bytes on both implementations."""
 
+import gzip
 import io
 import struct
 import zlib
@@ -237,6 +238,26 @@ def test_messages_within_one_do_not_stand_behind_it(impl):
     with pytest.raises(DecodeError) as caught:
         read_batches(b"\xff" * 8 + batch[8:])
     assert caught.value.code == "invalid_batch"
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_checksums_of_messages_within_one(impl, magic):
+    """Kafka's consumer compares them too."""
+    inner = write_batches(pa.table({"value": [b"one", b"two"]}), magic=magic)
+    second = len(inner) // 2
+    for damaged, found in ((inner, None), (inner[:-1] + b"!", second + 12)):
+        body = gzip.compress(damaged)
+        start = (
+            bytes(8)
+            + struct.pack(">iIbb", 0, 0, magic, 1)
+            + bytes(8 * magic)
+            + struct.pack(">ii", -1, len(body))
+        )
+        batch = sealed(start[:8] + struct.pack(">i", len(start) - 12 + len(body)) + start[12:] + body)
+        table, report = read_batches(batch, errors="report")
+        assert table.num_rows == (0 if found else 2)
+        assert report["code"].to_pylist() == (["crc_mismatch"] if found else [])
+        assert read_batches(batch, check_crc=False).num_rows == 2
 
 
 def test_a_size_that_no_batch_has_is_not_that_of_one_cut_off(impl):

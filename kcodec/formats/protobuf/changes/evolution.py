@@ -216,7 +216,7 @@ class _Comparison:
     def enums(self, old: Enum, new: Enum, path: str) -> Iterator[Difference]:
         before = {each.number: each.name for each in old.values}
         after = {each.number: each.name for each in new.values}
-        for number in dict.fromkeys([*before, *after]):
+        for number in hash_order(hash_order((), before), hash_order((), after)):
             place = f"{path}/{number}"
             if number not in after:
                 yield _difference("ENUM_CONST_REMOVED", place)
@@ -388,9 +388,9 @@ def _kind(names: Names, scope: tuple[str, str], field: Field) -> Kind:
     entry = names.types.get(found.full) if found.full is not None else None
     if isinstance(entry, Message) and is_map_entry(entry) and found.full is not None:
         place = (names.paths[found.full], found.full)
-        parts = {each.number: _type(names, place, each.type) for each in entry.fields}
-        if 1 in parts and 2 in parts:
-            return Kind("MAP", parts=(parts[1], parts[2]))
+        parts = {each.name: _type(names, place, each.type) for each in reversed(entry.fields)}
+        if "key" in parts and "value" in parts:
+            return Kind("MAP", parts=(parts["key"], parts["value"]))
     return found
 
 

@@ -77,6 +77,13 @@ def test_differences_of_the_real_registry():
             "int32 value = 2; } }",
             [],
         ),
+        # What an entry's fields are called says what they are.
+        (
+            "message M { repeated AEntry a = 1; message AEntry { option map_entry = true; string key = 24; "
+            "int32 value = 2; } }",
+            "message M { map<string, int32> a = 1; }",
+            [],
+        ),
         (
             "message M { N n = 1; } message N { }",
             "message M { M n = 1; } message N { }",
@@ -110,6 +117,13 @@ def test_differences_of_the_real_registry():
 )
 def test_pairs(old, new, found):
     assert [kind for kind, _ in kinds(old, new)] == found
+
+
+def test_constants_stand_in_the_order_of_a_hash_table():
+    """As the registry's own rules list them, at its commit 794611bd."""
+    old = "enum E { A = 0; B = 77; C = -3; D = 70000; F = 17; }"
+    found = kinds(old, "enum E { A = 0; C = -16; D = 4; }")
+    assert [int(path.removeprefix("#/E/")) for _, path in found] == [70000, 17, -3, 4, 77, -16]
 
 
 def test_types_that_contain_themselves_in_other_files():
