@@ -68,6 +68,10 @@ _INSTEAD = {
     "kafka.transactional.id": "tasks write at least once; kcodec.kafka.write has transactions",
     "schema.registry.url": "give the address as schemaRegistryAddress",
     "kafka.schema.registry.url": "give the address as schemaRegistryAddress",
+    **{
+        f"{side}subject.name.strategy": f"give {side or 'value.'}subject, such as orders-value"
+        for side in ("", "key.", "value.")
+    },
     **dict.fromkeys(("mode", "columnnameofcorruptrecord"), "what cannot be written fails its task"),
     "provider": "topics cannot be a table: CREATE TEMPORARY VIEW orders USING kcodec_kafka OPTIONS (...)",
     "path": "give the topics as subscribe, subscribePattern or assign, and topic where it is written",

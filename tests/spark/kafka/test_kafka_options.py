@@ -59,6 +59,8 @@ def test_names_have_no_case():
         ({"value.fromat": "avro"}, "did you mean value.format?"),
         ({"schemaRegistryAdress": "x"}, "did you mean schemaRegistryAddress?"),
         ({"kafka.group.id": "g"}, "there is no group: leave it out"),
+        ({"subject.name.strategy": "RecordNameStrategy"}, "give value.subject, such as orders-value"),
+        ({"key.subject.name.strategy": "RecordNameStrategy"}, "give key.subject, such as orders-value"),
         ({"option.subscribe": "t", "provider": "kcodec_kafka"}, "CREATE TEMPORARY VIEW"),
         ({"kafka.auto.offset.reset": "latest"}, "startingOffsets and failOnDataLoss say so"),
         ({"path": "orders"}, "give the topics as subscribe"),
