@@ -151,7 +151,10 @@ class RegistryClient:
             return answer.body.decode() if is_text else json.loads(answer.body)
         except (ValueError, RecursionError):
             kind = "UTF-8" if is_text else "JSON"
-            self.unknown(asked, server, f"HTTP {answer.status}, but no {kind}: {_beginning(answer)}")
+            coding = answer.headers.get("Content-Encoding", "identity")
+            # Which was asked for; a proxy may send another.
+            what = _beginning(answer) if coding == "identity" else f"it is compressed ({coding})"
+            self.unknown(asked, server, f"HTTP {answer.status}, but no {kind}: {what}")
 
     def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
         """Raise the error for an answer that no registry gives: 50005."""

@@ -1,6 +1,7 @@
 """Requests to a server that fails, drips, floods, or is no registry at all."""
 
 import base64
+import gzip
 import json
 import pickle
 import random
@@ -181,6 +182,14 @@ class TestAnswers:
         assert told in str(error)
         assert str(error).startswith(f"{server.url}: ")
         assert "GET /schemas/ids/7" in str(error)
+
+    def test_an_answer_that_is_compressed(self):
+        """Although it was asked for as it is: the error shows no bytes of it."""
+        packed = gzip.compress(b'{"schema": "\\"int\\""}')
+        with answering(whole(200, packed, **{"Content-Encoding": "gzip"})) as server:
+            error = failure(server.url)
+        assert str(error).startswith(f"{server.url}: HTTP 200, but no JSON: it is compressed (gzip) (asked")
+        assert server.seen[0][1]["Accept-Encoding"] == "identity"
 
     def test_another_place_that_is_not_told(self):
         with answering(whole(304, b"")) as server:
