@@ -73,6 +73,13 @@ def test_unknown_options(options, expected):
         given(**options)
 
 
+def test_options_of_the_other_direction():
+    with pytest.raises(ConfigError, match="the option includeheaders is for reading: leave it out here"):
+        given(is_write=True, includeheaders="true")
+    with pytest.raises(ConfigError, match="the option topic is for writing: leave it out here"):
+        given(topic="orders")
+
+
 def test_servers_are_needed():
     with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers"):
         Given({}, False, ())
