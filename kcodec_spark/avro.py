@@ -74,7 +74,7 @@ def from_avro(
         ``onRegistryFailure``: with PERMISSIVE, whether a registry that cannot be asked fails the task (``fail``,
         the default), or makes the rows whose schema is missing bad rows (``null``);
         ``avroSchema``: the schema to read as, or from the registry ``readerSchemaId``, ``readerSchemaVersion``;
-        ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
+        ``recursiveFieldMaxDepth``,
         ``enableStableIdentifiersForUnionType``, ``stableIdentifierPrefixForUnionType`` as in Spark;
         ``datetimeRebaseMode`` and Databricks' ``avroSchemaEvolutionMode``, which may be ``CORRECTED`` and ``none``;
         ``debezium``: whether Debezium's dates and times, which ``connect.name`` says, are such (``true``, the default)

@@ -34,6 +34,10 @@ _INSTEAD = {
         ("value.schema.naming.strategy", "key.schema.naming.strategy", "schema.name", "schema.namespace"),
         "give the whole subject, such as orders-value",
     ),
+    **dict.fromkeys(
+        ("subject.name.strategy", "value.subject.name.strategy", "key.subject.name.strategy"),
+        "give the whole subject, such as orders-value",
+    ),
     **dict.fromkeys(("value.schema.id", "key.schema.id"), "readerSchemaId"),
     **dict.fromkeys(("value.schema.version", "key.schema.version"), "readerSchemaVersion"),
     "readerschema": "give the schema as jsonFormatSchema or avroSchema",

@@ -75,10 +75,10 @@ def from_protobuf(
     options : dict, optional
         ``mode``: FAILFAST (default: a row that cannot be decoded fails the query) or PERMISSIVE (it becomes a struct
         of nulls); ``columnNameOfCorruptRecord``: with PERMISSIVE, a further field with ``reason``, ``code``,
-        ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row; as in Spark ``recursive.fields.max.depth``
-        (errors call it ``recursive_depth``), ``emit.default.values``, ``enums.as.ints``, ``upcast.unsigned.ints``,
-        ``unwrap.primitive.wrapper.types``, ``convert.any.fields.to.json``, ``retain.empty.message.types``; as in
-        Databricks ``schema.registry.subject``, ``schema.registry.address``, ``schema.registry.protobuf.name``, and
+        ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row; as in Spark ``recursive.fields.max.depth``,
+        ``emit.default.values``, ``enums.as.ints``, ``upcast.unsigned.ints``, ``unwrap.primitive.wrapper.types``,
+        ``convert.any.fields.to.json``, ``retain.empty.message.types``; as in Databricks
+        ``schema.registry.subject``, ``schema.registry.address``, ``schema.registry.protobuf.name``, and
         ``confluent.schema.registry.`` with a setting of confluent-kafka's registry client.
     binaryDescriptorSet : bytes, optional
         The schema as a FileDescriptorSet.

@@ -78,6 +78,10 @@ def _check(given: argparse.Namespace) -> int:
         naming(file, partial(registry.register, subject, schema_in(file, given.format, references)))
     level = given.level or ("BACKWARD" if given.against is not None else None)
     answer = naming(given.file, partial(registry.check_compatibility, subject, new, level, given.version))
+    # Servers answer so of a schema that is none, whatever the subject has.
+    for message in answer.messages if not answer else ():
+        if message.startswith("Invalid schema"):
+            raise ConfigError(f"{given.file}: {message}")
     if given.against is None:
         _note_no_versions(registry, subject)
     lost = _losses(registry, subject, new, level, given.version) if given.losses else []

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options, name_and_value
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, KafkaError, SchemaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,12 @@ def _run(given: argparse.Namespace) -> int:
         return _ACTIONS[given.topics[0]](given, given.topics[1:], options)
     _refuse(given, ("partitions", "replicas", "set", "unset", "dry_run"), "create or config")
     names = given.topics or ["^.*"]
-    found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
+    try:
+        found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
+    except KafkaError as error:
+        if names[0] in _ACTIONS and error.name == "UNKNOWN_TOPIC_OR_PARTITION":
+            raise ConfigError(f"{names[0]} takes the names of topics, and no topic is called so") from None
+        raise
     if given.topics and not len(found):
         print(f"kcodec topics: no topic's whole name matches {names[0]!r}", file=sys.stderr)
     if given.sample:

@@ -502,7 +502,7 @@ def _fields(array: pa.Array, path: str) -> Iterator[dict[str, Any]]:
     if pa.types.is_struct(array.type) and array.type.num_fields:
         there = array.drop_null() if array.null_count else array
         for place, name in enumerate(array.type.names):
-            yield from _fields(pc.struct_field(there, [place]), f"{path}.{name}" if path else name)
+            yield from _fields(there.field(place), f"{path}.{name}" if path else name)
         return
     known = array.drop_null()
     yield {

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 from kcodec.errors import ConfigError, RegistryError, is_whole, one_line
 from kcodec.registry.client_settings import Address, Redaction
 from kcodec.registry.connection import Answer, Connections, basic, tls_context
-from kcodec.registry.tokens import bearer_headers
+from kcodec.registry.tokens import TRIED_AGAIN, NoTokenError, bearer_headers
 
 #: Seconds that a request may take where the configuration does not say.
 _TIMEOUT = 60
@@ -26,8 +26,6 @@ _RANDOM = random.Random()
 
 #: OpenSSL's numbers of what is wrong with a certificate whoever has signed it: its time, its host.
 _NOT_BY_SIGNER = frozenset([9, 10, 62, 64])
-
-_TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
 
 
 class _Server(NamedTuple):
@@ -114,7 +112,7 @@ class RegistryClient:
                 except (OSError, HTTPException, ValueError) as error:
                     failure = error
                     continue
-                if failure.status not in _TRIED_AGAIN:
+                if failure.status not in TRIED_AGAIN:
                     return self._value(server, asked, failure, start, is_text)
         if isinstance(failure, Answer):
             self._refuse(server, asked, failure, start)
@@ -129,8 +127,11 @@ class RegistryClient:
             headers = self._bearer()
         except RegistryError as error:
             raise RegistryError(one_line(self._clean(error)), error.status) from None
+        except NoTokenError:
+            raise
         except (OSError, HTTPException) as error:
-            raise ConnectionError(f"no token: {error}") from None
+            # Of a function of the user's.
+            raise NoTokenError(f"no token: {error}") from None
         except Exception as error:
             # Whatever a function of the user's raises; it may hold a secret.
             raise RegistryError(one_line(self._clean(f"no token: {type(error).__name__}: {error}"))) from None
@@ -150,7 +151,10 @@ class RegistryClient:
             return answer.body.decode() if is_text else json.loads(answer.body)
         except (ValueError, RecursionError):
             kind = "UTF-8" if is_text else "JSON"
-            self.unknown(asked, server, f"HTTP {answer.status}, but no {kind}: {_beginning(answer)}")
+            coding = answer.headers.get("Content-Encoding", "identity")
+            # Which was asked for; a proxy may send another.
+            what = _beginning(answer) if coding == "identity" else f"it is compressed ({coding})"
+            self.unknown(asked, server, f"HTTP {answer.status}, but no {kind}: {what}")
 
     def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
         """Raise the error for an answer that no registry gives: 50005."""
@@ -173,7 +177,7 @@ class RegistryClient:
         if answer.status == 404 and (code is None or code == 404):
             hint = _path_hint(server)
         elif 300 <= answer.status < 400:
-            hint = f"is it at {answer.headers.get('Location')}?"
+            hint = f"is it at {answer.headers['Location']}?" if answer.headers["Location"] else ""
         elif answer.status in (401, 403):
             hint = (
                 "are the credentials right?"
@@ -216,6 +220,8 @@ def _path_hint(server: _Server) -> str:
 def _told(failure: Any, timeout: float) -> str:
     if isinstance(failure, TimeoutError):
         return f"no whole answer within {timeout} s"
+    if isinstance(failure, NoTokenError):
+        return str(failure)
     if isinstance(failure, ConnectionError | socket.gaierror) and not isinstance(failure, BadStatusLine):
         return f"no connection: {failure}"
     return f"{type(failure).__name__}: {failure}"

@@ -4,16 +4,23 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.connection import Connections, basic, issuer_context
+from kcodec.registry.connection import Answer, Connections, basic, issuer_context
 
 _AZURE = "http://169.254.169.254/metadata/identity/oauth2/token"
 _MAX_BYTES = 1 << 20
 _PREFIX = "bearer.auth."
+#: What an endpoint may answer otherwise a moment later.
+TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
+
+
+class NoTokenError(OSError):
+    """There is no token now, and may be one a moment later."""
 
 
 def bearer_headers(config: Mapping[str, Any], timeout: float) -> Callable[[], dict[str, str]] | None:
@@ -133,18 +140,55 @@ class _Token:
         self._connections = Connections(self._place, tls, None, _MAX_BYTES)
         self._lock = fork_safe_lock()
         self._token, self._expires = "", 0.0
+        #: When it was asked for in vain, and what came of it.
+        self._asked, self._failure = 0.0, ""
 
     def get(self) -> str:
-        """Return the token, no later than at four fifths of its life."""
+        """Return the token, no later than at four fifths of its life.
+
+        Raises
+        ------
+        NoTokenError
+            If the endpoint does not answer, or asks to be asked again.
+        RegistryError
+            If it answers with no token.
+        """
+        begun = time.monotonic()
         with self._lock:
             # A time that is no number (NaN) is over as well.
             if not (self._token and time.time() < self._expires):
-                answer = self._connections.request(*self._request)
+                if self._failure and self._asked >= begun:
+                    # By a thread that came later than this one; each of those that wait would wait for as long again.
+                    raise NoTokenError(self._failure)
+                self._asked, self._failure = time.monotonic(), ""
                 try:
+                    answer = self._connections.request(*self._request)
+                except (OSError, HTTPException) as error:
+                    raise self._failed(str(error) or type(error).__name__) from None
+                if answer.status in TRIED_AGAIN:
+                    raise self._failed(f"HTTP {answer.status}")
+                try:
+                    if not 200 <= answer.status < 300:
+                        raise ValueError(answer.status)
                     token, lasts = read_token(answer.body)
                 except ValueError:
-                    raise RegistryError(
-                        f"{self._place}: HTTP {answer.status}, and no token", answer.status
-                    ) from None
+                    told = f"{self._place}: HTTP {answer.status}, and no token{_refusal(answer)}"
+                    raise RegistryError(told, answer.status) from None
                 self._token, self._expires = token, time.time() + lasts * 0.8
             return self._token
+
+    def _failed(self, why: str) -> NoTokenError:
+        self._failure = f"no token from {self._place}: {why}"
+        return NoTokenError(self._failure)
+
+
+def _refusal(answer: Answer) -> str:
+    """Return what an answer without a token says: the code of its error (RFC 6749, 5.2), or another place."""
+    if 300 <= answer.status < 400:
+        place = answer.headers.get("Location")
+        return f" (is it at {place}?)" if place else ""
+    try:
+        code = json.loads(answer.body)["error"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return f": {code[:80]}" if is_token(code) else ""

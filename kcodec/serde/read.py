@@ -2,11 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
 from kcodec.columns.arrays.given import payloads
 from kcodec.columns.faults import Faults, integers, joined, null_rows, schema_ids
@@ -29,6 +29,7 @@ from kcodec.serde.metrics import Meter, logger
 from kcodec.serde.payloads import opened
 from kcodec.serde.rules import migrations, reading_rules
 from kcodec.serde.topic import GIVEN, Given, SchemaTexts, TopicSchemas
+from kcodec.serde.turns import Turns
 
 #: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
 #: clients too remember only those that exist.
@@ -89,14 +90,14 @@ class FramedReader:
 
     def _start(self) -> None:
         """Make the parts that are not pickled."""
-        self._lock = fork_safe_lock()
+        self._turns = Turns()
         self._decoder: SchemaDecoder | None = None
         self.meter = Meter()
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
+        with self._turns.lock:
             state = self.__dict__ | {"_sources": dict(self._sources), "_fetched": dict(self._fetched)}
-        for name in ("_lock", "_decoder", "meter"):
+        for name in ("_turns", "_decoder", "meter"):
             del state[name]
         return state
 
@@ -125,20 +126,20 @@ class FramedReader:
         self, first: RegisteredSchema | None = None, indexes: tuple[int, ...] = ()
     ) -> SchemaDecoder | None:
         """Return what reads payloads; None while that depends on the schema and message of the first value."""
-        with self._lock:
+        with self._turns.lock:
             if self._decoder is None:
                 self._decoder = self._make_decoder(first, indexes)
             return self._decoder
 
     def message_names(self) -> Sequence[str]:
         """Return the messages of the schema that is read; none while that depends on the first value."""
-        with self._lock:
+        with self._turns.lock:
             texts = self._texts or self._find(None, ())
             return () if texts is None else self._topic.format.message_names(self._topic.parsed(texts))
 
     def line_reader(self) -> Callable[[list[bytes]], pa.Array] | None:
         """Return what reads lines of the format's own JSON as columns, if it has one and the schema is known."""
-        with self._lock:
+        with self._turns.lock:
             texts = self._texts or self._find(None, ())
             return None if texts is None else self._topic.format.line_reader(self._topic.parsed(texts))
 
@@ -164,12 +165,12 @@ class FramedReader:
         return decoder
 
     def _find(self, first: RegisteredSchema | None, indexes: tuple[int, ...]) -> SchemaTexts | None:
-        wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
+        wanted, topic, config = self._wanted, self._topic, self._topic.config
         if isinstance(wanted, Given):
             self._asked, self._found = RegisteredSchema(None, "", wanted.schema), wanted.schema
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
-            self._found = topic.registered(wanted).schema
+            self._found = self._turns.ask(partial(topic.registered, wanted)).schema
             return topic.texts(self._found)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
         try:
@@ -180,12 +181,7 @@ class FramedReader:
             subject = None
         if subject is not None:
             try:
-                if wanted is None and config.use_metadata:
-                    latest = registry.get_latest_with_metadata(subject, dict(config.use_metadata))
-                elif wanted is None or wanted == "latest":
-                    latest = registry.get_version(subject)
-                else:
-                    latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
+                latest = self._turns.ask(partial(self._version, subject))
                 self._asked = latest if wanted is None and required else None
                 self._found = latest.schema
                 return topic.texts(latest.schema)
@@ -195,6 +191,15 @@ class FramedReader:
         elif required and first is not None:
             raise ConfigError("the subject name strategy gives no subject")
         return None if first is None else topic.texts(first.schema)
+
+    def _version(self, subject: str) -> RegisteredSchema:
+        """Return the version of a subject that is read as."""
+        wanted, config, registry = self._wanted, self._topic.config, self._topic.registry
+        if wanted is None and config.use_metadata:
+            return registry.get_latest_with_metadata(subject, dict(config.use_metadata))
+        if isinstance(wanted, str) and wanted != "latest":
+            return registry.get_version(subject, int(wanted.removeprefix("version:")))
+        return registry.get_version(subject)
 
     def _subject(self, first: Schema, indexes: tuple[int, ...]) -> str | None:
         """Return the subject of the first value's schema, after its message where subjects are named after records."""
@@ -209,7 +214,7 @@ class FramedReader:
 
     def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
         """Fetch schemas, by id or as the registry has given them; see `kcodec.Serde.fetch`."""
-        with self._lock:
+        with self._turns.lock:
             self.decoder()
             for each in schemas:
                 if isinstance(each, int):
@@ -241,7 +246,7 @@ class FramedReader:
         known = ((key, self._sources.get(key)) for key in keys)
         sources = {key: source for key, source in known if source is not None}
         if len(sources) < len(keys) or self._texts is None:
-            with self._lock:
+            with self._turns.lock:
                 sources = self._ready(list(keys), errors)
         decoder = None if self._texts is None else self.decoder()
         return ReadingSteps(
@@ -269,7 +274,7 @@ class FramedReader:
         None if only columns are read. What the key names may be why they cannot be read: then it is a `DecodeError` of
         row 0; other errors are those of `read`.
         """
-        with self._lock:
+        with self._turns.lock:
             self.decoder()
             source = self._look_up([key], "raise")[key]
             decoder = self._decoder
@@ -330,7 +335,7 @@ class FramedReader:
         registered = registered or self._fetched.get(name)
         if registered is None:
             try:
-                registered = self._topic.named(name)
+                registered = self._turns.ask(partial(self._topic.named, name))
             except RegistryError as error:
                 if not error.missing:
                     raise
@@ -429,7 +434,7 @@ class FramedReader:
             array, faults = self._decode_rows(framed, sources, decoder, stop)
         except OtherPrefix:
             framed = prefixed(framed.values, self._topic, self._limits.max_expansion)
-            with self._lock:
+            with self._turns.lock:
                 sources = self._look_up(framed.used, errors)
             array, faults = self._decode_rows(framed, sources, decoder, stop)
         return array, faults if errors == "null" else self._hinted(faults, framed.values)

@@ -1,11 +1,11 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.arrays.given import arrays, sound, valid
@@ -30,6 +30,7 @@ from kcodec.serde.frames import Headers, delimited, name_in
 from kcodec.serde.payloads import closed
 from kcodec.serde.rules import writing_rules
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
+from kcodec.serde.turns import Turns
 
 #: What stands for records of any fields.
 _RECORD = pa.struct([])
@@ -53,7 +54,7 @@ class FramedWriter:
     def _start(self) -> None:
         """Make the parts that are not pickled."""
         # Of threads that come at once with a new schema, one asks the registry.
-        self._lock = fork_safe_lock()
+        self._turns = Turns()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
         self._derived: Kept[ExactType, Given] = Kept()
         self._types: Kept[SchemaTexts, pa.DataType | None] = Kept()
@@ -62,7 +63,7 @@ class FramedWriter:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_lock", "_encoders", "_derived", "_types")
+            if name not in ("_turns", "_encoders", "_derived", "_types")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,14 +94,16 @@ class FramedWriter:
         """
         if self._is_chosen and pa.types.is_struct(kind):
             kind = _RECORD
-        with self._lock:
+        with self._turns.lock:
             schema = self._schema or self._derive(kind)
-            return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
+            return self._targets.get(
+                schema, lambda: self._turns.ask(partial(choose, self._topic, schema, self._schema is None))
+            )
 
     def step(self, kind: pa.DataType, target: Chosen | None = None) -> tuple[Step, Headers]:
         """Return what writes arrays of a type, registered if need be, and the headers of its values."""
         target = target or self.choose(kind)
-        with self._lock:
+        with self._turns.lock:
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
         topic, frame = self._topic, self._topic.frame
@@ -147,7 +150,7 @@ class FramedWriter:
         target = self.choose(pa.null() if self._schema is not None else _RECORD)
         if target.ruled is not None and self._topic.contract(target.ruled, "WRITE") is not None:
             return None
-        with self._lock:
+        with self._turns.lock:
             encoder = self._encoder(target)
         given_type = self.given_type if self._schema is not None else lambda: self._type_of(target.schema)
         writer = encoder.object_writer(form, columns, given_type)

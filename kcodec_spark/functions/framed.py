@@ -21,6 +21,9 @@ from kcodec.serde.config import KEYS
 from kcodec.serde.topic import latest_versions
 from kcodec_spark.options import REGISTRY_PREFIX
 
+#: Settings of serdes that find a subject, where here it is given: the beginnings of their names.
+_STRATEGIES = tuple(f"{part}subject.name.strategy" for part in ("", "key.", "value."))
+
 
 class Subject:
     """A subject name strategy that always gives one name."""
@@ -92,7 +95,7 @@ def framed_writer(
         except RegistryError as error:
             if not error.missing or wanted is not None:
                 raise
-            hint = "without a schema the latest one is written: give one to register it"
+            hint = "without a schema the latest one is written: give one to register it, as schema_of(df) makes it"
             raise error.hinted(hint) from None
         given = found.schema
         # Registries of GUIDs have no numbers.
@@ -132,8 +135,12 @@ def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
 def _open(
     language: SchemaPayloads, subject: str, address: str, settings: Mapping[str, Any]
 ) -> tuple[SchemaRegistry, dict[str, Any], Frame]:
-    if any(name in settings for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
-        raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
+    for name in settings:
+        if name in ("schema.registry.url", "use.schema.guid") or name.startswith(_STRATEGIES):
+            raise ConfigError(
+                f"{REGISTRY_PREFIX}{name}: subject (such as orders-value, shop.Order or orders-shop.Order) and "
+                "schemaRegistryAddress say where the schemas are"
+            )
     frame = Frame.of(settings.get("frame"))
     others = {name: value for name, value in settings.items() if name != "frame"}
     registry, config = opened(address, others, KEYS.keys() | language.settings.keys())

@@ -68,6 +68,10 @@ _INSTEAD = {
     "kafka.transactional.id": "tasks write at least once; kcodec.kafka.write has transactions",
     "schema.registry.url": "give the address as schemaRegistryAddress",
     "kafka.schema.registry.url": "give the address as schemaRegistryAddress",
+    **{
+        f"{side}subject.name.strategy": f"give {side or 'value.'}subject, such as orders-value"
+        for side in ("", "key.", "value.")
+    },
     **dict.fromkeys(("mode", "columnnameofcorruptrecord"), "what cannot be written fails its task"),
     "provider": "topics cannot be a table: CREATE TEMPORARY VIEW orders USING kcodec_kafka OPTIONS (...)",
     "path": "give the topics as subscribe, subscribePattern or assign, and topic where it is written",
@@ -84,7 +88,8 @@ class Given:
         self._values: dict[str, str] = {}
         self.config: dict[str, Any] = {}
         self.registry: dict[str, Any] = {}
-        known = {name.lower(): name for name in (_WRITE if is_write else _READ)}
+        here, elsewhere = (_WRITE, _READ) if is_write else (_READ, _WRITE)
+        known = {name.lower(): name for name in here}
         for name in (*PAYLOAD, *formats):
             known[name.lower()] = f"value.{name}"
             for part in ("key", "value"):
@@ -104,6 +109,10 @@ class Given:
                 self.config[lower[len(_KAFKA) :]] = value
             elif lower.startswith(REGISTRY_PREFIX):
                 self.registry[lower[len(REGISTRY_PREFIX) :]] = value
+            elif lower in map(str.lower, elsewhere):
+                raise ConfigError(
+                    f"the option {name} is for {'reading' if is_write else 'writing'}: leave it out here"
+                )
             else:
                 raise ConfigError(f"unknown option {name!r}{_nearest(lower, known)}")
         if "bootstrap.servers" not in self.config:

@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from registry_server import serve
 
 import kcodec
 from kcodec.cli.main import main
-from kcodec.registry import Config, Schema
+from kcodec.registry import Compatibility, Config, Schema
+from kcodec.registry.memory import MemoryRegistry
 
 
 def order(*fields):
@@ -181,6 +183,18 @@ def test_what_cannot_be_told(check, words, message):
     status, out, err = check(files, "f.avsc", *words)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_what_a_server_says_of_a_schema_that_is_none_is_no_verdict(check):
+    """Confluent's answers that it is not compatible, whether the subject has versions or not."""
+
+    class Answering(MemoryRegistry):
+        def check_compatibility(self, *_, **__):
+            return Compatibility(False, (), ("Invalid schema: {",))
+
+    with serve(Answering()) as server:
+        status, out, err = check({"new.avsc": "{"}, "new.avsc", "--subject", "a", "--registry", server.url)
+    assert (status, out, err) == (2, "", "kcodec registry: new.avsc: Invalid schema: {\n")
 
 
 def test_a_schema_that_is_none_is_no_verdict(check):

@@ -95,6 +95,7 @@ def test_topics_are_made_set_and_deleted(run, cluster):
         (("create", "new", "--set", "wrong"), "--set takes NAME=VALUE"),
         (("create", "new", "--partitions", "0"), "partitions=0 is not a number from 1 to 32767, or -1"),
         (("create", "new", "--unset", "x"), "--unset is for kcodec topics config"),
+        (("delete",), "delete takes the names of topics, and no topic is called so"),
         (("delete", "none"), "topic 'none': UNKNOWN_TOPIC_OR_PARTITION"),
         (("delete", "orders", "--dry-run"), "--dry-run is for kcodec topics create or config"),
         (("config", "none"), "topic 'none': UNKNOWN_TOPIC_OR_PARTITION"),

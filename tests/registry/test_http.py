@@ -1,6 +1,7 @@
 """Requests to a server that fails, drips, floods, or is no registry at all."""
 
 import base64
+import gzip
 import json
 import pickle
 import random
@@ -113,51 +114,6 @@ class TestCredentials:
         assert "User reader is denied operation write on Subject: s (" in str(error)
         assert "hunter2" not in repr(error)
 
-    def test_headers_of_bearer_tokens(self):
-        config = {
-            "bearer.auth.credentials.source": "STATIC_TOKEN",
-            "bearer.auth.token": "abc",
-            "bearer.auth.logical.cluster": "lsrc-1",
-            "bearer.auth.identity.pool.id": ["one", "two"],
-        }
-        with answering(SCHEMA) as server:
-            assert registries.open(server.url, config).get(1).schema == INT
-            _, headers, _ = server.seen[0]
-        assert headers["Authorization"] == "Bearer abc"
-        assert headers["target-sr-cluster"] == "lsrc-1"
-        assert headers["Confluent-Identity-Pool-Id"] == "one,two"
-
-    def test_a_token_is_asked_for_once_while_it_lasts(self):
-        token = whole(200, b'{"access_token": "t-1", "expires_in": 3600}')
-        with answering(token) as issuer, answering(SCHEMA) as server:
-            config = {
-                "bearer.auth.credentials.source": "OAUTHBEARER",
-                "bearer.auth.client.id": "client",
-                "bearer.auth.client.secret": "s3cret",
-                "bearer.auth.scope": "schemas",
-                "bearer.auth.issuer.endpoint.url": f"{issuer.url}/oauth2/token",
-            }
-            handle = registries.open(server.url, config)
-            assert [handle.get(number).schema for number in (1, 2)] == [INT, INT]
-            assert len(issuer.seen) == 1
-            path, headers, body = issuer.seen[0]
-            assert (path, body) == ("/oauth2/token", b"grant_type=client_credentials&scope=schemas")
-            assert headers["Authorization"] == "Basic " + base64.b64encode(b"client:s3cret").decode()
-            assert [seen[1]["Authorization"] for seen in server.seen] == ["Bearer t-1"] * 2
-            handle.close()
-
-    @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"access_token": "x", "expires_in": "soon"}', b"7"])
-    def test_no_token(self, body):
-        with answering(whole(200, body)) as issuer, answering(SCHEMA) as server:
-            config = {
-                "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS",
-                "bearer.auth.issuer.endpoint.url": issuer.url,
-            }
-            error = failure(server.url, config)
-            assert "no token" in str(error)
-            assert not error.missing
-            assert not server.seen
-
     @pytest.mark.parametrize(
         "config",
         [
@@ -226,6 +182,20 @@ class TestAnswers:
         assert told in str(error)
         assert str(error).startswith(f"{server.url}: ")
         assert "GET /schemas/ids/7" in str(error)
+
+    def test_an_answer_that_is_compressed(self):
+        """Although it was asked for as it is: the error shows no bytes of it."""
+        packed = gzip.compress(b'{"schema": "\\"int\\""}')
+        with answering(whole(200, packed, **{"Content-Encoding": "gzip"})) as server:
+            error = failure(server.url)
+        assert str(error).startswith(f"{server.url}: HTTP 200, but no JSON: it is compressed (gzip) (asked")
+        assert server.seen[0][1]["Accept-Encoding"] == "identity"
+
+    def test_another_place_that_is_not_told(self):
+        with answering(whole(304, b"")) as server:
+            assert str(failure(server.url)) == (
+                f"{server.url}: HTTP 304: an empty answer (asked GET /schemas/ids/7)"
+            )
 
     def test_a_body_has_a_bound(self):
         def flood(handler):

@@ -164,8 +164,9 @@ class JsonCodec(Codec):
         Raises
         ------
         SchemaError
-            If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; or values of several kinds
-            stand where no field is.
+            If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; if all of them have more
+            than 100,000 fields, as objects have whose keys are data: maps, which only a type can say; or if values of
+            several kinds stand where no field is.
         ConfigError
             If an argument is wrong.
 
@@ -235,7 +236,7 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
     if not is_whole(sample) or sample < 1:
         raise ConfigError(f"sample={sample!r} is not a number of at least 1")
     chunks, _ = payloads(values)
-    seen = _Seen()
+    seen = _Seen(_Count())
     first = 0
     for chunk in chunks:
         # Tombstones are no documents.
@@ -245,6 +246,8 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
             try:
                 text = text if isinstance(text, str) else text.decode()
                 seen.add(_read(text.removeprefix("\ufeff")))
+            except SchemaError:
+                raise
             except (ValueError, RecursionError, ArithmeticError) as error:
                 raise SchemaError(f"row {first + row} is not JSON that can be read: {error}") from None
         first += len(chunk)
@@ -278,6 +281,9 @@ _read = json.JSONDecoder(
 ).decode
 
 
+#: Of inferred types: as many as a schema may come to.
+_MAX_FIELDS = 100_000
+
 #: Types of text in ISO 8601, with what all of it looks like.
 _TIMES = [
     (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), pa.date32()),
@@ -290,10 +296,27 @@ _TIMES = [
 ]
 
 
+class _Count:
+    """How many fields the documents have."""
+
+    def __init__(self) -> None:
+        self.fields = 0
+
+    def add(self) -> None:
+        """Count a field; `SchemaError` if it is one too many."""
+        self.fields += 1
+        if self.fields > _MAX_FIELDS:
+            raise SchemaError(
+                f"the documents have more than {_MAX_FIELDS} fields: are keys of theirs data? A type that is given "
+                "has maps for such objects"
+            )
+
+
 class _Seen:
     """What was seen in one place of the documents."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: _Count) -> None:
+        self.count = count
         self.kinds: set[str] = set()
         self.lowest = self.highest = 0
         self.whole = self.scale = 0
@@ -310,30 +333,39 @@ class _Seen:
             for name, item in value:
                 # No field is named by half of a surrogate pair.
                 name.encode()
-                self.fields.setdefault(name, _Seen()).add(item)
+                if name not in self.fields:
+                    self.count.add()
+                    self.fields[name] = _Seen(self.count)
+                self.fields[name].add(item)
         elif isinstance(value, list):
             self.kinds.add("array")
-            self.items = self.items or _Seen()
+            self.items = self.items or _Seen(self.count)
             for item in value:
                 self.items.add(item)
         elif isinstance(value, bool):
             self.kinds.add("boolean")
-        elif isinstance(value, (int, _Number)):
-            self.kinds.add("integer" if isinstance(value, int) else "number")
-            self.digits(decimal.Decimal(value))
-            if isinstance(value, int):
-                self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+        elif isinstance(value, int):
+            self.kinds.add("integer")
+            self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+        elif isinstance(value, _Number):
+            self.kinds.add("number")
+            self.digits(value)
         else:
             self.kinds.add("string")
             self.texts.append(value)
 
-    def digits(self, value: decimal.Decimal) -> None:
+    def digits(self, number: int | _Number) -> None:
+        value = decimal.Decimal(number)
         _, digits, exponent = value.as_tuple()
         self.whole = max(self.whole, len(digits) + int(exponent))
         self.scale = max(self.scale, -int(exponent))
         self.has_infinite |= math.isinf(float(value))
 
     def field(self, name: str, decimals: bool, times: bool) -> pa.Field:
+        if "integer" in self.kinds:
+            # All others have no more digits.
+            self.digits(self.lowest)
+            self.digits(self.highest)
         kinds = self.kinds - {"integer"} if "number" in self.kinds else self.kinds
         if len(kinds) > 1 or self.has_infinite:
             return pa.field(name, pa.string(), metadata=RAW)
@@ -345,7 +377,8 @@ class _Seen:
         return pa.struct([seen.field(name, decimals, times) for name, seen in self.fields.items()])
 
     def _array(self, decimals: bool, times: bool) -> pa.DataType:
-        return pa.list_((self.items or _Seen()).field("item", decimals, times))
+        items = self.items or _Seen(self.count)
+        return pa.list_(items.field("item", decimals, times))
 
     def _boolean(self, decimals: bool, times: bool) -> pa.DataType:
         return pa.bool_()

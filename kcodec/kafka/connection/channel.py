@@ -86,7 +86,10 @@ class Channel:
             raise
 
     def __repr__(self) -> str:
-        return f"Channel({self.host}:{self.port})"
+        return f"Channel({self})"
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
 
     @property
     def address(self) -> tuple[str, int]:
@@ -118,7 +121,7 @@ class Channel:
         # Version 0, which every broker knows.
         answer = self.request("ApiVersionsRequest", {}, end)
         if answer["errorCode"]:
-            raise broker_error(answer["errorCode"], self._place)
+            raise broker_error(answer["errorCode"], str(self))
         self._versions = {
             each["apiKey"]: (each["minVersion"], each["maxVersion"]) for each in answer["apiKeys"]
         }
@@ -130,7 +133,7 @@ class Channel:
             offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
             if answer["errorCode"] == Code.ILLEGAL_SASL_STATE:
                 offered = f"this port takes no logins, security.protocol is {settings.protocol}"
-            raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
+            raise broker_error(answer["errorCode"], f"{self}, {settings.mechanism}", offered)
         steps = exchange(settings, self.host)
         token, lifetime = self._step(steps, None), 0
         first = token or b""
@@ -138,7 +141,7 @@ class Channel:
             answer = self.request("SaslAuthenticateRequest", {"authBytes": token}, end)
             if answer["errorCode"]:
                 reason = said(answer["errorMessage"], first)
-                raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", reason)
+                raise broker_error(answer["errorCode"], f"{self}, {settings.mechanism}", reason)
             lifetime = answer.get("sessionLifetimeMs", 0)
             token = self._step(steps, answer["authBytes"])
         if lifetime > 0:
@@ -154,7 +157,7 @@ class Channel:
         except StopIteration:
             return None
         except KafkaError as error:
-            raise KafkaError(f"{self._place}, {error}", error.code, error.name) from error
+            raise KafkaError(f"{self}, {error}", error.code, error.name) from error
 
     def version(self, name: str, most: int = _ANY) -> int:
         """Return the highest version of a request that both sides know, up to `most`."""
@@ -167,7 +170,7 @@ class Channel:
         version = min(high, valid.highest, most)
         if version < max(low, valid.lowest):
             known = f"versions {low} to {high} are, not {valid}" if high >= 0 else None
-            raise broker_error(Code.UNSUPPORTED_VERSION, f"{self._place}, {name}", known)
+            raise broker_error(Code.UNSUPPORTED_VERSION, f"{self}, {name}", known)
         return version
 
     def knows(self, name: str) -> bool:
@@ -225,10 +228,10 @@ class Channel:
         if not 4 <= size <= (self._max_size if self._is_known else _FIRST_SIZE) + 4:
             self.close()
             reason = "is beyond receive.message.max.bytes" if self._is_known else "is no broker's first"
-            raise KafkaError(f"{self._place}: a response of {size} bytes {reason}")
+            raise KafkaError(f"{self}: a response of {size} bytes {reason}")
         if int.from_bytes(head[4:], "big", signed=True) != number:
             self.close()
-            raise KafkaError(f"{self._place}: the response to another request")
+            raise KafkaError(f"{self}: the response to another request")
         content = self._read(size, deadline, head[4:])
         try:
             opened = self._connection.open_response(content)
@@ -252,7 +255,7 @@ class Channel:
         except (OSError, ssl.SSLError, ValueError) as error:
             self.close()
             if not self._versions and view[: min(at, 2)] == _ALERT:
-                text = f"{self._place}: it speaks TLS, security.protocol is {self._settings.protocol}"
+                text = f"{self}: it speaks TLS, security.protocol is {self._settings.protocol}"
                 raise KafkaError(text, None, SSL_AUTHENTICATION_FAILED) from None
             raise self._failed("no response", error) from None
         return buffer
@@ -288,7 +291,7 @@ class Channel:
     def _garbled(self, name: str, error: DecodeError) -> KafkaError:
         """Close the connection, and return the error of a response that cannot be read."""
         self.close()
-        return KafkaError(f"{self._place}: {name}: {error}")
+        return KafkaError(f"{self}: {name}: {error}")
 
     def throttle(self, milliseconds: int) -> None:
         """Remember that the broker asked not to be called for some time, which is at most that of a call."""
@@ -305,13 +308,9 @@ class Channel:
                 self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    @property
-    def _place(self) -> str:
-        return f"{self.host}:{self.port}"
-
     def _failed(self, what: str, error: Exception) -> KafkaError:
         if isinstance(error, TimeoutError):
-            return KafkaTimeoutError(f"{self._place}: {what}: timed out")
+            return KafkaTimeoutError(f"{self}: {what}: timed out")
         text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
         if (
             not self._versions
@@ -325,7 +324,7 @@ class Channel:
             not self._versions and isinstance(error, ssl.SSLError) and not isinstance(error, _CUT_OFF)
         )
         name = SSL_AUTHENTICATION_FAILED if is_refused else None
-        return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}", None, name)
+        return KafkaError(f"{self}: {what}: {text or type(error).__name__}", None, name)
 
 
 def _seconds(most: float, end: float) -> float:

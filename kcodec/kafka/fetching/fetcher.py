@@ -458,7 +458,7 @@ class _Broker:
             if cursor is None:
                 channel.close()
                 place = TopicPartition(each.topic, each.partition)
-                raise KafkaError(f"{channel!r} answers for {place}, which it was not asked for")
+                raise KafkaError(f"broker {channel} answers for {place}, which it was not asked for")
         pieces, served = [], []
         for cursor, each in answers:
             assert cursor is not None
@@ -513,10 +513,10 @@ class _Broker:
             throttle, code, found = read_fetch_response(content, version, len(cursors), names)
         except DecodeError as error:
             channel.close()
-            raise KafkaError(f"{channel!r}: FetchResponse: {error}") from error
+            raise KafkaError(f"{channel}: FetchResponse: {error}") from error
         channel.throttle(throttle)
         if code:
-            raise broker_error(code, repr(channel))
+            raise broker_error(code, str(channel))
         return found
 
     def _check_progress(self, cursors: list[Cursor], was_early: bool) -> None:

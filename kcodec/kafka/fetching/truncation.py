@@ -61,8 +61,8 @@ def _answers(
         for each in topic["partitions"]:
             place = TopicPartition(topic["topic"], each["partition"])
             if place not in left:
-                raise KafkaError(f"{channel!r} answers for {place}, which it was not asked for")
+                raise KafkaError(f"broker {channel} answers for {place}, which it was not asked for")
             left.remove(place)
             yield place, EpochEnd(each["errorCode"], each["leaderEpoch"], each["endOffset"])
     for place in left:
-        raise KafkaError(f"{channel!r} does not answer for {place}")
+        raise KafkaError(f"broker {channel} does not answer for {place}")

@@ -492,7 +492,7 @@ class _Sender:
             assert self.channel is not None
             if settings.compression == "zstd" and self.channel.version("ProduceRequest") < _WITH_ZSTD:
                 what = "zstd needs Kafka 2.1: give another compression.type"
-                raise broker_error(Code.UNSUPPORTED_COMPRESSION_TYPE, repr(self.channel), what)
+                raise broker_error(Code.UNSUPPORTED_COMPRESSION_TYPE, str(self.channel), what)
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(pause)
@@ -530,9 +530,11 @@ class _Sender:
             for log, batch in expected:
                 result = results.get(log.place)
                 if result is None:
-                    producer.returned(log, batch, KafkaError(f"{channel!r} does not answer for {log.place}"))
+                    producer.returned(
+                        log, batch, KafkaError(f"broker {channel} does not answer for {log.place}")
+                    )
                 elif result["baseOffset"] > MAX_OFFSET - batch.records:
-                    text = f"{channel!r} answers for {log.place} with the offset {result['baseOffset']}"
+                    text = f"broker {channel} answers for {log.place} with the offset {result['baseOffset']}"
                     producer.fail(
                         KafkaError(f"{text}, behind which there is no room for {batch.records} records")
                     )

@@ -12,6 +12,7 @@ import pytest
 from cases import cases
 
 import kcodec
+from kcodec.formats.json import codec as json_codec
 from kcodec.formats.json.codec import infer
 from kcodec.formats.json.plan import RAW
 from kcodec.plan import Limits
@@ -619,6 +620,15 @@ def test_inference(impl, documents, options, expected):
 )
 def test_inference_sees_each_value_of_a_key(impl, document, row):
     assert kcodec.JsonCodec.infer([document]).decode([document]).to_pylist() == [row]
+
+
+def test_inference_of_more_fields_than_a_schema_may_have(monkeypatch):
+    """Where keys are data, each document has others: columns of all would take minutes, and gigabytes."""
+    monkeypatch.setattr(json_codec, "_MAX_FIELDS", 6)
+    documents = [b'{"a":{"1":1,"2":[{"3":3}]}}', b'{"a":{"4":4,"1":1}}', b'{"a":{"5":5}}']
+    assert infer(documents[:2]).field("a").type.num_fields == 3
+    with pytest.raises(kcodec.SchemaError, match="the documents have more than 6 fields: are keys of theirs"):
+        infer([*documents, b'{"a":{"6":6}}'])
 
 
 def test_inference_of_several_kinds(impl):

@@ -97,7 +97,9 @@ def test_any_answer_ends_in_offsets_or_an_error(name, data):
 def test_offsets_of_what_is_written_that_are_none(offset):
     with FakeCluster({"t": 1}) as cluster:
         tells_writers(cluster.brokers[0], baseOffset=offset)
-        with pytest.raises(KafkaError, match=f"answers for t-0 with the offset {offset}, behind which"):
+        with pytest.raises(
+            KafkaError, match=f"broker {cluster.address} answers for t-0 with the offset {offset}, "
+        ):
             write(pa.table({"value": [b"1"] * 5}), "t", servers=cluster.address, config=QUICK)
 
 
@@ -324,3 +326,32 @@ def test_fetches_of_topics_that_nobody_asked_for():
         )
         with pytest.raises(KafkaError, match="FetchResponse: block_count"):
             read("t", servers=cluster.address, config=QUICK).read_all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"errorCode": 70}, "{}: ERROR_70"),
+        ({"partitionIndex": 7}, "broker {} answers for t-7, which it was not asked for (after"),
+        ({"responses": True}, "{}: FetchResponse: block_count: "),
+    ],
+)
+def test_errors_of_fetches_name_the_broker(changed, told):
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+
+        def lies(body):
+            answer = broker._Fetch(body)
+            (topic,) = answer["responses"]
+            if "partitionIndex" in changed:
+                topic["partitions"][0].update(changed)
+            elif "responses" in changed:
+                topic["partitions"] *= 2
+            else:
+                answer.update(changed)
+            return answer
+
+        broker.hooks["Fetch"] = lies
+        with pytest.raises(KafkaError) as info:
+            read("t", servers=cluster.address, config=QUICK).read_all()
+        assert str(info.value).startswith(told.format(cluster.address))

@@ -185,9 +185,13 @@ def test_a_subject_that_does_not_exist_fails_when_the_query_is_made(classic, add
 
 
 def test_settings_without_meaning_are_refused(address):
-    for name, value in (("schema.registry.url", "http://x"), ("subject.name.strategy", "RecordNameStrategy")):
-        with pytest.raises(ConfigError, match="say where the schemas are"):
-            from_avro("v", '"int"', {f"confluent.schema.registry.{name}": value}, SUBJECT, address)
+    strategies = [f"{side}subject.name.strategy" for side in ("", "key.", "value.")]
+    for name in ("schema.registry.url", *strategies, "subject.name.strategy.fallback.type"):
+        with pytest.raises(ConfigError, match=rf"registry\.{name}: subject \(.*say where the schemas are"):
+            from_avro("v", '"int"', {f"confluent.schema.registry.{name}": "RECORD"}, SUBJECT, address)
+    for name in strategies:
+        with pytest.raises(ConfigError, match=f"unknown option '{name}': give the whole subject"):
+            from_avro("v", '"int"', {name: "RecordNameStrategy"}, SUBJECT, address)
     with pytest.raises(ConfigError, match="takes no configuration"):
         from_avro("v", '"int"', {"confluent.schema.registry.timeout": 5}, SUBJECT, address)
 

@@ -59,6 +59,8 @@ def test_names_have_no_case():
         ({"value.fromat": "avro"}, "did you mean value.format?"),
         ({"schemaRegistryAdress": "x"}, "did you mean schemaRegistryAddress?"),
         ({"kafka.group.id": "g"}, "there is no group: leave it out"),
+        ({"subject.name.strategy": "RecordNameStrategy"}, "give value.subject, such as orders-value"),
+        ({"key.subject.name.strategy": "RecordNameStrategy"}, "give key.subject, such as orders-value"),
         ({"option.subscribe": "t", "provider": "kcodec_kafka"}, "CREATE TEMPORARY VIEW"),
         ({"kafka.auto.offset.reset": "latest"}, "startingOffsets and failOnDataLoss say so"),
         ({"path": "orders"}, "give the topics as subscribe"),
@@ -69,6 +71,13 @@ def test_names_have_no_case():
 def test_unknown_options(options, expected):
     with pytest.raises(ConfigError, match=expected.replace("?", r"\?")):
         given(**options)
+
+
+def test_options_of_the_other_direction():
+    with pytest.raises(ConfigError, match="the option includeheaders is for reading: leave it out here"):
+        given(is_write=True, includeheaders="true")
+    with pytest.raises(ConfigError, match="the option topic is for writing: leave it out here"):
+        given(topic="orders")
 
 
 def test_servers_are_needed():

@@ -228,8 +228,8 @@ class _Types:
         if level:
             if self.options.recursive_depth is None:
                 raise SchemaError(
-                    f"{path}: the record {schema.name} contains itself: recursive_depth= says how many "
-                    "levels become columns"
+                    f"{path}: the record {schema.name} contains itself: recursive_depth=, in Spark the "
+                    "option recursiveFieldMaxDepth, says how many levels become columns"
                 )
             if level >= self.options.recursive_depth:
                 return None

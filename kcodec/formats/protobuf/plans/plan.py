@@ -250,8 +250,8 @@ class _DecodePlan:
         level = levels.get(message.name, 0)
         if level and options.recursive_depth is None:
             raise SchemaError(
-                f"{path}: the message {message.name} contains itself: recursive_depth= says how many levels become "
-                "columns"
+                f"{path}: the message {message.name} contains itself: recursive_depth=, in Spark the option "
+                "recursive.fields.max.depth, says how many levels become columns"
             )
         if level and level >= (options.recursive_depth or 0):
             return None
