@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import pyarrow as pa
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.columns.arrays.given import sound
 from kcodec.columns.arrays.nested import rebuild, replace_rows
 from kcodec.columns.arrays.values import NUMBER
@@ -308,12 +309,14 @@ def _each(
     array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any], made: pa.Array | None = None
 ) -> tuple[pa.Array, list[_Lost]]:
     """Convert each value that is not made already; one that cannot be converted becomes its type's empty value."""
+    if made is None and array.null_count:
+        made = pa.nulls(len(array), kind)
     if made is not None:
         if made.null_count == array.null_count:
             return made, []
-        given, done = array.is_valid().to_pylist(), made.is_valid().to_pylist()
-        rows = [row for row in range(len(array)) if given[row] and not done[row]]
-        others, found = _each(array.take(pa.array(rows)), kind, convert)
+        left = pc.indices_nonzero(pc.and_(array.is_valid(), made.is_null()))
+        others, found = _each(array.take(left), kind, convert)
+        rows = left.to_pylist()
         return replace_rows(made, rows, others), [each._replace(place=rows[each.place]) for each in found]
     values: list[Any] = []
     lost: list[_Lost] = []
@@ -328,7 +331,7 @@ def _each(
     stored = kind if text or binary else pa.int32() if pa.types.is_date(kind) else pa.int64()
     for place, value in enumerate(array.to_pylist()):
         try:
-            values.append(None if value is None else convert(value))
+            values.append(convert(value))
         except RowError as error:
             lost.append(_Lost(place, RowError(error.code, None, error.path, error.reason)))
             values.append("" if text else b"" if binary else 0)
