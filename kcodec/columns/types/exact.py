@@ -22,11 +22,15 @@ class ExactType:
         self._is_told: bool | None = None
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ExactType) or not self.kind.equals(other.kind, check_metadata=True):
+        if not isinstance(other, ExactType):
+            return False
+        if self.kind is other.kind:
+            return True
+        if not self.kind.equals(other.kind, check_metadata=True):
             return False
         if self._is_told is None:
             self._is_told = is_told_apart(self.kind)
-        return self._is_told or self.kind is other.kind
+        return self._is_told
 
     def __hash__(self) -> int:
         return hash(self.kind)
