@@ -14,7 +14,9 @@ values of each row stand (_places.pyx), and they are read from there (_scattered
 Values in a form that is not common are left to the row loop, one by one. A row that fails in one of them, or between
 them, fails as it would there, if all before came in order: that is noted, and the row is *dropped*. The others go on,
 and so that no loop has to ask which these are, it goes on with them: what it reads is a filler of the shortest values,
-where they are expected (_drop.pyx). In the end its values are made null.
+where they are expected (_drop.pyx). In the end its values are made null. So it is, for the time of an object, with rows
+that have null or nothing in its place, if they are few. An object whose keys come in another order soon, row by row, is
+left to the row loop for some blocks.
 A row that is not as expected otherwise ends the block before it: the row loop reads it, and what is stored of it until
 then is written over.
 """
