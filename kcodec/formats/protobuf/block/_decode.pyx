@@ -327,7 +327,7 @@ cdef bint read_inner(
     cdef uint64_t stops
     cdef const Message *message = &block.context.messages[op.message]
     cdef bint optional = (op.flags & PRESENT) != 0
-    # One without a field that is required may be read from no bytes.
+    # A message that requires a field cannot be read from no bytes.
     cdef bint filled = optional and lanes.dense and message.required == NULL and eighths(lanes, tag, mask) >= 6
     cdef bint always = filled or not optional
     inner.lane = <Lane *>take(block, lanes.count * sizeof(Lane))
