@@ -13,6 +13,7 @@ cdef enum:
     MAX_ROWS = 512             # of a block, for any format
     MAX_ROOM = 16 << 20        # that is made for a block, in all columns together
     FEW_ROWS = 8               # of a block, for which these ask for their room rather than that there are fewer
+    MANY_ROWS = 128            # of a column, from which to leave out its null rows takes less time than they do
     SPARE = 16                 # bytes of items that a byte of a payload may yield before that counts as expansion
 
 
@@ -28,7 +29,7 @@ cdef enum Answer:
 
 cdef class Decoder:
     cdef Rows rows
-    cdef object picked         # those of the column that are decoded, if not all are
+    cdef object picked         # the places of these in the column, if they are not all of it
     cdef Builder builder
     cdef Int32Buffer selector
     cdef Int32Buffer starts    # per row, where its payload starts
@@ -77,6 +78,7 @@ cdef class Decoder:
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
     cdef int prepare(self, Program program) except -1
 
+    cdef Int32Buffer of_rows(self, values, name)
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil
     cdef int64_t max_items_bytes(self, int64_t row, const Slice *slice) noexcept nogil
     cdef bint reads_alike(self) noexcept nogil

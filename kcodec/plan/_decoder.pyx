@@ -7,7 +7,7 @@ block is read again with each text checked where it stands, so that the first er
 is written over with null.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp
@@ -28,20 +28,23 @@ cdef class Decoder:
     """Decodes one column; what it is given is that of `kcodec.plan.kernel.RowKernel.decode`, and more.
 
     `ends` (int32) has per row where the payload ends, and `start` is where payloads start without `starts`. `picked`
-    (int32) has the only rows that are decoded, in order; the others are null. There is no selector then.
+    (int32) has the only rows that are decoded, in order; the others are null. Null rows are left out likewise where
+    that is simple. What is left is read as a column of its own, and then put where it belongs (`scatter`).
     """
 
     def __init__(self, values, programs, selector, starts, ends, start, trailing, picked=None):
         cdef Program program
         cdef int32_t at
         self.rows = Rows(values, picked)
+        if picked is None and self.rows.validity != NULL and self.rows.length >= MANY_ROWS:
+            picked = self.rows.leave_nulls()
         for program in programs:
             if program is not None:
                 break
         self.picked = picked
         self.builder = builder_of(program.shape, self.rows.length if picked is None else len(values) + BEHIND)
         self.builder.rows = self.rows.length
-        self.selector = Int32Buffer(selector, self.rows.length, "selector")
+        self.selector = self.of_rows(selector, "selector")
         if isinstance(starts, bytes):
             self.prefix = starts
             self.prefix_start = <const uint8_t *>PyBytes_AS_STRING(starts)
@@ -49,8 +52,8 @@ cdef class Decoder:
             self.prefix_word = int.from_bytes(starts[:8], "little")
             self.prefix_mask = int.from_bytes(b"\xff" * len(starts[:8]), "little")
             starts = None
-        self.starts = Int32Buffer(starts, len(values), "starts")
-        self.ends = Int32Buffer(ends, len(values), "ends")
+        self.starts = self.of_rows(starts, "starts")
+        self.ends = self.of_rows(ends, "ends")
         self.start = start
         self.bounded = starts is not None or ends is not None or start < 0
         self.trailing = trailing
@@ -84,6 +87,19 @@ cdef class Decoder:
         free(self.divisor)
         free(self.slices)
 
+    cdef Int32Buffer of_rows(self, values, name):
+        """Return what a buffer of one int32 for each row of the column has for those that are decoded."""
+        cdef Int32Buffer all_rows = Int32Buffer(values, len(self.rows.array), name)
+        cdef int32_t *kept
+        cdef int64_t row
+        if all_rows.data == NULL or self.rows.places == NULL:
+            return all_rows
+        found = PyBytes_FromStringAndSize(NULL, self.rows.length * sizeof(int32_t))
+        kept = <int32_t *>PyBytes_AS_STRING(found)
+        for row in range(self.rows.length):
+            kept[row] = all_rows.data[self.rows.places[row]]
+        return Int32Buffer(found, self.rows.length, name)
+
     cdef int prepare(self, Program program) except -1:
         """Take the bounds that the format needs from one of the programs."""
         return 0
@@ -109,8 +125,6 @@ cdef class Decoder:
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
         cdef int64_t start
-        if self.rows.picked != NULL:
-            row = self.rows.picked[row]
         start = self.start if self.starts.data == NULL else self.starts.data[row]
         end[0] = slice.end
         if ends != NULL:
@@ -323,7 +337,7 @@ cdef class Decoder:
                 if self.picked is not None:
                     self.builder.rows = len(self.rows.array)
                     scatter(
-                        self.builder.columns, self.builder.count, self.rows.picked, self.rows.length, self.builder.rows,
+                        self.builder.columns, self.builder.count, self.rows.places, self.rows.length, self.builder.rows,
                         self.builder.wide,
                     )
                 return self.builder.finish(), self.among_all(faults)

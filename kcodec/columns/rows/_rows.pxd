@@ -37,9 +37,13 @@ cdef class Rows:
     cdef const uint8_t **limits      # where these end
     cdef uint8_t *moved
     cdef int64_t moved_room
-    cdef const int32_t *picked       # the rows of the array that these are, in order; NULL: all
-    cdef Int32Buffer held            # what that points into
+    cdef const int32_t *places       # the rows of the array that these are, in order; NULL: all
+    cdef const int32_t *picked       # the same, NULL too if `offsets` are those of these rows alone
+    cdef object held                 # what these point into
+    cdef bytes dense
 
+    cdef int pick(self, rows) except -1
+    cdef object leave_nulls(self)
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef void move_last(self, Slice *out, int64_t count) noexcept nogil
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil

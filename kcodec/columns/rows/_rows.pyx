@@ -13,6 +13,7 @@ A slice of a column shares its buffers and starts at a row of its own.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -66,15 +67,64 @@ cdef class Rows:
             self.data = address(buffers[2])
             self.limit = self.data + size_of(buffers[2])
         if picked is not None:
-            self.held = Int32Buffer(picked, 0, "picked")
-            self.picked = self.held.data
-            if not ascend(self.picked, self.held.view.len // 4, self.length):
-                raise ValueError("the rows are not in order, or not there")
-            self.length = self.held.view.len // 4
+            self.pick(picked)
 
     def __dealloc__(self):
         free(self.pieces)
         free(self.moved)
+
+    cdef int pick(self, rows) except -1:
+        cdef Int32Buffer held = Int32Buffer(rows, 0, "picked")
+        if not ascend(held.data, held.view.len // 4, self.length):
+            raise ValueError("the rows are not in order, or not there")
+        self.held = held
+        self.places = self.picked = held.data
+        self.length = held.view.len // 4
+
+    cdef object leave_nulls(self):
+        """Leave null rows out, and return the places of the others; None if they stay.
+
+        They do where offsets alone would not say then where rows are: in other layouts, and if there are bytes beneath
+        a null.
+        """
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first
+        cdef int32_t *places
+        cdef int32_t *dense
+        cdef int64_t count = 0
+        cdef int64_t beneath = 0
+        cdef int64_t row
+        cdef int64_t at
+        cdef int64_t present = self.length - <int64_t>self.array.null_count
+        if self.layout != OFFSETS32 or self.validity == NULL or self.data == NULL or self.picked != NULL:
+            return None
+        rows = PyBytes_FromStringAndSize(NULL, present * sizeof(int32_t))
+        ends = PyBytes_FromStringAndSize(NULL, (present + 1) * sizeof(int32_t))
+        places = <int32_t *>PyBytes_AS_STRING(rows)
+        dense = <int32_t *>PyBytes_AS_STRING(ends)
+        with nogil:
+            for row in range(self.length):
+                at = self.first + row
+                if self.validity[at >> 3] >> (at & 7) & 1:
+                    if count == present:
+                        # More than the array says, which whoever made it has told it.
+                        beneath = 1
+                        break
+                    places[count] = <int32_t>row
+                    dense[count] = offsets[row]
+                    count += 1
+                else:
+                    beneath |= offsets[row + 1] - offsets[row]
+            dense[count] = offsets[self.length]
+        if beneath or count != present:
+            return None
+        self.held = rows
+        self.dense = ends
+        self.places = places
+        self.offsets = dense
+        self.length = count
+        self.first = 0
+        self.validity = NULL
+        return rows
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil:
         cdef const int32_t *offsets32

@@ -327,7 +327,7 @@ cdef class ProtobufDecoder(Decoder):
         failed = {fault.row for fault in faults}
         kept = [at for at in range(len(rows)) if at not in failed]
         if kept:
-            self.read += [rows[at] if self.rows.picked == NULL else self.rows.picked[rows[at]] for at in kept]
+            self.read += [rows[at] if self.rows.places == NULL else self.rows.places[rows[at]] for at in kept]
             self.found.append(values.take(pa.array(kept, pa.int64())))
         return [fault._replace(row=rows[fault.row]) for fault in faults]
 

@@ -619,7 +619,6 @@ cdef int64_t find_rows(
     """Find the payloads that are read by the program of the first of them; return their number."""
     cdef const Slice *slice
     cdef const int32_t *starts = decoder.starts.data
-    cdef const int32_t *picked = decoder.rows.picked
     cdef int64_t row
     cdef int64_t found = 0
     cdef int32_t chosen
@@ -659,15 +658,15 @@ cdef int64_t find_rows(
             lane += 1
             found += 1
         return found
-    if picked != NULL and starts != NULL and decoder.ends.data == NULL and decoder.programs == 1:
-        # These are all of one message, behind a frame each.
+    if starts != NULL and decoder.ends.data == NULL and decoder.selector.data == NULL and decoder.tables[0] != NULL:
+        # These are all of one message, each behind a frame of its own length.
         program[0] = 0
-        picked += decoder.row
+        starts += decoder.row
         for row in range(first, first + count):
             slice = &decoder.slices[row]
             if unlikely(slice.start == NULL):
                 continue
-            start = starts[picked[row]]
+            start = starts[row]
             lane.row = row
             lane.index = decoder.row + row
             lane.at = slice.start + start
