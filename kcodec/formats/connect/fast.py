@@ -91,6 +91,7 @@ class TargetColumns:
         self._options = options
         self._limits = limits
         self._readings: Kept[tuple[str, bytes], SchemaReading] = Kept(max_readings, _size, MAX_TEXTS)
+        self._programs: Kept[tuple[str, Plan], Any] = Kept(max_readings)
 
     def plan(self, writer: ConnectSchema | None = None) -> Plan:
         """Return the plan by which rows of a schema, by default the target's own, are read."""
@@ -108,7 +109,10 @@ class TargetColumns:
         try:
             writer = writer or ConnectSchema.from_json(text, replace_null=self._options.replace_null)
             plan = self.plan(writer)
-            return SchemaReading(writer, module.Program(plan, self._limits), kind=plan.arrow_type)
+            # Rows whose schemas differ in nothing that is read have one program, and are read together.
+            key = (module.__name__, plan)
+            program = self._programs.get(key, lambda: module.Program(plan, self._limits))
+            return SchemaReading(writer, program, kind=plan.arrow_type)
         except (SchemaError, Beyond) as error:
             return SchemaReading(
                 writer, None, "schema_error" if writer is None else "unresolvable", _shown(error)

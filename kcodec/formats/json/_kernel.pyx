@@ -253,7 +253,7 @@ cdef class JsonDecoder(Decoder):
                 continue
             if program[0] < 0 and in_blocks(<const Op *>self.tables[chosen]):
                 program[0] = chosen
-            if chosen != program[0]:
+            if chosen != program[0] and (program[0] < 0 or self.tables[chosen] != self.tables[program[0]]):
                 break
             slice = &self.slices[self.next + count]
             if self.bounded:

@@ -230,6 +230,26 @@ def test_a_schema_is_parsed_once(impl, monkeypatch):
     assert sorted(parsed) == [b'{"type": "int32"}', b'{"type": "int8"}']
 
 
+def test_schemas_that_are_read_alike(impl):
+    """They share a program, unless a default differs."""
+
+    def schema(version, default):
+        return {**struct(a={"type": "double", "default": default}, b={"type": "string"}), "version": version}
+
+    schemas = [schema(1, 0.5), schema(2, 0.5), schema(3, 1.5)]
+    values = rows(
+        *((schemas[n % 3], {"b": str(n)} if n % 4 else {"a": n / 2, "b": str(n)}) for n in range(300))
+    )
+    codec = ConnectJsonCodec()
+    defaults = [0.5, 0.5, 1.5]
+    assert codec.decode(values).to_pylist() == [
+        {"a": defaults[n % 3] if n % 4 else n / 2, "b": str(n)} for n in range(300)
+    ]
+    (target,) = codec._reader._targets._values.values()
+    first, second, third = (target.reading(json.dumps(each).encode()).program for each in schemas)
+    assert first is second is not third
+
+
 def test_schemas_that_are_kept_are_bounded_by_their_size(impl, monkeypatch):
     def row(number):
         fields = [{"field": f"f{number % 2}", "type": "int64", "optional": True}]
