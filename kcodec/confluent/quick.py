@@ -159,7 +159,9 @@ class QuickSerializer(_Quick):
     def _start(self, conf: dict[str, Any] | None, *used: str) -> None:
         super()._start(conf, *used)
         chosen = (conf or {}).get("schema.id.serializer", prefix_schema_id_serializer)
-        self._is_quick = self._is_quick and chosen is prefix_schema_id_serializer
+        # Rules that stand in the schema itself are run by their code.
+        has_rules = hasattr(self, "_validation_enabled") and self._validation_enabled()
+        self._is_quick = self._is_quick and chosen is prefix_schema_id_serializer and not has_rules
         if self._is_quick and getattr(self, "_to_dict", None) is not None:
             self._to_dict: Any = _Once(self._to_dict)
 

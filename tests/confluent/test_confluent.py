@@ -588,3 +588,18 @@ def test_defaults_are_theirs(kind, default, wanted):
     for home in (avro, confluent):
         deserializer = home.AvroDeserializer(registry, json.dumps(read))
         assert [deserializer(made, context()) for _ in range(3)] == [{"name": "a", "more": wanted}] * 3
+
+
+def test_rules_in_the_schema_itself_are_run_for_each_value():
+    rule = {"confluent:rules": [{"name": "positive", "expr": "this > 0"}]}
+    document = {"title": "R", "type": "object", "properties": {"a": {"type": "integer", **rule}}}
+    schema = record(a="long")
+    schema["fields"][0].update(rule)
+    conf = {"validation.rules.execution": "BEFORE_DOMAIN_RULES"}
+    for serializer in (
+        confluent.AvroSerializer(client(), json.dumps(schema), conf=conf),
+        confluent.JSONSerializer(json.dumps(document), client(), conf=conf),
+    ):
+        assert serializer({"a": 1}, context())
+        with pytest.raises(SerializationError, match="positive"):
+            serializer({"a": -1}, context())

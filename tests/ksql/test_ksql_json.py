@@ -127,7 +127,7 @@ def test_documents_as_ksqldb_reads_them(impl):
         '{"I":"","N":"Dw=="}': {"I": 0, "N": Decimal("1.5")},
         '{"I":2147483648,"A":7,"M":[{"key":"k","value":1.5}]}': {"I": -(1 << 31), "A": [], "M": [("k", 1)]},
         '{"A":{"x":1,"y":null}}': {"A": [1, None]},
-        '{"S":true,"L":1e2}': {"S": "true", "L": 100},
+        '{"S":true,"L":1e2}': {"L": 100},
     }
     values = [framed(number, body.encode()) for body in bodies]
     absent = dict.fromkeys(column.name for column in lenient.columns)
@@ -185,7 +185,7 @@ def test_numbers_that_are_not_finite(impl):
     integers = ["I8", "I16", "I32", "I64"]
     assert given == [
         {"D": "nan", "F": "-inf"},
-        {"S": "Infinity", "B": "False"},
+        {"B": "False"},
         dict.fromkeys(integers, "0"),
         dict(zip(integers, ["-1", "-1", str((1 << 31) - 1), str((1 << 63) - 1)], strict=True)),
         dict(zip(integers, ["0", "0", str(-(1 << 31)), str(-(1 << 63))], strict=True)),

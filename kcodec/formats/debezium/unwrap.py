@@ -349,8 +349,8 @@ def _headers(changes: pa.Array, extraction: Extraction) -> pa.Array | None:
     names, columns = [], []
     for reference in extraction.headers:
         for name, column in _references(changes, [reference]):
-            if reference.name == "op":
-                column = _without_views(column)
+            column = _without_views(column) if reference.name == "op" else column
+            if reference.name == "op" and is_text(column.type):
                 column = pc.if_else(changes.is_null(), pa.scalar("d", column.type), column)
             names.append(name)
             columns.append(column)

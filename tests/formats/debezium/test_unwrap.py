@@ -143,6 +143,11 @@ def test_headers_of_a_tombstone_say_that_it_is_a_delete():
     ]
 
 
+def test_a_header_of_a_tombstone_that_is_called_op_and_is_no_text():
+    kind = pa.struct([*ENVELOPE, ("extra", pa.struct([("op", pa.int64())]))])
+    assert unwrap(pa.nulls(1, kind), add_headers="extra.op").headers.to_pylist() == [{"__extra_op": None}]
+
+
 def test_the_topic_is_what_a_field_says():
     events = [*EVENTS[:4], event("c", None, {"id": 1, "name": " "}), None]
     found = unwrap(pa.array(events, ENVELOPE), route_by_field="name")

@@ -123,7 +123,8 @@ class _Planned:
             forms |= Form.CANONICAL if self.compatible else Form.PLAIN
             return JsonNode(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
-            return JsonNode(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
+            forms |= Form.PLAIN if self.compatible else Form.SCALAR
+            return JsonNode(Op.JSON_STRING, column, name, forms=forms)
         if kind.base == "DECIMAL":
             return JsonNode(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale or 0)
         if source.type == "bytes":

@@ -1,7 +1,7 @@
 """ksqlDB's reading of JSON_SR, a row at a time: what Connect's ``JsonSchemaData`` answers, leniencies and all.
 
 This is the specification of ``compat="ksqldb"``, and the slow path for rows that the row loop refuses. A value of a
-wrong type is 0, false or null, without a word; but for text, which takes numbers and booleans (see docs/ksql.md).
+wrong type is 0, false or null, without a word.
 """
 
 import json
@@ -117,7 +117,7 @@ def _leaf(node: Any, found: Reading, source: JsonSchemaAsConnect) -> Any:
     if kind in ("float", "double"):
         return round_to_double(node) if is_number else 0.0
     if kind == "string":
-        return _text(node, is_number)
+        return replace_surrogates(node) if isinstance(node, str) else None
     if kind == "bytes":
         if not isinstance(node, str):
             raise _wrong(node, "Invalid bytes field")
@@ -158,16 +158,6 @@ def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSchemaAsCon
     if fitted is None:
         raise RowError(code, None, "", reason)
     return fitted
-
-
-def _text(node: Any, is_number: bool) -> str | None:
-    if isinstance(node, str):
-        return replace_surrogates(node)
-    if isinstance(node, bool):
-        return "true" if node else "false"
-    if is_number:
-        return write_tree(node, nonfinite=True)
-    return None
 
 
 def _wrong(node: Any, reason: str) -> RowError:
