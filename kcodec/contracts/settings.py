@@ -37,8 +37,6 @@ class RuleSettings:
     Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
     of its own environment. Another setting of this prefix is a `ConfigError`.
 
-    Examples
-    --------
     >>> settings = RuleSettings.of({"rule.executors._default_.param.secret": "mine"})
     >>> settings, settings.parameters("encrypt")
     (<RuleSettings>, {'secret': 'mine'})
@@ -142,8 +140,6 @@ def _action(rule: Rule, mode: str, named: str | None) -> str:
 def is_rule_setting(key: object) -> bool:
     """Return whether a setting of a serde is one of rules.
 
-    Examples
-    --------
     >>> is_rule_setting("rule.executors._default_.disabled"), is_rule_setting("use.latest.version")
     (True, False)
     """

@@ -402,8 +402,6 @@ class SchemaPayloads(SchemaLanguage):
 def flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
     """Return a setting that is true or false, as Python has them or as text; another one is a `ConfigError`.
 
-    Examples
-    --------
     >>> flag({"normalize.schemas": "true"}, "normalize.schemas", False)
     True
     """

@@ -42,8 +42,6 @@ class TaggedField(NamedTuple):
 def tags_of(properties: Mapping[str, Any]) -> frozenset[str]:
     """Return the tags that stand among the attributes of a field.
 
-    Examples
-    --------
     >>> sorted(tags_of({"confluent:tags": ["PII", "GDPR"]}))
     ['GDPR', 'PII']
     """

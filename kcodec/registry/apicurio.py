@@ -33,8 +33,6 @@ def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
     Without a path it is ``/apis/registry/v3``. Settings are keys of `SETTINGS`, and those of the client of a server
     (see `kcodec.registry.open`); one that is unknown or wrong is a `ConfigError`.
 
-    Examples
-    --------
     >>> open_apicurio("apicurio://registry:8080", {"use.id": "globalId"})
     ApicurioRegistry('apicurio://registry:8080')
     """

@@ -227,8 +227,6 @@ class _TimedReader(io.RawIOBase):
 def basic(user_info: str) -> str:
     """Return the ``Authorization`` of a user and password.
 
-    Examples
-    --------
     >>> basic("user:password")
     'Basic dXNlcjpwYXNzd29yZA=='
     """

@@ -154,8 +154,6 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
 
     Large types are kept, as they may hold more than others. With `nullable`, all fields, items and values may be null.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> print(sent_type(pa.list_(pa.time32("ms"))))
     list<item: int32>
@@ -185,8 +183,6 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
 def as_wide(kind: pa.DataType, is_large: bool) -> pa.DataType:
     """Return a type whose texts and bytes all have offsets of 64 bits, or all of 32; lists have those of 32 in Spark.
 
-    Examples
-    --------
     >>> print(as_wide(pa.map_(pa.string(), pa.large_binary()), True))
     map<large_string, large_binary>
     """

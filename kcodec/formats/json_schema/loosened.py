@@ -31,8 +31,6 @@ _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 def loosened(part: dict[str, Any], draft: int) -> dict[str, Any]:
     """Return a schema of a draft, the newer ones being 2020, that the library takes, with the same verdicts.
 
-    Examples
-    --------
     >>> loosened({"type": ["string", "string"], "minLength": -1, "required": []}, 4)
     {'type': ['string']}
     >>> loosened({"anyOf": [], "maxLength": -1}, 7)

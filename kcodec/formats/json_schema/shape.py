@@ -168,8 +168,6 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     A schema that contains itself is followed into itself `recursive_depth` times. One whose places are more work
     to merge than `MAX_COPIED` is refused as well.
 
-    Examples
-    --------
     >>> shape = shape_of(Documents({"properties": {"id": {"type": ["integer", "null"]}}}, []))
     >>> sorted(shape.likely), sorted(shape.fields["id"].kinds)
     (['object'], ['integer', 'null'])

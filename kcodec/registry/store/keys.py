@@ -33,8 +33,6 @@ class Keys:
 
     A key that is shared is used by the registry itself: with its service, as the process is allowed to there.
 
-    Examples
-    --------
     >>> keys = Keys(Database(":memory:", "memory://"))
     >>> keys.register_kek(Kek("orders", "local-kms", "mykey")).name
     'orders'
