@@ -65,7 +65,7 @@ class TestUsers:
             {"users": []},
             {"users": {"a:b": KEPT}},
             {"users": {"a": "secret"}},
-            {"users": {"a": KEPT.replace("scrypt:14", "scrypt:40")}},
+            {"users": {"a": KEPT.replace("scrypt:1", "scrypt:40")}},
             {"grants": [{"role": "king"}]},
             {"grants": [{"role": "read", "user": "a"}]},
             {"grants": [{"role": "read", "users": "a"}]},
