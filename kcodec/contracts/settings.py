@@ -130,7 +130,6 @@ def _names(name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _action(rule: Rule, mode: str, named: str | None) -> str:
-    """Return the action for one direction."""
     action = named or ""
     if rule.mode in ("WRITEREAD", "UPDOWN") and "," in action:
         action = action.split(",")[0 if mode in ("WRITE", "UPGRADE") else 1]

@@ -200,7 +200,6 @@ class _TimedSocket:
         return io.BufferedReader(_TimedReader(self, self._sock.makefile("rb", buffering=0)))
 
     def close(self) -> None:
-        """Close the socket."""
         self._sock.close()
 
 

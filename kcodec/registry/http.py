@@ -403,7 +403,6 @@ class HttpRegistry:
 
 
 def _complete(references: Iterable[Reference]) -> bool:
-    """Return whether references have all their parts."""
     return all(
         isinstance(each.name, str) and isinstance(each.subject, str) and is_whole(each.version)
         for each in references

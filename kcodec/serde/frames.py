@@ -356,5 +356,4 @@ def _extract(array: pa.Array, name: str) -> pa.Array:
 
 
 def _column(buffer: Any, rows: int) -> pa.Array:
-    """Return a buffer of int32 as a column."""
     return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(buffer)])

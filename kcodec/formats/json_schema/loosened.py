@@ -101,7 +101,6 @@ def _is_schema(value: Any) -> bool:
 
 
 def _schemas(named: Any) -> Any:
-    """Return what schemas there are by name."""
     return (
         {name: each for name, each in named.items() if _is_schema(each)} if isinstance(named, dict) else None
     )

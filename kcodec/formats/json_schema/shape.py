@@ -432,7 +432,6 @@ def _with_integers(kinds: frozenset[str]) -> frozenset[str]:
 
 
 def _both(left: Shape, right: Shape) -> Shape:
-    """Return the shape of values of both shapes."""
     if left is ANYTHING or right is ANYTHING:
         return right if left is ANYTHING else left
     if left.perhaps and right.perhaps:

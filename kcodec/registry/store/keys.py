@@ -264,7 +264,6 @@ class Keys:
         return every or no_key(subject)
 
     def _of_subject(self, kek_name: str, subject: str, algorithm: str | None, *, deleted: bool) -> list[Dek]:
-        """Return the keys of a subject by their versions."""
         values = (kek_name, check_key_subject(subject), check_algorithm(algorithm))
         return self._deks("kek_name = ? AND subject = ? AND algorithm = ?", values, deleted=deleted)
 

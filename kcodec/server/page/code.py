@@ -167,7 +167,6 @@ class _Layout:
         return flat
 
     def lines(self) -> list[Line]:
-        """Return the lines."""
         lines: list[Line] = [[]]
         depth = 0
         #: Brackets that are open on the line at hand.

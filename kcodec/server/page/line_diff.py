@@ -52,7 +52,6 @@ class _Shown(NamedTuple):
 
     @property
     def row(self) -> Row:
-        """The row."""
         line = self.line if isinstance(self.line, Markup) else markup(self.line)
         return Row(self.old, self.new, self.kind, line)
 
