@@ -621,8 +621,8 @@ SCHEMAS = [
 ]
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
-@pytest.mark.parametrize("nullable", [False, True])
+@cases("schema", SCHEMAS, ids=str)
+@cases("nullable", [False, True])
 def test_every_column_as_every_schema(schema, nullable):
     if nullable:
         if schema == "null" or isinstance(schema, list):

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import cases
 from side_by_side import on_both, same_decode
 
 from kcodec import ProtobufCodec
@@ -61,8 +62,8 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("packed_first", [True, False])
-@pytest.mark.parametrize("kind", WRITTEN)
+@cases("packed_first", [True, False])
+@cases("kind", WRITTEN)
 def test_lists_that_are_packed_or_not(kind, packed_first):
     """Writers of both kinds, in shares of all sizes, and of items in both forms; some rows are cut."""
     drawn = random.Random(kind)
@@ -113,8 +114,8 @@ def test_rows_that_are_picked(impl):
         assert [(fault.row, fault.offset) for fault in faults] == [(40, 2)]
 
 
-@pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@cases("large", [False, True])
+@cases("seed", range(12))
 def test_picked_rows_stand_where_they_did(impl, seed, large):
     """Columns of every kind, null or not, in calls of all sizes: as where the other rows are told to be null."""
     drawn = random.Random(seed)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from asked import Asked
+from cases import cases
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import (
     DekAlgorithm,
@@ -66,7 +67,7 @@ class TestKeks:
         assert known("POST", KEKS, KEK).fault == refusal
         assert known("POST", KEKS, {**KEK, "kmsKeyId": "another"}).fault == refusal
 
-    @pytest.mark.parametrize(
+    @cases(
         ("changes", "part"),
         [
             ({"name": None}, "name"),
