@@ -43,8 +43,8 @@ RECURSION_LIMIT = sys.getrecursionlimit()
 settings.register_profile("quick", max_examples=15 if QUICK else 60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
-# From its first draw on Hypothesis keeps what it draws from, if it sees who holds that: nobody who is frozen. For that it
-# collects garbage, while there is little to look through.
+# From its first draw on Hypothesis keeps what it draws from, if it sees who holds that: nobody who is frozen. It
+# collects garbage to see it: here, while there is little to look through.
 given(just(None))(lambda _: None)()
 
 #: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,

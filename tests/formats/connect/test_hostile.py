@@ -36,6 +36,7 @@ def test_deep_schemas_and_payloads_cost_their_rows(levels, compat, impl):
     assert array.to_pylist() == [None, None, None, 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compat", [None, "connect"])
 def test_trees_of_defaults(compat, impl):
     """Ten of ten of ten of ten: each default holds ten of the one below it."""
