@@ -96,14 +96,10 @@ def _put(part: dict[str, Any], keyword: str, value: Any) -> None:
         part[keyword] = value
 
 
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, (dict, bool))
-
-
 def _schemas(named: Any) -> Any:
-    return (
-        {name: each for name, each in named.items() if _is_schema(each)} if isinstance(named, dict) else None
-    )
+    if not isinstance(named, dict):
+        return None
+    return {name: each for name, each in named.items() if isinstance(each, (dict, bool))}
 
 
 def _names(named: Any) -> Any:
