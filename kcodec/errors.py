@@ -77,29 +77,19 @@ CODES: dict[str, str] = {
 
 
 class Fault(NamedTuple):
-    """What was wrong with one row.
+    """What was wrong with one row."""
 
-    Attributes
-    ----------
-    row : int
-        Row number in the column given to the call.
-    offset : int or None
-        Byte position in the row's value, counted from its first byte, frame included; None when encoding.
-    path : str
-        Where in the value, such as ``items[2].sku``; empty at the root.
-    code : str
-        A key of `CODES`.
-    reason : str
-        One sentence.
-    schema_id : int, str or None
-        The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
-    """
-
+    #: Row number in the column given to the call.
     row: int
+    #: Byte position in the row's value, counted from its first byte, frame included; None when encoding.
     offset: int | None
+    #: Where in the value, such as ``items[2].sku``; empty at the root.
     path: str
+    #: A key of `CODES`.
     code: str
+    #: One sentence.
     reason: str
+    #: The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
     schema_id: int | str | None = None
 
 
