@@ -122,7 +122,7 @@ def test_numbers_that_are_too_long(impl):
 
 def test_texts_of_any_size(impl):
     codec = ProtobufCodec(SCHEMA)
-    for count in (1, 63, 64, 65, 1000):
+    for count in (1, 63, 64, 65, 200):
         tree = {f"k{at}": [float(at)] * (at % 40) for at in range(count)}
         text = json.dumps(tree, separators=(",", ":"))
         ordered = json.dumps(dict(sorted(tree.items())), separators=(",", ":"))
