@@ -398,6 +398,7 @@ PROPERTIES = ",".join(f'"f{number}":{{"type":"string"}}' for number in range(3_0
 MESSAGE = "".join(f"int32 f{number} = {number};" for number in range(1, 3_000))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "text", "before", "after"),
     [
