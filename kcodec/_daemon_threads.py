@@ -16,8 +16,6 @@ class Threads(Executor):
     Those of `concurrent.futures` are joined when the interpreter ends: a comparison of a minute would have to end
     before a server does, and a thread that waits for what an interruption has left locked would never end.
 
-    Examples
-    --------
     >>> threads = Threads(1, "adding")
     >>> threads.submit(sum, [1, 2]).result()
     3

@@ -18,8 +18,6 @@ class Kept(Generic[Key, Value]):
     how much a key counts for what is made of it, and `max_weight` is what all keys together may count; the last one is
     kept whatever it counts.
 
-    Examples
-    --------
     >>> squares = Kept(2)
     >>> [squares.get(number, lambda: print("made") or 49) for number in (7, 7)]
     made

@@ -29,8 +29,6 @@ def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], thread
     Items are begun in order, and none after one has failed. What is raised is that of the first item that fails, as
     without threads.
 
-    Examples
-    --------
     >>> map_in_threads(abs, [-1, 2, -3], 2)
     [1, 2, 3]
     """

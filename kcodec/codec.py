@@ -81,8 +81,6 @@ TEXT_REPORT = REPORT.set(5, pa.field("schema_id", pa.string()))
 def report(faults: Iterable[Fault], *, text_ids: bool = False) -> pa.Table:
     """Make the Arrow table of an error report; with `text_ids` the schema ids are text.
 
-    Examples
-    --------
     >>> report([Fault(3, 1, "id", "truncated", "the input ends inside this value")]).num_rows
     1
     """

@@ -77,29 +77,19 @@ CODES: dict[str, str] = {
 
 
 class Fault(NamedTuple):
-    """What was wrong with one row.
+    """What was wrong with one row."""
 
-    Attributes
-    ----------
-    row : int
-        Row number in the column given to the call.
-    offset : int or None
-        Byte position in the row's value, counted from its first byte, frame included; None when encoding.
-    path : str
-        Where in the value, such as ``items[2].sku``; empty at the root.
-    code : str
-        A key of `CODES`.
-    reason : str
-        One sentence.
-    schema_id : int, str or None
-        The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
-    """
-
+    #: Row number in the column given to the call.
     row: int
+    #: Byte position in the row's value, counted from its first byte, frame included; None when encoding.
     offset: int | None
+    #: Where in the value, such as ``items[2].sku``; empty at the root.
     path: str
+    #: A key of `CODES`.
     code: str
+    #: One sentence.
     reason: str
+    #: The schema id of the row's frame, where it has one; a text where ids are GUIDs or fingerprints.
     schema_id: int | str | None = None
 
 
@@ -172,8 +162,6 @@ class ConfigError(KcodecError, ValueError):
 def check_booleans(**options: object) -> None:
     """Refuse options that are neither True nor False: text such as ``"false"`` would be true.
 
-    Examples
-    --------
     >>> check_booleans(large="false")
     Traceback (most recent call last):
     kcodec.errors.ConfigError: large='false' is not True or False
@@ -186,8 +174,6 @@ def check_booleans(**options: object) -> None:
 def check_choice(name: str, value: object, choices: Collection[str | None]) -> None:
     """Refuse an option that is none of its choices.
 
-    Examples
-    --------
     >>> check_choice("errors", "ignore", ("raise", "null", "report"))
     Traceback (most recent call last):
     kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
@@ -200,8 +186,6 @@ def check_choice(name: str, value: object, choices: Collection[str | None]) -> N
 def check_functions(**options: object) -> None:
     """Refuse options that are neither functions nor None.
 
-    Examples
-    --------
     >>> check_functions(progress="yes")
     Traceback (most recent call last):
     kcodec.errors.ConfigError: progress='yes' is not a function
@@ -214,8 +198,6 @@ def check_functions(**options: object) -> None:
 def check_kind(kind: type | UnionType, what: str, /, **arguments: object) -> None:
     """Refuse arguments that are of another kind.
 
-    Examples
-    --------
     >>> check_kind(str, "text", path=None)
     Traceback (most recent call last):
     kcodec.errors.ConfigError: path=None is not text
@@ -228,8 +210,6 @@ def check_kind(kind: type | UnionType, what: str, /, **arguments: object) -> Non
 def check_names(**options: object) -> None:
     """Refuse options that are neither text nor None.
 
-    Examples
-    --------
     >>> check_names(topic=["orders"])
     Traceback (most recent call last):
     kcodec.errors.ConfigError: topic=['orders'] is not text
@@ -242,8 +222,6 @@ def check_names(**options: object) -> None:
 def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number; True and False would be 1 and 0.
 
-    Examples
-    --------
     >>> is_whole(1), is_whole(True), is_whole(1.0)
     (True, False, False)
     """
@@ -253,8 +231,6 @@ def is_whole(value: object) -> TypeGuard[int]:
 def one_line(text: object, limit: int = 400) -> str:
     r"""Return a text as one line of bounded length, whatever it is: a page, a document, control characters.
 
-    Examples
-    --------
     >>> one_line("<html>\n  <body>\x1b[31mno")
     '<html> <body>\\x1b[31mno'
     >>> one_line("x" * 100_000, 10)
@@ -288,8 +264,6 @@ def _shortened(message: object) -> str:
 def refuse_file(text: str) -> None:
     """Raise `SchemaError` if what should be the text of a schema is the name of a file.
 
-    Examples
-    --------
     >>> refuse_file("schemas/order.avsc")
     Traceback (most recent call last):
     kcodec.errors.SchemaError: 'schemas/order.avsc' is the name of a file: give the text that is in it
@@ -301,8 +275,6 @@ def refuse_file(text: str) -> None:
 def near(name: str, known: Iterable[str]) -> str:
     """Return what an error adds where a name is not known and another is close; nothing if none is.
 
-    Examples
-    --------
     >>> near("ID", ["id", "name"]), near("total", ["id", "name"])
     (": did you mean 'id'?", '')
     """

@@ -294,8 +294,6 @@ def _sized(key: int | bytes, size: int) -> bytes:
 def key_text(key: int | bytes) -> int | str:
     """Return an id as error reports have it: numbers as they are, GUIDs in their form, other bytes in hexadecimal.
 
-    Examples
-    --------
     >>> key_text(7), key_text(bytes(16)), key_text(bytes(8))
     (7, '00000000-0000-0000-0000-000000000000', '0000000000000000')
     """
@@ -307,8 +305,6 @@ def key_text(key: int | bytes) -> int | str:
 def key_of(text: str, size: int = 16) -> bytes:
     """Return the bytes of an id that is text, a GUID or hexadecimal digits; anything else is a `ConfigError`.
 
-    Examples
-    --------
     >>> key_of("00000000-0000-0000-0000-0000000000ff").hex()
     '000000000000000000000000000000ff'
     """

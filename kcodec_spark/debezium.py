@@ -108,7 +108,6 @@ class _Events:
 
     @property
     def deleted(self) -> "Column":
-        """Whether an event is a delete."""
         if "before" in self.kinds:
             return self.after.isNull() & self.column.getField("before").isNotNull()
         return self.after.isNull() & self.column.getField("op").eqNullSafe("d")
@@ -121,7 +120,6 @@ class _Events:
         return kept | self.column.isNull() if extraction.keeps_tombstones else kept
 
     def row(self, extraction: Extraction) -> "Column":
-        """Return the struct of a row."""
         from pyspark.sql import functions as F
 
         kind = self.kinds["after"]

@@ -44,8 +44,6 @@ def abilities(spark: "SparkSession | None" = None) -> Abilities:
 def version_of(text: str) -> tuple[int, int]:
     """Return major and minor version.
 
-    Examples
-    --------
     >>> version_of("4.1.0-preview2")
     (4, 1)
     """
@@ -56,8 +54,6 @@ def version_of(text: str) -> tuple[int, int]:
 def is_column(given: Any) -> bool:
     """Return whether something is a column, for which Connect sessions have a class of their own before Spark 4.0.
 
-    Examples
-    --------
     >>> is_column("offset")
     False
     """

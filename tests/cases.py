@@ -32,11 +32,11 @@ def cases(names: str | tuple[str, ...], values: Iterable, ids: Iterable | Callab
 
     def decorate(test: Callable) -> Callable:
         @functools.wraps(test)
-        def run(**fixtures):
+        def run(*own, **fixtures):
             told = []
             for name, case in table:
                 try:
-                    test(**fixtures, **case)
+                    test(*own, **fixtures, **case)
                 # One that skips itself would skip those behind it.
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     told.append(f"{name}\n{''.join(traceback.format_exception(error))}")

@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: both implementations, and the shared folder."""
 
+import atexit
 import gc
 import os
 import re
@@ -17,6 +18,8 @@ from kcodec._impl import IMPLEMENTATIONS
 
 # What is collected and imported stays: looking through all of it for garbage, again and again, finds none.
 gc.disable()
+# Extension modules are to see what they made go before Python ends.
+atexit.register(gc.unfreeze)
 
 # Their assertions are shown as those of tests.
 pytest.register_assert_rewrite("contracts", "side_by_side")
@@ -40,7 +43,9 @@ RECURSION_LIMIT = sys.getrecursionlimit()
 settings.register_profile("quick", max_examples=15 if QUICK else 60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
-
+# From its first draw on Hypothesis keeps what it draws from, if it sees who holds that: nobody who is frozen. It
+# collects garbage to see it: here, while there is little to look through.
+given(just(None))(lambda _: None)()
 
 #: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,
 #: which are also those of many tests without Spark.
@@ -136,15 +141,8 @@ def _precedence(request):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session):
     """Collect garbage from now on, but leave out the tests themselves, of which there are many."""
-    # From its first draw on Hypothesis keeps what it draws from, if it sees who holds that: nobody who is frozen.
-    given(just(None))(lambda _: None)()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure():
-    """Let extension modules see what they made go before Python ends."""
-    gc.unfreeze()
 
 
 def shared_folder() -> Path | None:

@@ -1,9 +1,11 @@
 """AWS Glue on loopback, as moto answers for it."""
 
+import functools
 import uuid
 from contextlib import contextmanager
 
 import boto3
+import botocore.session
 from moto.server import ThreadedMotoServer
 
 REGION = "us-east-1"
@@ -12,6 +14,8 @@ CREDENTIALS = {
     "AWS_SECRET_ACCESS_KEY": "test",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
+# Each registry has a session of its own, which would read what AWS says of Glue anew.
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
 class Glue:

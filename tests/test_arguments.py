@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 import kcodec_spark
@@ -27,7 +28,7 @@ def _registry():
     return kcodec.registry.open("memory://arguments")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "message"),
     [
         (lambda: kcodec.ConnectJsonCodec(precision="9"), "precision='9' is not within 1 and 76"),

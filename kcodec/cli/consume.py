@@ -385,7 +385,6 @@ class _RowPrinter:
 
     @property
     def wants_more(self) -> bool:
-        """Whether more records are wanted."""
         return self._left is None or self._left > 0
 
     def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:

@@ -17,8 +17,6 @@ def properties(text: str, place: str) -> dict[str, str]:
 
     A value ends before the whitespace at its end, as Java's clients read most of them.
 
-    Examples
-    --------
     >>> properties("# ours\nclient.id: me\nsasl.jaas.config=Plain required \\\n    username=me;", "settings")
     {'client.id': 'me', 'sasl.jaas.config': 'Plain required username=me;'}
     """

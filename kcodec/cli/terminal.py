@@ -26,8 +26,6 @@ class Terminal:
     They are written as ``\u001b``, in JSON as well, where that means the same. A backslash of the text, other than of
     JSON, that stands before what reads as one of them is ``\u005c``, so that both are told apart.
 
-    Examples
-    --------
     >>> import sys
     >>> print("a\x1b[31mb", r"a\u001b", r"a\n", file=Terminal(sys.stdout))
     a\u001b[31mb a\u005cu001b a\n
@@ -110,8 +108,6 @@ def standard_input() -> BinaryIO:
 def plain_text(data: bytes) -> str:
     r"""Return bytes as text: bytes that are not text as ``\xff``, and a backslash in front of such a text as ``\x5c``.
 
-    Examples
-    --------
     >>> print(plain_text(b"a\xff"), plain_text(b"a\\xff"), plain_text(b"a\\b"))
     a\xff a\x5cxff a\b
     """

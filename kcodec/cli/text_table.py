@@ -14,8 +14,6 @@ class TextTable:
     Columns of numbers stand on the right and are not cut. The width is that of a terminal in characters; None where
     there is none.
 
-    Examples
-    --------
     >>> table = TextTable(["id", "note"], [True, False], 14)
     >>> print(table.text([[1, "a"], [20, "a long note"]]) + table.text([[3, "b"]]), end="")
     id  note

@@ -30,8 +30,6 @@ class Faults(Sequence[Fault]):
     position of each in `ways`, which have path, code and reason. `ids` are the schema ids in their frames, as text in
     frames whose ids are no numbers.
 
-    Examples
-    --------
     >>> column = pa.array([0, 0])
     >>> faults = Faults(pa.array([3, 8]), column, column, [("id", "truncated", "the input ends inside this value")])
     >>> len(faults), faults[1].row, faults.columns()[2].to_pylist()

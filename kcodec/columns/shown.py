@@ -15,8 +15,6 @@ _WIDTH = 100
 def shortened(value: Any, most: int = 40) -> str:
     r"""Return a value as a text of one line, in which control characters are escaped.
 
-    Examples
-    --------
     >>> shortened(b"\x00\xff"), shortened("a\nb"), shortened(None), shortened("a" * 50, 5)
     ('0x00ff', 'a b', 'null', 'aa...')
     >>> print(shortened("\x1b[31mred"))
@@ -36,8 +34,6 @@ def shortened(value: Any, most: int = 40) -> str:
 def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str = "") -> str:
     """Return rows under their names, in columns as wide as they have to be, with control characters escaped.
 
-    Examples
-    --------
     >>> print(text_table(["field", "type"], [["id", "BIGINT"], ["note", "STRING"]], "  "))
       field  type
       id     BIGINT
@@ -54,8 +50,6 @@ def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], indent: str 
 def text_page(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a title and the rows below it, as many as fit a screen; of the others their number.
 
-    Examples
-    --------
     >>> print(text_page("2 differences", ["type", "path"], [["TYPE_MISMATCH", "/id"], ["NAME_MISMATCH", "/to"]]))
     2 differences
       type           path
@@ -73,8 +67,6 @@ def text_page(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -
 def html_page(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return what `text_page` does as HTML.
 
-    Examples
-    --------
     >>> html_page("nothing <is> wrong", ["type"], [])
     '<p>nothing &lt;is&gt; wrong</p>'
     """
@@ -93,8 +85,6 @@ def _cells(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
 def html_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows as a table of HTML, in which nothing of a cell is markup, and control characters are escaped.
 
-    Examples
-    --------
     >>> html_table(["a"], [["<b>"]])
     '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """

@@ -21,8 +21,6 @@ class Lasting(Iterator[pa.RecordBatch]):
     Threads that ask at the same time get one each, in turn; a generator would raise `ValueError`. `interrupted` is what
     is raised behind an interruption, such as that of a keyboard.
 
-    Examples
-    --------
     >>> lasting = Lasting(pa.record_batch({"half": [1 // number]}) for number in (1, 0, 2))
     >>> next(lasting).num_rows
     1
@@ -63,8 +61,6 @@ class Lasting(Iterator[pa.RecordBatch]):
 def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
     """Return a reader of batches that are made as it is read; after an error it has no end.
 
-    Examples
-    --------
     >>> schema = pa.schema({"id": pa.int64()})
     >>> stream(schema, (pa.record_batch([[number]], schema) for number in (1, 2))).read_all()["id"].to_pylist()
     [1, 2]
@@ -89,8 +85,6 @@ def reader_of(data: Tables, wanted: Wanted = lambda _: None) -> pa.RecordBatchRe
     index without a name is no column. `wanted` says by which type a column of Python values is made, given its name;
     None is what they look like. What is no table is a `TypeError`.
 
-    Examples
-    --------
     >>> reader_of(pa.record_batch({"id": [1, 2]})).read_all().num_rows
     2
     >>> reader_of([{"id": 1}, {"note": "a"}]).read_all().to_pylist()

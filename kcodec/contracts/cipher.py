@@ -23,8 +23,6 @@ class Cipher:
     Its material is the key as Tink keeps it; what is no key of the algorithm is a `ValueError`. Without the package
     ``cryptography`` there is an `ImportError`.
 
-    Examples
-    --------
     >>> from kcodec.registry.keys.material import new_material
     >>> cipher = Cipher("AES256_GCM", new_material("AES256_GCM"))
     >>> cipher

@@ -60,8 +60,6 @@ def changed(
     The array has a layout that `kcodec.columns.arrays.nested.unpack` leaves as it is. Steps are the way to values, as
     in `kcodec.formats.tagged.TaggedField`. `chosen` is a mask of the rows whose values are changed, if not all are.
 
-    Examples
-    --------
     >>> rows = pa.array([{"a": [1, 2]}, {"a": None}])
     >>> changed(rows, [(("a", ITEMS), lambda values, place, chosen: pa.array([5, 6]))]).to_pylist()
     [{'a': [5, 6]}, {'a': None}]

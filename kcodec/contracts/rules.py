@@ -85,8 +85,6 @@ def contract_of(schema: Schema, subject: str | None, mode: str, settings: RuleSe
 
     The mode is ``READ`` or ``WRITE``.
 
-    Examples
-    --------
     >>> from kcodec.registry import RuleSet
     >>> rule = Rule("pii", type="ENCRYPT", tags=("PII",), params={"encrypt.kek.name": "orders"})
     >>> found = contract_of(Schema('"string"', rules=RuleSet(domain=(rule,))), "t-value", "READ", RuleSettings())

@@ -37,8 +37,6 @@ class RuleSettings:
     Parameters are in no ``repr``, and of them only those of `OPEN` are in a pickle: another process has the credentials
     of its own environment. Another setting of this prefix is a `ConfigError`.
 
-    Examples
-    --------
     >>> settings = RuleSettings.of({"rule.executors._default_.param.secret": "mine"})
     >>> settings, settings.parameters("encrypt")
     (<RuleSettings>, {'secret': 'mine'})
@@ -132,7 +130,6 @@ def _names(name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _action(rule: Rule, mode: str, named: str | None) -> str:
-    """Return the action for one direction."""
     action = named or ""
     if rule.mode in ("WRITEREAD", "UPDOWN") and "," in action:
         action = action.split(",")[0 if mode in ("WRITE", "UPGRADE") else 1]
@@ -142,8 +139,6 @@ def _action(rule: Rule, mode: str, named: str | None) -> str:
 def is_rule_setting(key: object) -> bool:
     """Return whether a setting of a serde is one of rules.
 
-    Examples
-    --------
     >>> is_rule_setting("rule.executors._default_.disabled"), is_rule_setting("use.latest.version")
     (True, False)
     """

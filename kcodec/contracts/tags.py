@@ -16,8 +16,6 @@ def matches(name: str, pattern: str) -> bool:
     ``?`` stands for one character but a dot, ``*`` for any number of them, ``**`` for dots too; a backslash takes the
     meaning from the character after it.
 
-    Examples
-    --------
     >>> matches("shop.Order.email", "shop.Order.*"), matches("shop.Order.email", "shop.*"), matches("a.b.c", "a.**")
     (True, False, True)
     """
@@ -39,8 +37,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class TaggedFields:
     """Fields by their tags: those that they have in the schema, and those that its metadata has for their names.
 
-    Examples
-    --------
     >>> mail = TaggedField(("mail",), "R.mail", frozenset(["PII"]), "STRING")
     >>> note = TaggedField(("note",), "R.note", frozenset(), "STRING")
     >>> [field.name for field in TaggedFields([mail, note], None).chosen(["PII"])]

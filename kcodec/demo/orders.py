@@ -81,8 +81,6 @@ def make_orders(registry: SchemaRegistry, rows: int, topic: str = TOPIC) -> Orde
 
     Versions alternate at random, one row in a hundred is a tombstone, and a few rows are damaged, each in another way.
 
-    Examples
-    --------
     >>> import kcodec.registry
     >>> orders = make_orders(kcodec.registry.open("memory://doc-orders"), 1000)
     >>> len(orders.values), sorted(orders.versions.unique().drop_null().to_pylist())

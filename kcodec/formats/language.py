@@ -10,20 +10,12 @@ from kcodec.errors import ConfigError
 
 
 class NamedText(NamedTuple):
-    """A schema that another one refers to.
+    """A schema that another one refers to."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called there: an Avro full name, a Protobuf import path, a JSON Schema ``$ref``.
-    text : str
-        Its text.
-    place : tuple of (str, int) or None
-        Subject and version under which a registry has it; None for what only others refer to.
-    """
-
+    #: What it is called there: an Avro full name, a Protobuf import path, a JSON Schema ``$ref``.
     name: str
     text: str
+    #: Subject and version under which a registry has it; None for what only others refer to.
     place: tuple[str, int] | None = None
 
 

@@ -21,20 +21,13 @@ if TYPE_CHECKING:
 
 
 class SchemaDecoder(ABC):
-    """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.
+    """A reader's schema with its columns fixed, for payloads of any number of writers' schemas."""
 
-    Attributes
-    ----------
-    text : str
-        Text of the schema that payloads are read as.
-    arrow_type : pyarrow.DataType
-        Type of the decoded columns, the same for every writer.
-    takes_prefix : bool
-        Whether `decode` also takes what all values start with, where they are read by one program.
-    """
-
+    #: Text of the schema that payloads are read as.
     text: str
+    #: Type of the decoded columns, the same for every writer.
     arrow_type: pa.DataType
+    #: Whether `decode` also takes what all values start with, where they are read by one program.
     takes_prefix = False
 
     @property
@@ -402,8 +395,6 @@ class SchemaPayloads(SchemaLanguage):
 def flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
     """Return a setting that is true or false, as Python has them or as text; another one is a `ConfigError`.
 
-    Examples
-    --------
     >>> flag({"normalize.schemas": "true"}, "normalize.schemas", False)
     True
     """

@@ -71,8 +71,6 @@ def _made(place: str) -> SchemaFormat:
 def schema_format(key: str) -> SchemaFormat:
     """Return the format of a schema type or of a serde's format; if there is none, a `ConfigError` names the others.
 
-    Examples
-    --------
     >>> schema_format("AVRO").type
     'AVRO'
     """
@@ -85,8 +83,6 @@ def schema_format(key: str) -> SchemaFormat:
 def serde_format(key: str) -> SchemaFormat:
     """Return a format by the name that serdes have for it; if there is none, a `ConfigError` names the others.
 
-    Examples
-    --------
     >>> serde_format("XML")
     Traceback (most recent call last):
     kcodec.errors.ConfigError: format 'XML' is not one of AVRO, JSON_SR, PROTOBUF
@@ -104,8 +100,6 @@ def serde_format(key: str) -> SchemaFormat:
 def has_messages(format: str) -> bool:
     """Return whether a schema of a format has several messages, so that an option says which a value is.
 
-    Examples
-    --------
     >>> has_messages("PROTOBUF"), has_messages("AVRO"), has_messages("BYTES")
     (True, False, False)
     """
@@ -128,8 +122,6 @@ def _unknown(key: object, formats: Iterable[str]) -> ConfigError:
 def schema_types() -> list[str]:
     """Return the schema types that there are: ours, and those of the plugins that can be loaded.
 
-    Examples
-    --------
     >>> schema_types()
     ['JSON', 'PROTOBUF', 'AVRO']
     """

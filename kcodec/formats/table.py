@@ -114,8 +114,6 @@ def load(place: str) -> Any:
 def registered_names() -> list[str]:
     """Return the names of the formats whose schemas are in registries, in the alphabet's order.
 
-    Examples
-    --------
     >>> registered_names()
     ['AVRO', 'JSON_SR', 'PROTOBUF']
     """
@@ -125,8 +123,6 @@ def registered_names() -> list[str]:
 def codec_names() -> dict[str, str]:
     """Return the classes of the codecs, with their modules.
 
-    Examples
-    --------
     >>> codec_names()["AvroCodec"]
     'kcodec.formats.avro.codec'
     """
@@ -137,8 +133,6 @@ def codec_names() -> dict[str, str]:
 def spark_names() -> dict[str, str]:
     """Return the names of Spark's functions, with their modules in its package.
 
-    Examples
-    --------
     >>> spark_names()["from_connect_json"]
     '.connect_json'
     """

@@ -315,8 +315,6 @@ def is_by_partition(given: Any) -> bool:
 def check_positions(start: Any, end: Any = None) -> None:
     """Refuse (`ConfigError`) a start or an end that is no such thing, whichever partitions there are.
 
-    Examples
-    --------
     >>> check_positions("erliest")
     Traceback (most recent call last):
     kcodec.errors.ConfigError: start='erliest' is not earliest, latest, a datetime, a negative number of records, or \

@@ -90,8 +90,6 @@ class StatementError(SchemaError):
 class SqlType:
     """A SQL type.
 
-    Examples
-    --------
     >>> print(parse_type("map<varchar, decimal(10,2)>"))
     MAP<STRING, DECIMAL(10, 2)>
     """

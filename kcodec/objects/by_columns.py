@@ -84,8 +84,6 @@ def with_records(write: Callable[[Any], _Written], value: Any) -> _Written:
 
     Where it has no such record, what is raised is that of the value as it is given.
 
-    Examples
-    --------
     >>> import collections
     >>> kind = pa.struct([("x", pa.int64())])
     >>> with_records(lambda value: pa.array([value], kind).to_pylist(), collections.UserDict(x=7))

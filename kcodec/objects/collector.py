@@ -15,8 +15,6 @@ def uncollected(make: Callable[..., Any], *given: Any) -> Any:
     For every 700 new dicts and lists the collector would look through those that are there, again and again, and find
     nothing: a fifth of the time of what makes many.
 
-    Examples
-    --------
     >>> uncollected(list, ((each,) for each in "ab"))
     [('a',), ('b',)]
     """

@@ -11,8 +11,6 @@ _UNIONS = ("members", "value")
 class ObjectForm(NamedTuple):
     """How the values that Python has several types for are made.
 
-    Examples
-    --------
     >>> ObjectForm.of(maps="dict").maps
     'dict'
     >>> ObjectForm.of(maps="list")
@@ -44,8 +42,6 @@ class ObjectForm(NamedTuple):
 def check_class(into: Any) -> None:
     """Refuse what records cannot be made into, before a reader is looked for by it.
 
-    Examples
-    --------
     >>> check_class([])
     Traceback (most recent call last):
     kcodec.errors.ConfigError: into=[] is not a class

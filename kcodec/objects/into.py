@@ -26,8 +26,6 @@ class Target:
     It is a dataclass, a NamedTuple, or any class whose arguments have the names of the fields, such as those of
     pydantic, attrs and msgspec.
 
-    Examples
-    --------
     >>> class Point(typing.NamedTuple):
     ...     x: int
     ...     y: int

@@ -22,8 +22,6 @@ def shape(kind: pa.DataType, form: ObjectForm, unions: frozenset[int] = frozense
     `kcodec.columns.types.layout.layout` that are unions, as structs of their members. An ``into`` that is no class, or
     does not take the fields, is a `ConfigError`.
 
-    Examples
-    --------
     >>> kind = pa.struct([("counts", pa.map_(pa.string(), pa.int32()))])
     >>> shape(kind, ObjectForm.of(maps="dict"))({"counts": [("a", 1)]})
     {'counts': {'a': 1}}

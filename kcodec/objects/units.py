@@ -6,8 +6,6 @@ def micros_each(unit: int, factor: int) -> int:
 
     Columns count `unit` in a second, and hold what is written times `factor`, as the nodes of plans have it.
 
-    Examples
-    --------
     >>> micros_each(1_000_000, 1000), micros_each(1_000_000_000, 1)
     (1000, -1000)
     """

@@ -19,8 +19,6 @@ class RowError(Exception):
     The code is one of `kcodec.CODES`, whose reason is the default. Without an offset no byte is meant, without a path
     the row as a whole.
 
-    Examples
-    --------
     >>> RowError("out_of_range", path="[2]").within("sizes").fault(7)[:4]
     (7, None, 'sizes[2]', 'out_of_range')
     """
@@ -63,8 +61,6 @@ def step(path: str, name: str) -> str:
 def prefix(step: str, path: str) -> str:
     """Return a path that starts one step further out.
 
-    Examples
-    --------
     >>> prefix("a", "b[2]"), prefix("b", "[2]"), prefix("b", "")
     ('a.b[2]', 'b[2]', 'b')
     """

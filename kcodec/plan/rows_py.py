@@ -167,8 +167,6 @@ class ItemBytes:
     `sizes` is what an item of each column takes, see `kcodec.columns.types.layout.item_bytes`. `data` is the row up to
     the end of its payload, which starts `at`.
 
-    Examples
-    --------
     >>> items = ItemBytes({0: 8}, Limits(max_expansion=100), b"0", 0)
     >>> items.count(0, 14)
     >>> items.count(0, 1)

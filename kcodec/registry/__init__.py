@@ -133,9 +133,9 @@ def _opener(scheme: str) -> Any:
 
         return open_azure
     if scheme in ("apicurio", "apicurio+https"):
-        from kcodec.registry.apicurio import open_apicurio
+        from kcodec.registry.apicurio import ApicurioRegistry
 
-        return open_apicurio
+        return ApicurioRegistry
     if scheme in ("memory", "sqlite"):
         return None
     from importlib.metadata import entry_points

@@ -27,24 +27,15 @@ _MISSING = tuple(f"{what}NotFoundException" for what in ("Artifact", "Content", 
 _PAGE, _MOST = 500, 100_000
 
 
-def open_apicurio(url: str, config: Mapping[str, Any]) -> "ApicurioRegistry":
-    """Open a registry of Apicurio by its URL, ``apicurio://`` or ``apicurio+https://``; no request is made.
-
-    Without a path it is ``/apis/registry/v3``. Settings are keys of `SETTINGS`, and those of the client of a server
-    (see `kcodec.registry.open`); one that is unknown or wrong is a `ConfigError`.
-
-    Examples
-    --------
-    >>> open_apicurio("apicurio://registry:8080", {"use.id": "globalId"})
-    ApicurioRegistry('apicurio://registry:8080')
-    """
-    return ApicurioRegistry(url, config)
-
-
 class ApicurioRegistry(PartialRegistry):
     """A registry of Apicurio: its subjects are artifacts, its ids global ids or those of contents.
 
-    It pickles without its connections.
+    Its URL is ``apicurio://`` or ``apicurio+https://``; without a path it is ``/apis/registry/v3``. Settings are keys
+    of `SETTINGS`, and those of the client of a server (see `kcodec.registry.open`); one that is unknown or wrong is a
+    `ConfigError`. It pickles without its connections, and makes none until it is asked for something.
+
+    >>> ApicurioRegistry("apicurio://registry:8080", {"use.id": "globalId"})
+    ApicurioRegistry('apicurio://registry:8080')
     """
 
     def __init__(self, url: str, config: Mapping[str, Any]) -> None:

@@ -35,8 +35,6 @@ def open_azure(url: str, config: Mapping[str, Any]) -> "AzureRegistry":
     found as by any client of Azure: environment, workload and managed identities, the login of ``az``. Without a
     namespace, or with a setting that is unknown or wrong, it is a `ConfigError`.
 
-    Examples
-    --------
     >>> open_azure("azure://shop.servicebus.windows.net/orders", {})
     AzureRegistry('azure://shop.servicebus.windows.net/orders')
     """

@@ -544,8 +544,6 @@ def check_subject(subject: str, *, whole: bool = True) -> str:
     settings only; and a name that begins, behind its context, as one with a context does, so that it would be read as
     another subject the next time.
 
-    Examples
-    --------
     >>> check_subject(":.:orders-value"), check_subject(":.lab", whole=False)
     ('orders-value', ':.lab:')
     """
@@ -574,8 +572,6 @@ def _parts(subject: str) -> tuple[str, str]:
 def context_of(subject: str) -> str:
     """Return the context of a subject.
 
-    Examples
-    --------
     >>> context_of("orders-value"), context_of(":.lab:orders-value")
     ('.', '.lab')
     """
@@ -585,8 +581,6 @@ def context_of(subject: str) -> str:
 def context_prefix(context: str) -> str:
     """Return the prefix of a context's subjects, which is also the context's name; empty for the default one.
 
-    Examples
-    --------
     >>> context_prefix("."), context_prefix(".lab")
     ('', ':.lab:')
     """
@@ -596,8 +590,6 @@ def context_prefix(context: str) -> str:
 def own_name(subject: str) -> str:
     """Return the name that a subject has in its context; nothing for the context itself.
 
-    Examples
-    --------
     >>> own_name("orders-value"), own_name(":.lab:orders-value"), own_name(":.lab:")
     ('orders-value', 'orders-value', '')
     """
@@ -607,8 +599,6 @@ def own_name(subject: str) -> str:
 def qualified(subject: str, context: str) -> str:
     """Return the full name of a subject that is named within a context.
 
-    Examples
-    --------
     >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified(":.:a", ".lab")
     (':.lab:orders-value', ':.other:a', 'a')
     """

@@ -202,8 +202,6 @@ class Redaction:
 
     The name of a user is none: a server that refuses something says to whom.
 
-    Examples
-    --------
     >>> redaction = Redaction({"basic.auth.user.info": "me:sesame"}, [])
     >>> redaction("no sesame for Authorization: Basic bWU6c2VzYW1l")
     'no *** for Authorization: ***'

@@ -200,7 +200,6 @@ class _TimedSocket:
         return io.BufferedReader(_TimedReader(self, self._sock.makefile("rb", buffering=0)))
 
     def close(self) -> None:
-        """Close the socket."""
         self._sock.close()
 
 
@@ -227,8 +226,6 @@ class _TimedReader(io.RawIOBase):
 def basic(user_info: str) -> str:
     """Return the ``Authorization`` of a user and password.
 
-    Examples
-    --------
     >>> basic("user:password")
     'Basic dXNlcjpwYXNzd29yZA=='
     """

@@ -357,8 +357,6 @@ class EmbeddedRegistry:
         The subjects are those that begin with a prefix, as for `subjects`, and that `chosen` returns True of. A limit
         of -1 is none.
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> made = [registry.register(name, Schema('"int"')) for name in ("a-value", "b-value", "c-value")]
@@ -437,8 +435,6 @@ class EmbeddedRegistry:
     def counts(self) -> Counts:
         """Return how much there is.
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))
@@ -450,8 +446,6 @@ class EmbeddedRegistry:
     def count_subjects(self, *, deleted: bool = False) -> int:
         """Return how many subjects have a version; softly deleted ones count if `deleted`.
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))
@@ -464,8 +458,6 @@ class EmbeddedRegistry:
     def subjects_of(self, type: str, *, deleted: bool = False) -> set[str]:
         """Return the subjects that have a version of a type; softly deleted ones count if `deleted`.
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))
@@ -488,8 +480,6 @@ class EmbeddedRegistry:
     def meant(self, subject: str) -> str:
         """Return the subject that a name means: itself, or the one it is an alias of.
 
-        Examples
-        --------
         >>> from kcodec.registry import Config
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
@@ -505,8 +495,6 @@ class EmbeddedRegistry:
 
         Softly deleted ones have it too; it is not known of those that a file had before kcodec kept it (its format 3).
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))
@@ -534,8 +522,6 @@ class EmbeddedRegistry:
         `kcodec.registry.store.change_log.ACTIONS`. Changes `before` one are those with lower numbers. A limit of -1 is
         none.
 
-        Examples
-        --------
         >>> from kcodec.registry.memory import MemoryRegistry
         >>> registry = MemoryRegistry()
         >>> registered = registry.register("orders-value", Schema('"string"'))

@@ -32,8 +32,6 @@ def open_glue(url: str, config: Mapping[str, Any]) -> "GlueRegistry":
     A URL that names no registry means ``default-registry``. Credentials are found as by any client of AWS: environment,
     files, roles. Without a region, or with a setting that is unknown, it is a `ConfigError`.
 
-    Examples
-    --------
     >>> open_glue("glue://eu-central-1/orders", {})
     GlueRegistry('glue://eu-central-1/orders')
     """

@@ -72,8 +72,6 @@ class HttpRegistry:
     to no other, and appear in no text, nor legibly in the bytes of a pickle (which anyone can read back nevertheless).
     For the configuration see `kcodec.registry.open`.
 
-    Examples
-    --------
     >>> HttpRegistry("https://me:secret@registry:8081", {"timeout": 5})
     <HttpRegistry https://registry:8081>
     """
@@ -405,7 +403,6 @@ class HttpRegistry:
 
 
 def _complete(references: Iterable[Reference]) -> bool:
-    """Return whether references have all their parts."""
     return all(
         isinstance(each.name, str) and isinstance(each.subject, str) and is_whole(each.version)
         for each in references

@@ -36,8 +36,6 @@ class MemoryRegistry(EmbeddedRegistry):
     anywhere else it is a copy, which is read and written on its own. (So executors can read what the driver
     registered, and what they register stays with them.)
 
-    Examples
-    --------
     >>> from kcodec.registry import Schema
     >>> registry = MemoryRegistry("docs")
     >>> registry.register("orders-value", Schema('"string"')).id

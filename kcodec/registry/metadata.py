@@ -12,8 +12,6 @@ def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
 
     A text is none: of its letters, taken for tags, a rule that encrypts would find no field.
 
-    Examples
-    --------
     >>> distinct("tags", ["PII", "GDPR", "PII"])
     ('GDPR', 'PII')
     >>> distinct("tags", "PII")

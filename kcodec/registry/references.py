@@ -147,8 +147,6 @@ def needed_subjects(registry: VersionLookup, schema: Schema, context: str = DEFA
     The names are whole, and come as often as there are versions of a subject that are needed; what is not registered is
     passed over. `context` is where the schema is registered itself. More than `MAX_REFERENCES` are refused (42201).
 
-    Examples
-    --------
     >>> from kcodec.registry import open
     >>> registry = open("memory://needed")
     >>> schema = Schema('"A"', references=(Reference("A", "a", 1),))

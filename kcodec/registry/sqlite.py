@@ -56,8 +56,6 @@ class SqliteRegistry(EmbeddedRegistry):
     process may be killed at any moment and leaves all of it or nothing. The handle pickles as the file's
     absolute path.
 
-    Examples
-    --------
     >>> import tempfile, os
     >>> from kcodec.registry import Schema
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -72,8 +72,6 @@ def strategy(value: Any) -> SubjectNameStrategy:
     The name may lack its package, and ``Strategy`` or ``NameStrategy`` at its end. Functions of confluent-kafka are
     their names.
 
-    Examples
-    --------
     >>> strategy("io.confluent.kafka.serializers.subject.TopicNameStrategy")("orders", False, None)
     'orders-value'
     >>> strategy("RecordName")("orders", False, Schema('{"type": "record", "name": "n.R", "fields": []}'))

@@ -262,8 +262,6 @@ def _starts(values: pa.Array, heads: pa.Array) -> pa.Array:
 def ref_of(name: bytes) -> bytes:
     r"""Return the message that names a message in front of a payload: its only field, of the number 1, is the name.
 
-    Examples
-    --------
     >>> ref_of(b"Order")
     b'\n\x05Order'
     """
@@ -358,5 +356,4 @@ def _extract(array: pa.Array, name: str) -> pa.Array:
 
 
 def _column(buffer: Any, rows: int) -> pa.Array:
-    """Return a buffer of int32 as a column."""
     return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(buffer)])

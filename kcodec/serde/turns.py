@@ -19,8 +19,6 @@ class Turns:
     Without it each thread that waits would ask a registry that does not answer for itself, one after the other, and the
     last of them would wait for as many time-outs as there are threads.
 
-    Examples
-    --------
     >>> turns = Turns()
     >>> with turns.lock:
     ...     turns.ask(lambda: 7)

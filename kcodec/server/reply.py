@@ -19,8 +19,6 @@ def json_bytes(value: Any) -> bytes:
 def failure(status: int, code: int | None, message: str) -> tuple[int, bytes]:
     """Return the status and the body that tell of an error.
 
-    Examples
-    --------
     >>> failure(404, 40403, "Schema not found")
     (404, b'{"error_code":40403,"message":"Schema not found"}')
     """

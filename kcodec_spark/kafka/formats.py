@@ -57,7 +57,6 @@ class _Asked(NamedTuple):
 
     @property
     def is_key(self) -> bool:
-        """Whether these are keys."""
         return self.part == "key"
 
     @property
@@ -103,7 +102,6 @@ class _DerivedEncoder:
         return _DerivedEncoder, (self._make,)
 
     def encode(self, column: pa.Array) -> Any:
-        """Encode a column."""
         if column.type not in self._made:
             self._made[column.type] = self._make(column.type)
         made = self._made[column.type]

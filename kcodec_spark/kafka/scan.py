@@ -274,7 +274,6 @@ def _reached(cluster: Cluster, partitions: Sequence[TopicPartition], start: Boun
 
 
 def _offsets(bound: Bound) -> list[tuple[TopicPartition, int]]:
-    """Return the offsets that a bound gives for partitions."""
     if bound.is_time or not isinstance(bound.at, dict):
         return []
     return [
@@ -293,7 +292,6 @@ def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:
 
 
 def _as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch as Spark takes it."""
     if batch.schema.equals(schema):
         return batch
     arrays = [

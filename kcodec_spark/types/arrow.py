@@ -23,26 +23,11 @@ _ROOT = "the value"
 def from_arrow_type(arrow_type: pa.DataType) -> "DataType":
     """Return the Spark type into which Spark's Python worker casts an Arrow type without loss.
 
-    Parameters
-    ----------
-    arrow_type : pyarrow.DataType
-        Such as the ``arrow_type`` of a codec.
+    Names, order and nullability are those of the Arrow type. Milliseconds of a day (time32) are an integer and
+    nanosecond timestamps a long, since Spark has no such types; fixed_size_binary is binary; unsigned integers take the
+    next wider type, 64 bits ``decimal(20,0)``; time64 is ``time(6)``. A type that Spark does not have is a
+    `SchemaError`; decimals over 38 digits are read as text by ``AvroCodec(..., wide_decimals="string")``.
 
-    Returns
-    -------
-    pyspark.sql.types.DataType
-        Names, order and nullability are those of the Arrow type. Milliseconds of a day (time32) are an
-        integer and nanosecond timestamps a long, since Spark has no such types; fixed_size_binary is binary;
-        unsigned integers take the next wider type, 64 bits ``decimal(20,0)``; time64 is ``time(6)``.
-
-    Raises
-    ------
-    SchemaError
-        If Spark has no type for it. Decimals over 38 digits are read as text by
-        ``AvroCodec(..., wide_decimals="string")``.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from_arrow_type(pa.struct([pa.field("id", pa.int64(), False)])).simpleString()
     'struct<id:bigint>'
@@ -154,8 +139,6 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
 
     Large types are kept, as they may hold more than others. With `nullable`, all fields, items and values may be null.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> print(sent_type(pa.list_(pa.time32("ms"))))
     list<item: int32>
@@ -185,8 +168,6 @@ def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
 def as_wide(kind: pa.DataType, is_large: bool) -> pa.DataType:
     """Return a type whose texts and bytes all have offsets of 64 bits, or all of 32; lists have those of 32 in Spark.
 
-    Examples
-    --------
     >>> print(as_wide(pa.map_(pa.string(), pa.large_binary()), True))
     map<large_string, large_binary>
     """
@@ -230,15 +211,9 @@ _ARROW_TYPES = {
 def to_arrow_type(kind: "DataType") -> pa.DataType:
     """Return the Arrow type of a Spark type; `from_arrow_type` returns the Spark type again.
 
-    Lengths of text are not kept, nor how many digits times of the day have.
+    Lengths of text are not kept, nor how many digits times of the day have. What no codec has a type for is a
+    `SchemaError`: intervals, variants, and what users define.
 
-    Raises
-    ------
-    SchemaError
-        If no codec has a type for it: intervals, variants, and what users define.
-
-    Examples
-    --------
     >>> from pyspark.sql.types import ArrayType, TimestampType
     >>> print(to_arrow_type(ArrayType(TimestampType())))
     list<item: timestamp[us, tz=UTC]>

@@ -20,28 +20,10 @@ def to_avro_type(
 ) -> str:
     """Return the Avro schema of a Spark type, as ``SchemaConverters.toAvroType`` does.
 
-    Parameters
-    ----------
-    data_type : pyspark.sql.types.DataType
-        Type of a column.
-    nullable : bool
-        Whether the column may be null: the schema is then a union with null as its second branch.
-    record_name, namespace : str
-        Name and namespace of the record, where the type is a struct; names of nested records follow.
+    It is laid out as Java's ``Schema.toString()``; that of a column that may be null is a union with null as its second
+    branch. Name and namespace are those of the record, where the type is a struct; names of nested records follow.
+    A `SchemaError` is what Spark refuses too (variants, maps whose keys are no strings), and a name that Avro has not.
 
-    Returns
-    -------
-    str
-        JSON text, laid out as Java's ``Schema.toString()``.
-
-    Raises
-    ------
-    SchemaError
-        If Spark refuses the type too (variants, maps whose keys are no strings), or a name is not one in
-        Avro.
-
-    Examples
-    --------
     >>> from pyspark.sql.types import LongType
     >>> to_avro_type(LongType(), nullable=True)
     '["long","null"]'

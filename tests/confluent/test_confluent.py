@@ -8,6 +8,7 @@ import uuid
 from decimal import Decimal
 
 import pytest
+from cases import cases
 from confluent_kafka import SerializingProducer
 from confluent_kafka.schema_registry import (
     Schema,
@@ -201,7 +202,7 @@ class TestAvro:
         assert serializer({"a": 1}, context()) == first
         assert deserializer(first, context()) == {"a": 1}
 
-    @pytest.mark.parametrize(
+    @cases(
         ("kind", "values"),
         [
             ("int", [7, "x", None, 1.5, True]),
@@ -264,7 +265,7 @@ class TestAvro:
         assert ours == theirs
         assert isinstance(ours[0], bytes)
 
-    @pytest.mark.parametrize("schema", ['"bytes"', '"string"', '["null", "long"]', '{"type": "bytes"}'])
+    @cases("schema", ['"bytes"', '"string"', '["null", "long"]', '{"type": "bytes"}'])
     def test_roots(self, impl, schema):
         theirs, ours = both([b"x", "x", 7, ""], schema)
         assert taken(ours, theirs) == taken(theirs, theirs)
@@ -281,7 +282,7 @@ class TestAvro:
         assert ours == theirs
         assert isinstance(ours[0], bytes)
 
-    @pytest.mark.parametrize(
+    @cases(
         ("conf", "place"),
         [
             ({"subject.name.strategy": record_subject_name_strategy}, context()),
@@ -354,7 +355,7 @@ class TestAvro:
             found.append([reading(made, context()) for _ in range(3)])
         assert found[0] == found[1]
 
-    @pytest.mark.parametrize("bad", [b"", b"\0\0\0\0", b"\1" * 30, b"\0\0\0\0\x63xx", b"\7abcdefgh"])
+    @cases("bad", [b"", b"\0\0\0\0", b"\1" * 30, b"\0\0\0\0\x63xx", b"\7abcdefgh"])
     def test_values_without_a_schema(self, impl, bad):
         registry = client()
         found = [answer(home.AvroDeserializer(registry), bad, context()) for home in (avro, confluent)]

@@ -224,7 +224,7 @@ def side(request, box, topic):
     return Side(box, topic, request.param)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", [*RULES, *MESSAGES])
 def test_both_ways(side, name, impl):
     """The same bytes are written, the same values read, and the same rows fail."""

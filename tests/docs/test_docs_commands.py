@@ -17,6 +17,7 @@ import re
 import shlex
 
 import pytest
+from cases import cases
 from doc_pages import ALL_PAGES, PAGES, ROOT, commands, fenced, is_run
 
 import kcodec_spark
@@ -262,7 +263,7 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+@cases("page", ALL_PAGES, ids=lambda page: page.name)
 def test_commands(page):
     for command in commands(page):
         if is_run(command):
@@ -301,14 +302,14 @@ def test_what_is_named_is_there():
         assert len([block for block in fenced(page) if block.language == language]) == len(blocks)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+@cases("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
 def test_no_block_is_without_fences(page):
     """What is merely indented has no language, and would be seen by no test."""
     text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"\n\n    \S.*", text) == []
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+@cases("page", ALL_PAGES, ids=lambda page: page.name)
 def test_commands_within_the_text(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for command in re.findall(r"`(kcodec [a-z][^`]*)`", text):

@@ -2,23 +2,23 @@
 
 import doctest
 import importlib
+from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
+from cases import cases
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for package in ("kcodec", "kcodec_spark")
+    if package == "kcodec" or find_spec("pyspark")
     for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
 
 
-@pytest.mark.parametrize("name", MODULES)
+@cases("name", MODULES)
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if name.startswith("kcodec_spark"):
-        pytest.importorskip("pyspark")
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0

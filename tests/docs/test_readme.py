@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import cases
 from doc_pages import ALL_PAGES, PAGES, README_BLOCKS, ROOT, needs_spark
 
 import kcodec
@@ -43,7 +44,7 @@ def test_first_sight():
     assert lines[first - 2] == "| I have | take |"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@cases("page", PAGES, ids=lambda page: page.name)
 def test_pages_begin_with_what_they_are_for(page):
     """In text, which ends before a list, a table or code begins."""
     title, blank, *lines = page.read_text(encoding="utf-8").splitlines()
@@ -127,7 +128,7 @@ def test_settings_of_kafka():
     assert [names for names in fields.values() if not named & names] == []
 
 
-@pytest.mark.parametrize("row", table("avro.md", "| Avro | Arrow | Spark |"), ids=lambda row: row[0])
+@cases("row", table("avro.md", "| Avro | Arrow | Spark |"), ids=lambda row: row[0])
 def test_types(row):
     schema, arrow, spark = row
     json.loads(schema)
@@ -143,7 +144,7 @@ def test_types(row):
         assert from_arrow_type(codec.arrow_type).simpleString() == spark
 
 
-@pytest.mark.parametrize("page", [*ALL_PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@cases("page", [*ALL_PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_links(page):
     links = re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8"))
     for target, anchor in links:

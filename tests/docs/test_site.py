@@ -5,7 +5,6 @@ import inspect
 import pkgutil
 import re
 
-import pytest
 from cases import cases
 from doc_pages import ALL_PAGES, DOCS, PAGES, ROOT
 
@@ -21,7 +20,7 @@ def test_pages():
     assert sorted(listed) == sorted({page.relative_to(DOCS).as_posix() for page in PAGES} | reference | made)
 
 
-@pytest.mark.parametrize(
+@cases(
     "package",
     [
         "kcodec",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import CODES, AvroCodec
@@ -22,7 +23,7 @@ SOURCES = "".join(
 FLAT = re.sub(r'"\s*\n\s*f?"', "", SOURCES)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "looks framed: schema id ",

@@ -68,7 +68,7 @@ def test_options_that_are_no_booleans_are_refused(call, arguments, name, value):
         call(*arguments, **{name: value})
 
 
-@pytest.mark.parametrize(("call", "arguments", "name"), list(_options("int")))
+@cases(("call", "arguments", "name"), list(_options("int")))
 def test_booleans_are_no_numbers(call, arguments, name):
     # These have no default, and are given by their places.
     arguments = arguments[: {"scale": 0, "version": 1}.get(name, 2)]

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import on_both
@@ -39,8 +40,8 @@ def column(kind):
     return pa.array(VALUES, pa.decimal128(20, 4))
 
 
-@pytest.mark.parametrize("kind", ["bytes", "base64", "number", "double", "variable", "decimal"])
-@pytest.mark.parametrize("precision", [9, 50])
+@cases("kind", ["bytes", "base64", "number", "double", "variable", "decimal"])
+@cases("precision", [9, 50])
 def test_every_form_is_read(kind, precision, impl):
     text = "number" if kind == "number" else "base64"
     codec = DecimalCodec(2, precision, text=text)
@@ -168,7 +169,7 @@ def test_the_implementations_agree(values, scale, precision):
             assert int.from_bytes(again, "big", signed=True) == int.from_bytes(value, "big", signed=True)
 
 
-@pytest.mark.parametrize("values", [["AJw="], [b"\x00\x9c"], [Decimal("1.56")], [1.56], ("AJw=",)])
+@cases("values", [["AJw="], [b"\x00\x9c"], [Decimal("1.56")], [1.56], ("AJw=",)])
 def test_a_list_is_read_as_what_it_holds(impl, values):
     assert DecimalCodec(2, 9).decode([*values, None]).to_pylist() == [Decimal("1.56"), None]
 

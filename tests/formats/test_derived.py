@@ -7,6 +7,7 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 
@@ -15,7 +16,7 @@ ORDERS = pa.schema([pa.field("id", pa.int64(), False), ("note", pa.string())])
 TYPES = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON_SR": "JSON"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [
         pa.table({"id": [1], "note": ["a"]}),
@@ -73,7 +74,7 @@ def test_names_in_each_format():
     assert "topLevelRecord" in kcodec.schema_of(ORDERS, namespace="shop")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "arguments", "error", "message"),
     [
         (5, {}, TypeError, "int is no table: a table is an Arrow table, batch or reader"),

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from side_by_side import on_both
 
 from kcodec import (
@@ -40,9 +41,9 @@ def foul(kind, rows):
     return pa.Array.from_buffers(kind, len(rows), pa.array(rows, plain).buffers())
 
 
-@pytest.mark.parametrize("name", CODECS)
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-@pytest.mark.parametrize("at", [0, 1099])
+@cases("name", CODECS)
+@cases("kind", [pa.string(), pa.large_string()], ids=str)
+@cases("at", [0, 1099])
 def test_text_that_is_not_utf_8_costs_its_row(name, kind, at):
     """Rows before and behind it are written as without it, wherever blocks begin."""
     rows = [b"row %d" % number for number in range(1100)]
@@ -84,8 +85,8 @@ MESSAGE = """{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVers
     {"name": "S", "type": "[]S", "versions": "0+", "fields": [{"name": "T", "type": "string", "versions": "0+"}]}]}"""
 
 
-@pytest.mark.parametrize("version", [0, 1])
-@pytest.mark.parametrize("place", ["a", "b", "l[1]", "s[0].t"])
+@cases("version", [0, 1])
+@cases("place", ["a", "b", "l[1]", "s[0].t"])
 def test_text_of_messages(place, version):
     codec = MessageCodec(MESSAGE, version)
 
@@ -122,8 +123,8 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("name", NESTED)
-@pytest.mark.parametrize(("place", "path"), [("item", "L[1]"), ("key", "M"), ("value", "M")])
+@cases("name", NESTED)
+@cases(("place", "path"), [("item", "L[1]"), ("key", "M"), ("value", "M")])
 def test_text_within_lists_and_maps(name, place, path):
     schema = NESTED[name]
     codec = ConnectJsonCodec(schemas_enable=False) if schema is None else type(CODECS[name])(schema)

@@ -4,7 +4,7 @@ import random
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
+from cases import cases
 
 from kcodec import AvroCodec, JsonCodec, ProtobufCodec, schema_of
 
@@ -85,8 +85,8 @@ CODECS = {
 }
 
 
-@pytest.mark.parametrize("layout", [large, of_fixed_size, view, dictionary, run_ends, sliced])
-@pytest.mark.parametrize("format", CODECS)
+@cases("layout", [large, of_fixed_size, view, dictionary, run_ends, sliced])
+@cases("format", CODECS)
 def test_same_bytes(impl, format, layout):
     codec = CODECS[format]()
     array = drawn(f"{format}{layout.__name__}")

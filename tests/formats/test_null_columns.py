@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 
@@ -72,7 +73,7 @@ _CASES = {
 }
 
 
-@pytest.mark.parametrize("case", list(_CASES))
+@cases("case", list(_CASES))
 def test_nulls_without_a_type_are_those_of_one(impl, case):
     codec, kind, value = _CASES[case]
     rows = [{"a": value}, None]

@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cases import cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -137,8 +138,8 @@ class TestJson:
         )
         assert ksql.encode(column).to_pylist() == expected
 
-    @pytest.mark.parametrize("compat", [None, "ksqldb"])
-    @pytest.mark.parametrize("name", ["JSON", "DELIMITED"])
+    @cases("compat", [None, "ksqldb"])
+    @cases("name", ["JSON", "DELIMITED"])
     def test_ksqldb(self, name, compat):
         table = pa.table({"T": pa.array([-1], pa.timestamp("us")), "U": pa.array([1_999], pa.time64("us"))})
         codec = KsqlCodec(name, "T TIMESTAMP, U TIME", round="truncate", compat=compat)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from toy_format import BoxedToyFormat, ToyFormat
 from toy_plugin import install
 
@@ -206,7 +207,7 @@ class TestMessageIndexes:
 ONE_FIELD = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "told"),
     [
         (lambda: Serde("JSON", "memory://x"), "'JSON_SR'; .* kcodec.JsonCodec"),
@@ -257,7 +258,7 @@ RECORD = (
 MESSAGES = 'syntax = "proto3"; message A { int64 big_id = 1; } message B { A a = 1; repeated string t = 2; }'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "schema", "payload", "indexes", "text"),
     [
         ("AVRO", RECORD, b"\2\x08\4\xff\0", (), '{"a":{"long":4},"b":"ÿ\\u0000"}'),
@@ -276,7 +277,7 @@ def test_a_payload_as_json(impl, kind, schema, payload, indexes, text):
     assert known.json_text(parsed, b"frame" + payload, 5, indexes) == text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "schema", "payload", "indexes", "code", "offset", "path"),
     [
         ("AVRO", RECORD, b"\2", (), "truncated", 1, "a"),

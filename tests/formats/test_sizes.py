@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import (
     AvroCodec,
@@ -76,7 +77,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("format", ROWS)
+@cases("format", ROWS)
 def test_a_row_of_many_megabytes(format):
     make, row = ROWS[format]
     codec = make()

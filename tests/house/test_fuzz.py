@@ -4,7 +4,7 @@ import importlib.util
 import random
 from pathlib import Path
 
-import pytest
+from cases import cases
 
 from kcodec.formats.table import codec_names
 
@@ -19,7 +19,7 @@ def test_every_codec_of_the_table_is_fuzzed():
     assert codec_names().keys() - fuzzed == set()
 
 
-@pytest.mark.parametrize("name", targets.DIRECT)
+@cases("name", targets.DIRECT)
 def test_direct_targets(name):
     seeds = sorted((FUZZ / "corpus" / name).iterdir())
     assert seeds
@@ -33,6 +33,6 @@ def test_direct_targets(name):
             targets.target(name)(bytes(damaged[: chance.randint(1, len(data) + 100)]))
 
 
-@pytest.mark.parametrize("name", [name for name in targets.NAMES if name not in targets.DIRECT])
+@cases("name", [name for name in targets.NAMES if name not in targets.DIRECT])
 def test_properties_can_be_fuzzed(name):
     targets.target(name)(random.Random(name).randbytes(200))

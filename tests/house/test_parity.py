@@ -40,7 +40,7 @@ def attributes(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("name", TWINS)
+@cases("name", TWINS)
 def test_twins_offer_the_same(name):
     native = public(importlib.import_module(name))
     # In plain Python a twin may also hold what compiled code has as inline functions.

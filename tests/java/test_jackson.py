@@ -5,6 +5,7 @@ import sys
 from decimal import Decimal
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from kcodec.java.jackson import JacksonError, quote, read_tree, write_tree
 ONES = "1" * 1000
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         ONES,
@@ -40,7 +41,7 @@ def test_numbers_within_the_limits(text):
     assert read_tree(b"[%s]" % text.encode()) == [Decimal(text)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "reason"),
     [
         (ONES + "1", "length"),
@@ -135,7 +136,7 @@ def test_the_quick_reader_answers_as_the_other(tree, data):
     assert answer(lambda: jackson.read_tree(content, leading_zeros=True)) == answer(slow.document)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[" * 1000 + "]" * 1000,
@@ -167,7 +168,7 @@ def test_the_quick_reader_leaves_the_limits_to_the_other(text):
         sys.setrecursionlimit(limit)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("", b""),
@@ -197,7 +198,7 @@ def test_schemas_are_read_quickly(monkeypatch):
     assert len(jackson.read_tree(text)["fields"]) == 2000
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "expected"),
     [
         (b'"\xc0\x80\xc0\xa2\xe0\x81\x9c"', '\0"\\'),

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def test_what_is_beyond_all_numbers(number):
 # Printing -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "text"),
     [
         (2.0**-1017, "7.120236347223045E-307"),
@@ -125,7 +126,7 @@ def test_printed_decimals_read_back(value):
 # Parsing --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         ("1e400", float("inf")),
@@ -149,7 +150,7 @@ def test_doubles_are_read(text, value):
     assert repr(answer(parse_java_double, text)) == repr(value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         ("٣", 3),
@@ -168,7 +169,7 @@ def test_integers_are_read(text, value):
     assert answer(parse_java_integer, text, 32) == value
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         (".5", "0.5"),

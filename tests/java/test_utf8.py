@@ -1,6 +1,7 @@
 """Text that is not UTF-8, as Java reads it, in every format that takes it."""
 
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.java.utf8 import decode_utf8
@@ -20,8 +21,8 @@ def test_decoding(data, text):
     assert decode_utf8(data) == text
 
 
-@pytest.mark.parametrize("name", ["KAFKA", "DELIMITED"])
-@pytest.mark.parametrize(("data", "text"), ODD)
+@cases("name", ["KAFKA", "DELIMITED"])
+@cases(("data", "text"), ODD)
 def test_ksqldb_reads_text_as_java_does(impl, name, data, text):
     codec = kcodec.KsqlCodec(name, "A STRING", compat="ksqldb")
     assert codec.decode([data]).to_pylist() == [{"A": text}]

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from fake_broker import FakeCluster
 
 import kcodec
@@ -150,7 +151,7 @@ def test_what_is_not_inspected(place, given, error, message):
         inspect(**given, **place)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("payload", "text"),
     [
         ("0000000000000007", "int64"),

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def test_parts_are_the_whole(ranges, min_parts, max_count):
     assert pickle.loads(pickle.dumps(parts)) == parts
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sizes", "min_parts", "max_count", "parts"),
     [
         # One has ten times what each of the others has.

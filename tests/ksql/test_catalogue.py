@@ -1,6 +1,7 @@
 """The streams and tables of a server, as it describes them."""
 
 import pytest
+from cases import cases
 from ksqldb_server import answer, field, schema, serving, source
 
 from kcodec import ConfigError, RegistryError
@@ -133,7 +134,7 @@ def test_types_and_headers():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("more", "error"),
     [
         ({"valueFormat": "XML"}, "Unknown format: XML"),
@@ -210,9 +211,9 @@ def told(name, **more):
 OLD_FIELDS = [{"name": "ROWTIME", "schema": schema("BIGINT")}, told("ROWKEY"), told("Name"), told("ROWKEYS")]
 
 
-@pytest.mark.parametrize("formats", [{"format": "JSON"}, {"keyFormat": "KAFKA", "valueFormat": "JSON"}])
-@pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
-@pytest.mark.parametrize(
+@cases("formats", [{"format": "JSON"}, {"keyFormat": "KAFKA", "valueFormat": "JSON"}])
+@cases("kind", ["STREAM", "TABLE"])
+@cases(
     "text",
     [
         None,
@@ -345,7 +346,7 @@ def test_a_server():
     assert headers["Authorization"].startswith("Basic ")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("result", "status", "message"),
     [
         (

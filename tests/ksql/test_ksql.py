@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from ksql_codecs import COLUMNS, EMPTY, FORMATS, ROW, UTC, codec_of, framed, record, registered
 from side_by_side import comparable
 
@@ -15,7 +16,7 @@ from kcodec.registry import Config
 from kcodec.registry.memory import MemoryRegistry
 
 
-@pytest.mark.parametrize("name", [*FORMATS, "PROTOBUF_NOSR"])
+@cases("name", [*FORMATS, "PROTOBUF_NOSR"])
 def test_columns_there_and_back(impl, name):
     options = {"registry": None} if name == "PROTOBUF_NOSR" else {}
     nullable = {"VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "OPTIONAL"} if "PROTOBUF" in name else {}
@@ -95,8 +96,8 @@ def test_nulls_within_and_slices(impl, name):
     assert part.to_pylist() == (written.to_pylist() * 3)[2:7]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize(
+@cases("name", FORMATS)
+@cases(
     ("columns", "value", "path", "code"),
     [
         ("A DECIMAL(3, 1)", Decimal("1.25"), "A", "inexact"),
@@ -256,7 +257,7 @@ def test_columns_that_a_format_does_not_have(name, columns, options, message):
         KsqlCodec(name, columns, **options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "properties", "message"),
     [
         ("AVRO", {"VALUE_AVRO_SCHEMA_FULL_NAME": " "}, "fullSchemaName cannot be empty"),

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from ksql_codecs import FORMATS, UTC, codec_of, framed, registered
 
 from kcodec import ConfigError, KsqlCodec, SchemaError
@@ -27,7 +28,7 @@ def test_names_of_keys(impl):
     assert [field["name"] for field in json.loads(two.schema)["fields"]] == ["A", "B"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "value", "body"),
     [
         ("BYTES", b"\1\2", b"\1\2"),
@@ -65,7 +66,7 @@ def test_bare_columns_of_protobuf_without_a_registry(impl):
 KEYS = ("KAFKA", "JSON", "DELIMITED", *FORMATS, "PROTOBUF_NOSR")
 
 
-@pytest.mark.parametrize("name", KEYS)
+@cases("name", KEYS)
 def test_windowed_keys(impl, name):
     registry = MemoryRegistry() if name in FORMATS else None
     options = {"is_key": True, "registry": registry, "topic": "t" if registry else None}

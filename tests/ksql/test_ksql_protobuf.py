@@ -4,6 +4,7 @@ import datetime
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from ksql_codecs import COLUMNS, EMPTY, UTC, codec_of, framed, registered
 
 from kcodec import DecodeError, KsqlCodec, SchemaError
@@ -393,7 +394,7 @@ message Endless {
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     ("columns", "row", "path"),
     [
         pytest.param("`choice_0` INT, N INT", None, "choice_0", id="no struct"),

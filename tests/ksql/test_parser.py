@@ -108,7 +108,7 @@ def test_where_variables_stand_for_nothing():
     assert made.topic == "$${x}-${y:-z}"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         (
@@ -157,7 +157,7 @@ def test_types():
             parse(f"CREATE TYPE t AS INT; CREATE TYPE u AS t; CREATE TYPE {name} AS t;")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "words"),
     [
         ("SELECT * FROM s EMIT CHANGES;", "SELECT:"),
@@ -400,7 +400,7 @@ def test_blanks_around_texts_of_properties():
         parse("CREATE STREAM s (a INT) WITH (kafka_topic=' ', value_format='JSON');")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "column"),
     [
         ("s.ts", "TS"), ("`s`.`Ts`", "Ts"), ("s . ts.x", "TS"), ("ts + 1", "TS"), ("ts ts", "TS"), ("ts,", "TS"),
@@ -441,7 +441,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@cases("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_refused_in_few_words(text):
     with pytest.raises(StatementError) as error:
         parse(text)

@@ -6,6 +6,7 @@ import struct
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cases import cases
 
 from kcodec import ArrayError, ConfigError, EncodeError, SchemaError, registry
 from kcodec.ksql import Records
@@ -74,7 +75,7 @@ def test_keys_that_are_no_columns_are_not_read(impl):
     assert not records.needs_headers
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "properties", "values", "times"),
     [
         ("BIGINT", "", [b"17", b"-1", b"null"], [17, -1, None]),

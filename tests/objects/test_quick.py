@@ -108,7 +108,7 @@ def test_what_is_plain_takes_no_columns(codec, value):
         assert exact(plain_reader(codec).decode_one(b"frame" + data, 5)) == wanted
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"id": 1, "tags": [1]}',
@@ -136,7 +136,7 @@ def test_documents_that_are_left_to_columns(impl, text):
     assert found.equals(report)
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
     [
         "3a00 3a00",  # a message in two parts
@@ -394,7 +394,7 @@ def test_forms_of_documents(impl, text, wanted):
         UNION.decode_one(data, into=Inner)
 
 
-@pytest.mark.parametrize("hint", ["missing.Point", "list[int", "int.nothing | None", "1 / 0"])
+@cases("hint", ["missing.Point", "list[int", "int.nothing | None", "1 / 0"])
 def test_hints_that_cannot_be_read(impl, hint):
     """Records within others are dicts then, as where there are no hints."""
     made = dataclasses.make_dataclass("Made", [("id", int), ("inner", hint)])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import (
     AvroCodec,
@@ -91,7 +92,7 @@ def written(codec, value):
     return codec.serialize_one(value) if isinstance(codec, Serde) else codec.encode_one(value)
 
 
-@pytest.mark.parametrize("name", CODECS)
+@cases("name", CODECS)
 def test_they_are_written_as_dicts_are(name, impl):
     codec = CODECS[name]()
     # Protobuf has no null in a list.
@@ -106,7 +107,7 @@ def test_they_are_written_as_dicts_are(name, impl):
         assert written(codec, value) == wanted
 
 
-@pytest.mark.parametrize("name", CODECS)
+@cases("name", CODECS)
 def test_what_does_not_fit_is_refused(name, impl):
     codec = CODECS[name]()
     for value in (Order("seven", []), Order(7, [Item("a", object())]), object()):
@@ -179,7 +180,7 @@ TAGS = {
 }
 
 
-@pytest.mark.parametrize("name", TAGS)
+@cases("name", TAGS)
 def test_maps_of_classes_are_dicts(name, impl):
     """Unless it is said what they are; without a class they are pairs."""
     codec = TAGS[name]

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,7 +114,7 @@ def normal(value):
     return value
 
 
-@pytest.mark.parametrize(
+@cases(
     "array",
     [
         pa.array([1, 1, 2, None, 2]).dictionary_encode(),
@@ -161,9 +162,7 @@ def test_names_that_are_there_twice(impl):
         kcodec.rows(array)
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.date32(), pa.timestamp("s"), pa.timestamp("us", "UTC"), pa.date64()], ids=str
-)
+@cases("kind", [pa.date32(), pa.timestamp("s"), pa.timestamp("us", "UTC"), pa.date64()], ids=str)
 def test_years_that_python_does_not_have(impl, kind):
     low = pa.array([-(2**31)] * 5, pa.int32()) if kind == pa.date32() else pa.array([-(2**62)] * 5)
     with pytest.raises(OverflowError):
@@ -201,7 +200,7 @@ class TestColumn:
             {"id": None, "at": None, "tags": [("a", datetime.date(2020, 1, 1))]},
         ]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("value", "told"),
         [
             ({"di": 7}, "no field 'di'"),

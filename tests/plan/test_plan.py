@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from contract_examples import EXAMPLES
 
 import kcodec
@@ -292,7 +293,7 @@ def absent_fields(count):
     ]
 
 
-@pytest.mark.parametrize("format_", range(4), ids=["avro", "protobuf", "json", "message"])
+@cases("format_", range(4), ids=["avro", "protobuf", "json", "message"])
 def test_expansion_by_absent_fields(impl, format_):
     make, row = absent_fields(50)[format_]
     rows = [row(2), row(100), row(1)]
@@ -343,7 +344,7 @@ CODECS = [
 ]
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@cases("codec", CODECS)
 def test_limits_that_are_none(codec):
     codec(None)
     codec(Limits(max_depth=0, max_number_length=2**63 - 1))

@@ -10,6 +10,7 @@ import pytest
 from azure.schemaregistry.encoder.avroencoder import AvroEncoder
 from azure.schemaregistry.encoder.jsonencoder import JsonSchemaEncoder
 from azure_registry import Credential, azure_server
+from cases import cases
 
 from kcodec import Serde
 from kcodec import registry as registries
@@ -150,7 +151,7 @@ def test_refusals(azure, registry):
     assert patient.register("orders", Schema(V1)).version == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "config", "message"),
     [
         ("azure://", {}, "azure://namespace.servicebus.windows.net/group"),

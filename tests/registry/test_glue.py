@@ -11,6 +11,7 @@ from aws_schema_registry.avro import AvroSchema
 from aws_schema_registry.jsonschema import JsonSchema
 from aws_schema_registry.serde import KafkaDeserializer, KafkaSerializer
 from botocore.stub import Stubber
+from cases import cases
 from glue import CREDENTIALS, glue_server
 
 from kcodec import Serde
@@ -226,7 +227,7 @@ def test_what_glue_does_not_have(registry):
         registry.register("no name of Glue's!", Schema(V1))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "config", "message"),
     [
         ("glue://", {}, "glue://region/registry"),

@@ -14,6 +14,7 @@ import threading
 import time
 
 import pytest
+from cases import cases
 from http_answers import answering, whole
 from refusals import refused
 from registry_server import serve
@@ -161,7 +162,7 @@ class TestAnswers:
         assert error.missing
         assert str(error) == f"{server.url}: HTTP 404: Schema 7 not found (asked GET /schemas/ids/7)"
 
-    @pytest.mark.parametrize(
+    @cases(
         ("status", "body", "told"),
         [
             (200, b"<html>log in</html>", "no JSON: <html>log in</html>"),
@@ -432,7 +433,7 @@ class TestHttp:
             with pytest.raises(ConfigError, match=r"max\.retries='often' is not a number"):
                 registries.open(server.url, {"max.retries": "often"})
 
-    @pytest.mark.parametrize(
+    @cases(
         ("name", "value"),
         [
             ("max.retries", -1),
@@ -523,7 +524,7 @@ class TestHttp:
                 assert found.guid == (expected or guid(found.schema))
                 handle.close()
 
-    @pytest.mark.parametrize(
+    @cases(
         ("body", "ask", "told"),
         [
             (b'{"schema": "\\"int\\""}', lambda handle: handle.get_version("s"), "the answer has no id"),
@@ -587,7 +588,7 @@ class TestHttp:
         assert "hunter2" not in str(info.value)
         handle.close()
 
-    @pytest.mark.parametrize(
+    @cases(
         ("config", "told"),
         [
             ({"no.such.setting": "hunter2"}, r"'no\.such\.setting'; known are"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
@@ -98,7 +99,7 @@ class TestContract:
         with refused(404, 40403):
             registry.get_by_guid("ffffffff-ffff-ffff-ffff-ffffffffffff")
 
-    @pytest.mark.parametrize(
+    @cases(
         "schema",
         [
             Schema(""),
@@ -120,7 +121,7 @@ class TestContract:
         with refused(422, 42201):
             registry.register("s", schema)
 
-    @pytest.mark.parametrize(
+    @cases(
         "subject",
         [
             *(
@@ -146,7 +147,7 @@ class TestContract:
             registry.delete_subject(subject)
         assert registry.subjects(deleted=True) == []
 
-    @pytest.mark.parametrize(
+    @cases(
         "reference",
         [Reference("A", 5, 1), Reference(5, "s", 1), Reference("A", ["s"], 1), Reference("A", "s", True)],
     )
@@ -224,15 +225,13 @@ class TestContract:
         with refused(422, 42201):
             registry.register("p", Schema("message M { Nope a = 1; }", "PROTOBUF"))
 
-    @pytest.mark.parametrize(
-        "text", ["", "{", "1", '"text"', "null", "[]", '{"minimum": NaN}', "[" * 100_000]
-    )
+    @cases("text", ["", "{", "1", '"text"', "null", "[]", '{"minimum": NaN}', "[" * 100_000])
     def test_refuses_json_that_is_no_schema(self, registry, text):
         with refused(422, 42201):
             registry.register("j", Schema(text, "JSON"))
         assert registry.register("j", Schema("true", "JSON")).schema.text == "true"
 
-    @pytest.mark.parametrize(
+    @cases(
         "schema",
         [
             '"int"',
@@ -345,7 +344,7 @@ class TestContract:
 
 
 class TestOpen:
-    @pytest.mark.parametrize(
+    @cases(
         "url",
         ["", "schemas.db", "sqlite://", "sqlite:///", "redis://x", "http://", "http://a,ftp://b", "http://["],
     )
@@ -453,8 +452,8 @@ def test_guids_of_the_real_registry(monkeypatch):
     assert len(lines) == 23
 
 
-@pytest.mark.parametrize("kind", ["float", "double"])
-@pytest.mark.parametrize(
+@cases("kind", ["float", "double"])
+@cases(
     ("default", "kept"),
     [
         ('"NaN"', '"NaN"'),
@@ -489,7 +488,7 @@ def _ahead(number):
     return json.dumps({"type": "record", "name": "R", "fields": fields})
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *("int", "", "n.R", '"\\"int\\""', "[", "null", "7"),
@@ -497,7 +496,7 @@ def _ahead(number):
         _ahead(1000),
     ],
 )
-@pytest.mark.parametrize("do", ["register", "check_compatibility"])
+@cases("do", ["register", "check_compatibility"])
 def test_what_is_no_schema_is_refused(do, text):
     registry = MemoryRegistry()
     with pytest.raises(RegistryError) as info:

@@ -6,6 +6,7 @@ import re
 import uuid
 
 import pytest
+from cases import cases
 from refusals import refused
 from small_schemas import INT, LONG, TEXT, record
 
@@ -280,7 +281,7 @@ class TestRuleSets:
             domain=(rule, *own.domain), enable_at="CLIENT"
         )
 
-    @pytest.mark.parametrize(
+    @cases(
         ("rules", "message"),
         [
             (RuleSet(domain=(Rule("", type="CEL"),)), "Missing rule name"),
@@ -311,7 +312,7 @@ class TestRuleSets:
             with refused(422, 42210, message):
                 registry.set_config(config, "s")
 
-    @pytest.mark.parametrize(
+    @cases(
         ("wrong", "message"),
         [
             (lambda: Rule("r", type="ENCRYPT", tags="PII"), "tags='PII' is one text, not a sequence"),

@@ -7,6 +7,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from kcodec import AvroCodec, JsonSchemaCodec, ProtobufCodec, Serde, registry
@@ -117,7 +118,7 @@ def test_each_frame_is_in_the_table():
     assert {*FRAMES} == {each for each in CELLS if isinstance(each, str)}
 
 
-@pytest.mark.parametrize(("frame", "format"), CASES, ids=str)
+@cases(("frame", "format"), CASES, ids=str)
 def test_written_and_read(frame, format, impl):
     serde = made(format, frame)
     _, head, named = CELLS[frame]
@@ -165,9 +166,7 @@ def test_written_and_read(frame, format, impl):
     assert (again.frame, impl) == (kind, impl)
 
 
-@pytest.mark.parametrize(
-    "frame", [each for each in CELLS if Frame.of(each).id_size and not Frame.of(each).header], ids=str
-)
+@cases("frame", [each for each in CELLS if Frame.of(each).id_size and not Frame.of(each).header], ids=str)
 def test_damaged_frames_cost_their_own_rows(frame, impl):
     serde = made("AVRO", frame)
     good = serde.serialize(ROWS)[0].as_py()
@@ -214,9 +213,7 @@ def test_errors_name_the_frame_that_rows_seem_to_have(frame, value, hint):
     assert "looks like" not in report["reason"][1].as_py()
 
 
-@pytest.mark.parametrize(
-    ("frame", "format"), [each for each in CASES if CELLS[each[0]][0] is not None], ids=str
-)
+@cases(("frame", "format"), [each for each in CASES if CELLS[each[0]][0] is not None], ids=str)
 def test_what_was_fetched_is_not_asked_for(frame, format):
     """As on the executors of Spark, which have the schemas of the driver."""
     source = Source(CELLS[frame][0])
@@ -429,7 +426,7 @@ def test_settings_that_contradict_a_frame():
         Serde("AVRO", registry.of(Source("xyz")), topic="t", schema=AVRO, frame=GLUE).serialize(ROWS)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"prefix": "x"}, "prefix='x' is not bytes"),
@@ -460,12 +457,12 @@ def test_frames_have_names():
     assert pickle.loads(pickle.dumps(GLUE)) == GLUE
 
 
-@pytest.mark.parametrize("frame", [*FRAMES.values(), OWN, OWN_PACKED, Frame(b"", 4), Frame(b"'\x00\\\"")])
+@cases("frame", [*FRAMES.values(), OWN, OWN_PACKED, Frame(b"", 4), Frame(b"'\x00\\\"")])
 def test_texts_of_frames(frame):
     assert Frame.of(repr(frame)) == Frame.of(str(frame)) == frame
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Frame(",

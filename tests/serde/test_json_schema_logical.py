@@ -6,6 +6,7 @@ import pickle
 from decimal import Decimal
 
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import Serde
@@ -55,7 +56,7 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("kind", WRAPPED)
+@cases("kind", WRAPPED)
 def test_scale_that_grew(impl, kind):
     registry, (old, new) = registered(decimals(2, kind), decimals(3, kind))
     text, expected = WRAPPED[kind]

@@ -4,6 +4,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde
 from kcodec.formats.protobuf.codec import ProtobufCodec
@@ -345,7 +346,7 @@ class TestReferences:
         assert registry.subjects() == ["google/protobuf/duration.proto", "t-value", "u-value"]
         assert registry.get_version("u-value").schema.references[0].name == "google/protobuf/duration.proto"
 
-    @pytest.mark.parametrize(("path", "guid"), KNOWN_GUIDS.items())
+    @cases(("path", "guid"), KNOWN_GUIDS.items())
     def test_known_types_have_the_texts_of_javas_classes(self, impl, path, guid):
         registry = MemoryRegistry()
         texts = {"m": f'syntax = "proto3"; import "{path}"; message M {{ int32 a = 1; }}'}

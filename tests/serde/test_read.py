@@ -125,6 +125,7 @@ class TestRead:
         assert (info.value.row, info.value.code, info.value.schema_id) == (1, "unknown_schema_id", 98)
         assert [call[1] for call in orders.calls if call[0] == "get"] == [1, 98]
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("where", [0, 1, 500, 998, 999])
     def test_rows_among_many_of_one_known_id(self, orders, mixed, where, impl):
         """Once an id is known, the frames of a column that seems to have no other are read with its payloads."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from order_registry import V1, V2, V3
 
 import kcodec
@@ -40,7 +41,7 @@ class TestConfig:
         with pytest.raises(ConfigError, match="known are"):
             Serde("AVRO", registry, config={"zzz": True})
 
-    @pytest.mark.parametrize(
+    @cases(
         "config",
         [
             {"auto.register.schemas": "yes"},
@@ -340,7 +341,7 @@ def test_ids_and_references_are_those_of_the_subject_s_context():
     assert reader.deserialize(values).to_pylist() == column.to_pylist()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "instead"),
     [
         ("schema.id.serializer", print, "value.schema.id.serializer take its name"),

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import pytest
 from asked import TYPE, Asked
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
@@ -110,7 +111,7 @@ def test_a_change_comes_from_here_or_from_no_browser(ask, headers, status):
         assert ask(method, path, body, headers).status == status
 
 
-@pytest.mark.parametrize(
+@cases(
     ("host", "status"),
     [
         *(("localhost", 200), ("LOCALHOST:8081", 200), ("127.0.0.1:8081", 200), ("[::1]:8081", 200)),
@@ -195,7 +196,7 @@ class TestBodies:
             "client": None,
         }
 
-    @pytest.mark.parametrize(
+    @cases(
         "text",
         [
             "[" + "[]," * 600_000 + "[]]",
@@ -205,7 +206,7 @@ class TestBodies:
         ],
         ids=["lists", "texts", "escapes", "quotes"],
     )
-    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+    @cases("encoding", ["utf-8", "utf-16-le"])
     def test_many_values_are_refused_before_they_are_made(self, ask, text, encoding):
         answer = ask("POST", "/subjects/s/versions", text.encode(encoding))
         assert answer.fault[:2] == (413, 413)
@@ -267,7 +268,7 @@ class TestBounds:
         answer = Asked(Slow(), timeout=0.05)("POST", "/subjects/s", {"schema": '"int"'})
         assert answer.fault == (500, 50002, "The operation timed out")
 
-    @pytest.mark.parametrize(
+    @cases(
         "body",
         [
             b"{",

@@ -1,6 +1,7 @@
 """What the server is told at its start."""
 
 import pytest
+from cases import cases
 
 from kcodec.cli.main import main
 from kcodec.errors import ConfigError
@@ -13,7 +14,7 @@ def test_tls_has_a_certificate(name):
         ServerSettings(**{name: "file.pem"})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value"),
     [
         ("port", -1),

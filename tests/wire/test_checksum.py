@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from wire_columns import column, same
@@ -19,7 +20,7 @@ RFC3720 = [
 ]
 
 
-@pytest.mark.parametrize(("data", "expected"), RFC3720)
+@cases(("data", "expected"), RFC3720)
 def test_examples(impl, data, expected):
     assert crc32c(data) == expected
     assert crc32c_slices(*column([b"x", data])).tolist()[1] == expected
@@ -27,7 +28,7 @@ def test_examples(impl, data, expected):
     assert crc32c(data[half:], crc32c(data[:half])) == expected
 
 
-@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 511, 1535, 1536, 1537, 3072, 5000])
+@cases("length", [0, 1, 7, 8, 9, 511, 1535, 1536, 1537, 3072, 5000])
 def test_long_inputs(length):
     data = np.random.default_rng(length).bytes(length + 3)
     for start in range(3):

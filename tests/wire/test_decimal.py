@@ -156,14 +156,12 @@ def test_text_that_is_refused(impl, text, code):
     assert (caught.value.row, caught.value.offset, caught.value.code) == (1, 1, code)
 
 
-@pytest.mark.parametrize(
-    "text", ["1", "+1", "1.", "01.00", "1.000", "10e-1", ".1E1", "0.001e+3", "1e0", "1e00000"]
-)
+@cases("text", ["1", "+1", "1.", "01.00", "1.000", "10e-1", ".1E1", "0.001e+3", "1e0", "1e00000"])
 def test_text_that_is_one(impl, text):
     assert decimals_from_text(text.encode(), [0, len(text)], 2, precision=3).to_list() == [b"\x64"]
 
 
-@pytest.mark.parametrize("text", ["0", "-0", "0.0000", "0e99999999999999999999", "-0e-99999999999999999999"])
+@cases("text", ["0", "-0", "0.0000", "0e99999999999999999999", "-0e-99999999999999999999"])
 def test_text_that_is_zero(impl, text):
     assert decimals_from_text(text.encode(), [0, len(text)], 2, precision=3, size=3).to_list() == [b"\0\0\0"]
 
@@ -178,7 +176,7 @@ def test_size_too_small(impl):
         decimals_from_text(b"128", [0, 3], 0, size=1)
 
 
-@pytest.mark.parametrize("offsets", [[1, 0], [0, 5], [-1, 2], [0, 2, 1]])
+@cases("offsets", [[1, 0], [0, 5], [-1, 2], [0, 2, 1]])
 def test_offsets_outside_the_data(impl, offsets):
     for kind in (np.int32, np.int64):
         with pytest.raises(ValueError, match="offsets of element"):
@@ -214,7 +212,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "names"), FUNCTIONS)
+@cases(("call", "names"), FUNCTIONS)
 def test_numbers_that_are_none(impl, call, names):
     for name in names:
         for value in (1.5, "x", b"1"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from wire_columns import same
@@ -12,8 +13,8 @@ from kcodec.wire import read_fixed, write_fixed
 TYPES = ["int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 
 
-@pytest.mark.parametrize("order", ["big", "little"])
-@pytest.mark.parametrize("kind", TYPES)
+@cases("order", ["big", "little"])
+@cases("kind", TYPES)
 def test_as_numpy_reads_and_writes(impl, kind, order):
     stored = np.dtype(kind).newbyteorder(order)
     data = bytes(range(64))
@@ -38,7 +39,7 @@ def test_nan_keeps_its_bits(impl):
     assert write_fixed(read_fixed(data, "float32"), "float32").tobytes() == data
 
 
-@pytest.mark.parametrize(
+@cases(
     ("size", "options", "row", "offset"),
     [
         (7, {}, 1, 4),

@@ -4,6 +4,7 @@ import uuid
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -56,7 +57,7 @@ def test_null_rows_have_no_frame(impl):
     assert split_frames(*joined, valid=valid, indexes=True).indexes.to_list() == [[0], [], [], [0]]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "code"),
     [
         (b"", "frame_truncated"),
@@ -72,7 +73,7 @@ def test_bad_frames(impl, value, code):
     assert (caught.value.row, caught.value.offset, caught.value.code) == (2, 11, code)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("indexes", "code"),
     [
         (b"", "frame_truncated"),

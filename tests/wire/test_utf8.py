@@ -17,7 +17,7 @@ BAD = [
 GOOD = ["", "\0", "~", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff"]
 
 
-@pytest.mark.parametrize("bad", BAD)
+@cases("bad", BAD)
 def test_bad_sequences_wherever_they_stand(bad):
     for before in (0, 1, 7, 8, 13, 29, 30, 31, 32, 61, 64, 127):
         for filler in ("x", "é"):

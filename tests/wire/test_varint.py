@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from wire_columns import same
@@ -19,8 +20,8 @@ def varint(value: int) -> bytes:
     return bytes([*groups, value])
 
 
-@pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("zigzag", [False, True])
+@cases("bits", [32, 64])
+@cases("zigzag", [False, True])
 def test_every_length_at_its_edges(impl, bits, zigzag):
     edges = sorted({(1 << k) + step for k in range(bits) for step in (-1, 0)} | {(1 << bits) - 1})
     numbers = [n >> 1 ^ -(n & 1) for n in edges] if zigzag else edges
@@ -33,8 +34,8 @@ def test_every_length_at_its_edges(impl, bits, zigzag):
     assert encode_varints(np.array(numbers, kind), bits=bits, zigzag=zigzag).tobytes() == packed
 
 
-@pytest.mark.parametrize("tail", [b"", b"\x00" * 16])
-@pytest.mark.parametrize(
+@cases("tail", [b"", b"\x00" * 16])
+@cases(
     ("bits", "bad", "code"),
     [
         (32, b"\x80" * 5 + b"\x00", "varint_overlong"),
@@ -58,7 +59,7 @@ def test_padded_forms_are_read(impl, bits):
         assert decode_varints(padded + b"\x05", bits=bits)[0].tolist() == [1, 5]
 
 
-@pytest.mark.parametrize(("data", "count", "row", "offset"), [
+@cases(("data", "count", "row", "offset"), [
     (b"\x01\x80", None, 1, 1), (b"\x80\x80", None, 0, 0), (b"\x01\x02", 3, 2, 2), (b"", 1, 0, 0),
     (b"\x01\x80", 10**18, 1, 1), (b"\x01", 10**18, 1, 1),
 ])  # fmt: skip
@@ -83,7 +84,7 @@ def test_part_of_a_buffer(impl):
         decode_varints(b"\x01", bits=16)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "bits", "zigzag"),
     [
         ([1, -1], 64, False),

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from cases import cases
 
 import kcodec
 import kcodec.wire
@@ -44,7 +44,7 @@ def test_public_names():
         assert getattr(kcodec.wire, name).__doc__
 
 
-@pytest.mark.parametrize("name", MODULES)
+@cases("name", MODULES)
 def test_examples_in_the_docs(impl, name):
     module = importlib.import_module(f"kcodec.wire.{name}")
     failed, _ = doctest.testmod(module)

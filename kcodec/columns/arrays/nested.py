@@ -76,8 +76,6 @@ def _taken(array: pa.Array, rows: pa.Array) -> pa.Array:
 def can_take(kind: pa.DataType) -> bool:
     """Return whether pyarrow takes single rows out of any column of a type.
 
-    Examples
-    --------
     >>> can_take(pa.struct([("a", pa.list_(pa.string()))])), can_take(pa.list_(pa.string_view()))
     (True, False)
     """

@@ -36,8 +36,6 @@ def uuid_texts(
     which are found by their names, with `fold` also by the upper case of these. If it has no columns, nothing is known
     of any; with `unknown`, columns of which nothing is known become text.
 
-    Examples
-    --------
     >>> import uuid
     >>> array = pa.array([uuid.UUID(int=10).bytes, None], pa.binary(16)).cast(pa.uuid())
     >>> uuid_texts(array, pa.string).to_pylist()

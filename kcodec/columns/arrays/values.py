@@ -23,8 +23,6 @@ def typed(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array | pa.Chun
 
     A value that is not of the type is a `TypeError`, which says which one, and where in it.
 
-    Examples
-    --------
     >>> typed([UUID(int=10)], pa.string()).to_pylist()
     ['00000000-0000-0000-0000-00000000000a']
     >>> typed([["a"], ["b", {}]], pa.list_(pa.string()))

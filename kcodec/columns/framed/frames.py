@@ -51,8 +51,6 @@ class KeyedFrames(NamedTuple):
 def decode_frames(values: pa.Array, indexes: int = Indexes.NONE, frame: Frame = CONFLUENT) -> KeyedFrames:
     r"""Read the frame of each row, and message indexes behind it, which are one of `Indexes`; no payload is copied.
 
-    Examples
-    --------
     >>> decode_frames(pa.array([b"\x00\x00\x00\x00\x07abc", None, b"{}"], pa.binary())).keys
     [7]
     >>> decode_frames(pa.array([b"\x00\x00\x00\x00\x07\x04\x02\x00"]), indexes=True).keys
@@ -68,8 +66,6 @@ def common_frame(
 
     There is none if the first payload is compressed.
 
-    Examples
-    --------
     >>> common_frame(pa.array([None, b"\x00\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x07", None], pa.binary()))
     (b'\x00\x00\x00\x00\x07', 7)
     """
@@ -81,8 +77,6 @@ def indexes_end(data: bytes, start: int) -> int:
 
     It is 0 if they are cut off, or are not those of a usual message: the rules are those of `decode_frames`.
 
-    Examples
-    --------
     >>> indexes_end(b"prefix" + bytes([4, 2, 0x80, 1]), 6), indexes_end(b"prefix" + bytes([0, 9]), 6)
     (10, 7)
     """
@@ -109,8 +103,6 @@ def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, str, int | 
     taken for a message now and then has its name instead, and no id: ``AVRO_FILE``, ``PARQUET``, ``GZIP``, ``ZSTD``,
     ``JSON``, and ``HEX`` and ``BASE64`` for Confluent's frame as such text.
 
-    Examples
-    --------
     >>> values = pa.array([b"\x00\x00\x00\x00\x07abc", b"{}", b"\x00\x00\x00\x00\x09abc"])
     >>> framed_rows(values, pa.array([1, 2]))
     [(1, 'CONFLUENT', 9)]
@@ -136,8 +128,6 @@ def frame_prefix(
 ) -> bytes:
     """Return what a payload stands behind: the frame of a schema id or GUID, and message indexes if there are any.
 
-    Examples
-    --------
     >>> frame_prefix(7).hex(), frame_prefix(7, (0,)).hex()
     ('0000000007', '000000000700')
     >>> frame_prefix(7, (1,)).hex(), frame_prefix(7, (1,), Indexes.PLAIN).hex()

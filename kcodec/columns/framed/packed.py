@@ -23,8 +23,6 @@ def unpacked(
     The frame is one with a byte of compression. A row may grow by `max_expansion` bytes; those that cannot be had are
     null.
 
-    Examples
-    --------
     >>> from kcodec.columns.framed.frames import decode_frames
     >>> from kcodec.frames import GLUE
     >>> values = pa.array([b"\x03\x05" + bytes(16) + zlib.compress(b"text")])

@@ -12,8 +12,6 @@ def partition(selector: Buffer, numbers: Sequence[int], count: int) -> Sequence[
     `selector` has per row, as int32, a position in `numbers`, where the number of its part stands. A row whose position
     is none, or whose part is negative, is in no part.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> parts = partition(np.array([1, 0, -1, 1], np.int32), [0, 1], 2)
     >>> [np.frombuffer(rows, np.int32).tolist() for rows in parts]

@@ -52,8 +52,6 @@ def ddl_type(text: str) -> pa.DataType:
     Names of types are compared without regard to case; lengths of text, comments and collations are not kept. A text
     that is not DDL, or names a type that no codec has (intervals, variants, geometries), is a `SchemaError`.
 
-    Examples
-    --------
     >>> print(ddl_type("id BIGINT NOT NULL, tags ARRAY<STRING>, price DECIMAL(10, 2) COMMENT 'net'"))
     struct<id: int64 not null, tags: list<item: string>, price: decimal128(10, 2)>
     >>> print(ddl_type("map<string, struct<a: int, `b c`: timestamp>>"))
@@ -91,8 +89,6 @@ def ddl_text(kind: pa.DataType) -> str:
     It is what `ddl_type` reads, but for the widths that Spark does not know. Spark has no word for items that are never
     null. A type of Arrow's that Spark does not have is a `SchemaError`.
 
-    Examples
-    --------
     >>> ddl_text(pa.struct([pa.field("id", pa.uint8(), False), ("a b", pa.list_(pa.struct([("x", pa.date32())])))]))
     'id SMALLINT NOT NULL, `a b` ARRAY<STRUCT<x: DATE>>'
     """

@@ -71,8 +71,6 @@ def chosen(kind: pa.DataType, fields: Sequence[str] | None) -> pa.DataType:
 
     A field that is not there is a `ConfigError`.
 
-    Examples
-    --------
     >>> print(chosen(pa.struct([("a", pa.list_(pa.struct([("b", pa.int8()), ("c", pa.int8())])))]), ["a.c"]))
     struct<a: list<item: struct<c: int8>>>
     """

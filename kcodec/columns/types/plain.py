@@ -103,8 +103,6 @@ def is_list(kind: pa.DataType) -> bool:
 def zone_hint(kind: pa.DataType, other: pa.DataType) -> str:
     """Return what to say of a type that is not taken as another because only one of them has a time zone.
 
-    Examples
-    --------
     >>> zone_hint(pa.timestamp("us"), pa.timestamp("us", "UTC"))
     ': it has no time zone, and timestamp[us, tz=UTC] has one'
     >>> zone_hint(pa.int64(), pa.timestamp("us", "UTC"))
@@ -120,8 +118,6 @@ def zone_hint(kind: pa.DataType, other: pa.DataType) -> str:
 def map_hint(kind: pa.DataType) -> str:
     """Return what to say of a type that is not taken as a map because rows of dicts were made columns: it is a struct.
 
-    Examples
-    --------
     >>> map_hint(pa.struct([("a", pa.string())]))
     ', which pa.Table.from_pylist(rows, pa.schema(codec.arrow_type)) makes of dicts'
     >>> map_hint(pa.list_(pa.string()))

@@ -28,8 +28,6 @@ from kcodec.plan.programs import Programs
 class AvroReader:
     """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.
 
-    Examples
-    --------
     >>> reader = AvroReader('["null", "double"]')
     >>> print(reader.plan("int"))
     AVRO decode: double

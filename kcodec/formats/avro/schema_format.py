@@ -63,8 +63,6 @@ class ParsedSchema(NamedTuple):
 class AvroFormat(SchemaFormat):
     """Avro, as Confluent's registry and serializers treat it.
 
-    Examples
-    --------
     >>> avro = AvroFormat()
     >>> avro.canonical(avro.parse('{"type": "int"}'))
     '"int"'

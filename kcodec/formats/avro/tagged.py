@@ -26,8 +26,6 @@ def tagged_fields(
 ) -> list[TaggedField]:
     """Return the fields of a column that is laid out as one schema, by the names and tags of another; or the same.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> from kcodec.formats.avro.schema.types import arrow_type
     >>> field = {"name": "email", "type": ["null", "string"], "confluent:tags": ["PII"]}

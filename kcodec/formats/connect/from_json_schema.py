@@ -60,7 +60,6 @@ class JsonSchemaAsConnect(ConnectType):
         self._combine(self.node)
 
     def _followed(self, node: Any, resource: Resource) -> tuple[Any, Resource]:
-        """Follow references."""
         for _ in range(_MAX_REFERENCES):
             resource = self._documents.home(node, resource)
             if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):

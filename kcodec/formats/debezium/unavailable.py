@@ -22,8 +22,6 @@ MODES = ("keep", "null", "list")
 class Placeholder:
     """The connector's ``unavailable.value.placeholder``, as the columns of each type have it.
 
-    Examples
-    --------
     >>> Placeholder("?!").items(pa.int32())
     [63, 33]
     >>> Placeholder("?!").items(pa.binary())

@@ -227,8 +227,6 @@ class JsonCodec(Codec):
 def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000) -> pa.DataType:
     """Propose the Arrow type of some documents: see `JsonCodec.infer`.
 
-    Examples
-    --------
     >>> print(infer([b'{"id": 1, "at": "2024-05-01T10:00:00Z"}', b'{"id": 2.5, "tags": ["a"]}']))
     struct<id: double, at: timestamp[us, tz=UTC], tags: list<item: string>>
     """

@@ -22,8 +22,6 @@ MAX_PAIRS = 300_000
 def changes(old: Node, new: Node, *, lenient: bool = False) -> list[Difference]:
     """Return all differences between a new schema and an old one, including harmless ones.
 
-    Examples
-    --------
     >>> from kcodec.formats.json_schema.schema import parse
     >>> old, new = (parse(text).root for text in ('{"type": "integer"}', '{"type": "number", "title": "n"}'))
     >>> [(each.type, each.path) for each in changes(old, new)]

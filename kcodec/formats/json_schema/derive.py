@@ -29,8 +29,6 @@ def derive_text(
     The draft is one of `DRAFTS`. With `nulls`, what is nullable is ``oneOf`` null and the type; else it only is not
     required. Objects that are `closed` have no other properties. The whole has the title.
 
-    Examples
-    --------
     >>> print(derive_text(pa.struct([pa.field("id", pa.int64(), False)]), draft="draft_2020_12", closed=False))
     {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}
     """

@@ -21,8 +21,6 @@ def read_document(text: str) -> Any:
     Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float. A text that does
     not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`, is a `SchemaError`.
 
-    Examples
-    --------
     >>> read_document('{"type": "object", "type": "string"} x')
     {'type': 'string'}
     >>> write_tree(read_document("[1e2, 1e-5, 1.10, -0.0]"))

@@ -52,8 +52,6 @@ def pattern_options(steps_back: int, size: int | None = None) -> Any:
 def pattern_cost(pattern: str) -> int:
     r"""Return about how many times ten microseconds it takes to compile a regular expression.
 
-    Examples
-    --------
     >>> pattern_cost("^[a-z]+$"), pattern_cost(r"^\p{L}{1,50}$"), pattern_cost("(?i:[\u0001-\uffff])" * 100)
     (1, 2501, 14063)
     """

@@ -31,8 +31,6 @@ _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 def loosened(part: dict[str, Any], draft: int) -> dict[str, Any]:
     """Return a schema of a draft, the newer ones being 2020, that the library takes, with the same verdicts.
 
-    Examples
-    --------
     >>> loosened({"type": ["string", "string"], "minLength": -1, "required": []}, 4)
     {'type': ['string']}
     >>> loosened({"anyOf": [], "maxLength": -1}, 7)
@@ -98,15 +96,10 @@ def _put(part: dict[str, Any], keyword: str, value: Any) -> None:
         part[keyword] = value
 
 
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, (dict, bool))
-
-
 def _schemas(named: Any) -> Any:
-    """Return what schemas there are by name."""
-    return (
-        {name: each for name, each in named.items() if _is_schema(each)} if isinstance(named, dict) else None
-    )
+    if not isinstance(named, dict):
+        return None
+    return {name: each for name, each in named.items() if isinstance(each, (dict, bool))}
 
 
 def _names(named: Any) -> Any:

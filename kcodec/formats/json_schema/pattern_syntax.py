@@ -41,8 +41,6 @@ _ESCAPED = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9}
 def check_pattern(pattern: str, path: str) -> None:
     r"""Refuse what is no regular expression, neither of Java nor of ECMA 262; the path is its place in the schema.
 
-    Examples
-    --------
     >>> check_pattern(r"^(?i)[a-z&&[^aeiou]]++\p{Alpha}\Z", "#/pattern")
     >>> check_pattern("(a|b", "#/pattern")
     Traceback (most recent call last):

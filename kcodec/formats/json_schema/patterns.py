@@ -31,8 +31,6 @@ def matching(pattern: str, names: Sequence[str], done: Callable[[int], None]) ->
     library that validates documents, which ends after so many steps back. If neither takes it, or it takes too many
     steps, that is a `SchemaError`. `done` takes the steps of a comparison that come next, and may raise.
 
-    Examples
-    --------
     >>> steps = []
     >>> matching("^x-", ["x-id", "id"], steps.append), matching("(a|aa)+$", ["a" * 50 + "b"], steps.append)
     ({'x-id'}, set())

@@ -91,8 +91,6 @@ class Referent(NamedTuple):
 class Documents:
     """A document and those that it may refer to.
 
-    Examples
-    --------
     >>> documents = Documents({"$ref": "a.json#/x"}, [("a.json", {"x": {"type": "string"}})])
     >>> documents.find(documents.main, "a.json#/x", "#").part("#", "a.json#/x")
     {'type': 'string'}
@@ -164,8 +162,6 @@ def fragment_of(fragment: str, draft: int, anchors: Container[str]) -> str:
     A plus sign in a pointer is a space. In the drafts up to 7 what is no anchor is a pointer, of which neither what
     stands in front of the first slash counts nor empty steps at the end.
 
-    Examples
-    --------
     >>> fragment_of("/a%2Fb/c+d/", 2020, ()), fragment_of("/a%2Fb/c+d/", 7, ()), fragment_of("x", 7, ())
     ('/a~1b/c d/', '/a~1b/c d', '')
     """
@@ -181,8 +177,6 @@ def rooted(document: Any, draft: int) -> Callable[[str], str | None]:
 
     It finds none where the fragment is of such a part alone.
 
-    Examples
-    --------
     >>> meant = rooted({"a": {"$id": "b.json", "not": {"$ref": "#/c"}}, "c": True}, 7)
     >>> meant("/c"), meant("/not"), meant("name")
     ('/c', None, '')
@@ -208,8 +202,6 @@ def _pointed_into(resource: Resource, fragment: str) -> Resource:
 def is_uri(text: str) -> bool:
     """Return whether ``java.net.URI`` takes a text, in which some characters have to be quoted.
 
-    Examples
-    --------
     >>> is_uri("#/$defs/Page[Order]"), is_uri("#/$defs/Page%3COrder%3E"), is_uri("#/$defs/Page<Order>")
     (True, True, False)
     """
@@ -222,8 +214,6 @@ def names_of(document: Any) -> Iterator[tuple[str, Any, str]]:
     They are looked for as their reader does it: in unknown keywords too, in the copies of definitions, and in the order
     of a hash table.
 
-    Examples
-    --------
     >>> [name for name, _, _ in names_of({"$id": "http://e.org/a", "x": [{"$anchor": "b"}, {"$id": "c"}]})]
     ['http://e.org/a', 'http://e.org/a#b', 'http://e.org/c']
     """

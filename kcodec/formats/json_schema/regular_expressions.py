@@ -112,8 +112,6 @@ def translated(pattern: str) -> str:
 
     Whatever means the same in both stays as it is; where nothing means the same, it is a `SchemaError`.
 
-    Examples
-    --------
     >>> translated(r"^[\w-.]+@\p{Alpha}++\Z$") == (
     ...     r"^[a-zA-Z0-9_\-\.]+@(?=([a-zA-Z]+))\1(?=(?:\r\n|[\n\r\u0085\u2028\u2029])?$)$"
     ... )

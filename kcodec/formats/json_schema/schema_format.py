@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 class JsonSchemaFormat(SchemaFormat):
     """JSON Schema, drafts 4, 6, 7, 2019-09 and 2020-12, as Confluent's registry and serializers treat it.
 
-    Examples
-    --------
     >>> known = JsonSchemaFormat()
     >>> schema = known.parse('{"type": "number", "maximum": 1e2}')
     >>> known.canonical(schema), known.normalized(schema)

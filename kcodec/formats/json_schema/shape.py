@@ -168,8 +168,6 @@ def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
     A schema that contains itself is followed into itself `recursive_depth` times. One whose places are more work
     to merge than `MAX_COPIED` is refused as well.
 
-    Examples
-    --------
     >>> shape = shape_of(Documents({"properties": {"id": {"type": ["integer", "null"]}}}, []))
     >>> sorted(shape.likely), sorted(shape.fields["id"].kinds)
     (['object'], ['integer', 'null'])
@@ -434,7 +432,6 @@ def _with_integers(kinds: frozenset[str]) -> frozenset[str]:
 
 
 def _both(left: Shape, right: Shape) -> Shape:
-    """Return the shape of values of both shapes."""
     if left is ANYTHING or right is ANYTHING:
         return right if left is ANYTHING else left
     if left.perhaps and right.perhaps:

@@ -37,8 +37,6 @@ def tagged_fields(
 
     A property that stands in several members of a union has the tags of the first.
 
-    Examples
-    --------
     >>> from kcodec.formats.json_schema.schema import parse
     >>> schema = parse('{"properties": {"email": {"type": "string", "confluent:tags": ["PII"]}}}')
     >>> found, = tagged_fields(schema, schema, pa.struct([("email", pa.string())]), JsonSchemaOptions())

@@ -120,8 +120,6 @@ def decimal_scale(shape: Shape) -> int | None:
 def arrow_type(shape: Shape, options: JsonSchemaOptions) -> pa.DataType:
     """Return the type that documents of a shape are decoded as; `SchemaError` for a decimal beyond Arrow's digits.
 
-    Examples
-    --------
     >>> from kcodec.formats.json_schema.schema import parse
     >>> from kcodec.formats.json_schema.shape import shape_of
     >>> schema = parse('{"properties": {"id": {"type": "integer"}, "any": {}}, "required": ["id"]}')

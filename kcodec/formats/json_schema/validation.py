@@ -89,8 +89,6 @@ class Validator:
     Without the extra ``kcodec[jsonschema]`` it is a `ConfigError`; a schema that cannot be compiled is a `SchemaError`,
     as Confluent's serializer cannot load some schemas that it registers.
 
-    Examples
-    --------
     >>> validator = Validator(Documents({"properties": {"a": {"maximum": 5}}}, []))
     >>> validator.violation(b'{"a": 5}')
     >>> validator.violation(b'{"a": 6}')

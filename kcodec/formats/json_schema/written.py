@@ -34,8 +34,6 @@ def written_as(reader: Shape, writer: Shape) -> Shape:
 
     If one is a date and the other a time, or the like, it is `OtherMeaning`; but a date may be a timestamp.
 
-    Examples
-    --------
     >>> def decimal(scale):
     ...     note = Note(connect="bytes", name=DECIMAL, parameters=(("scale", scale),))
     ...     return Shape(kinds=frozenset(("string",)), notes={"string": note})

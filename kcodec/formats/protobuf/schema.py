@@ -21,8 +21,6 @@ class ProtobufSchema:
 
     Two are equal if they were made from the same texts or bytes.
 
-    Examples
-    --------
     >>> schema = ProtobufSchema.parse('syntax = "proto3"; package p; message M { message N { int32 a = 1; } }')
     >>> schema.message().name, schema.message([0, 0]).name, schema.indexes("p.M.N")
     ('p.M', 'p.M.N', [0, 0])

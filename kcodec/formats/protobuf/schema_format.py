@@ -44,8 +44,6 @@ _PACKAGE = "io.confluent.kafka.serializers.subject."
 class ProtobufFormat(SchemaFormat):
     """Protobuf, as Confluent's registry and serializers treat it.
 
-    Examples
-    --------
     >>> protobuf = ProtobufFormat()
     >>> schema = protobuf.parse('syntax = "proto3"; message M { repeated N n = 1; } message N { }')
     >>> print(protobuf.normalized(schema))

@@ -27,8 +27,6 @@ def tagged_fields(
 ) -> list[TaggedField]:
     """Return the fields of a column that is laid out as one message, by the names and tags of another; or the same.
 
-    Examples
-    --------
     >>> from kcodec.formats.protobuf.schema import ProtobufSchema
     >>> text = 'syntax = "proto3"; import "confluent/meta.proto"; package shop; message Order {'
     >>> text += ' string email = 1 [(confluent.field_meta).tags = "PII"]; }'

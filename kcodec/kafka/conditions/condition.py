@@ -130,8 +130,6 @@ def mask(condition: Condition, find: Find) -> pa.Array:
     `find` returns the column at a path. One that it does not find, or that cannot be compared with a value, is a
     `ConfigError`.
 
-    Examples
-    --------
     >>> column = pa.array([1, None, 3])
     >>> mask(Not(Compare(("id",), ">", 1.5)), lambda path: column).to_pylist()
     [True, None, False]

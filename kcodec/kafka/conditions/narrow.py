@@ -89,8 +89,6 @@ def _times(times: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, i
 def bounds_of(condition: Condition, place: TopicPartition, columns: Collection[str]) -> Bounds | None:
     """Return what the records of a partition have within which a condition holds; None if it holds for none.
 
-    Examples
-    --------
     >>> condition = Every((Compare(("offset",), ">", 4), Compare(("topic",), "==", "t")))
     >>> bounds_of(condition, TopicPartition("t", 0), {"offset", "topic"})
     Bounds(first=5, end=None, since=None, until=None)

@@ -73,8 +73,6 @@ class Where:
     Errors name what the condition was given as. A text that is no condition, or names columns that the schema does not
     have, is a `ConfigError`.
 
-    Examples
-    --------
     >>> batch = pa.record_batch({"offset": [6, 7, 8], "value": [{"id": 5}, {"id": 6}, {"id": None}]})
     >>> Where("value.id > 5 and offset <> 8", batch.schema, "where").rows(batch).to_pylist()
     [{'offset': 7, 'value': {'id': 6}}]
@@ -95,8 +93,6 @@ class Where:
 class Look(NamedTuple):
     """A condition, and the columns of records that it needs.
 
-    Examples
-    --------
     >>> look = Look(parse("id > 5", "where"), {"id": "value.id"}, pa.schema([("id", pa.int64())]))
     >>> look.holds(pa.record_batch({"id": pa.array([5, 6, None], pa.int32())})).to_pylist()
     [False, True, None]
@@ -121,8 +117,6 @@ def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
     Columns that it does not have, or that cannot be compared with such values, are a `ConfigError`, also of an empty
     batch.
 
-    Examples
-    --------
     >>> batch = pa.record_batch({"value": [{"shop.Order": {"id": 6}}, {"shop.Order": {"id": 7}}]})
     >>> matching(parse("value.shop.Order.id > 6", "where"), batch).to_pylist()
     [{'value': {'shop.Order': {'id': 7}}}]
@@ -133,8 +127,6 @@ def matching(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
 def empty(schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch without rows.
 
-    Examples
-    --------
     >>> empty(pa.schema([("id", pa.int64())])).to_pydict()
     {'id': []}
     """
@@ -146,8 +138,6 @@ def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
 
     If there is none, it is a `ConfigError`.
 
-    Examples
-    --------
     >>> batch = pa.record_batch({"value": [{"shop.Order": {"id": 7}}]})
     >>> column_at(batch, ("value", "shop", "Order", "id")).to_pylist()
     [7]
@@ -169,8 +159,6 @@ def column_at(batch: pa.RecordBatch, path: Path) -> pa.Array:
 def named_columns(text: str, name: str) -> dict[str, bool]:
     """Return the columns that a condition names, and whether it names fields within them.
 
-    Examples
-    --------
     >>> named_columns("value.id > 5 and offset != 7", "where")
     {'value': True, 'offset': False}
     """

@@ -308,8 +308,6 @@ _OF_REGISTRY = ("basic.auth.", "bearer.auth.")
 class Settings:
     """Settings of a client, checked. Credentials are not shown.
 
-    Examples
-    --------
     >>> Settings.of({"bootstrap.servers": "a:9092,b", "sasl.password": "sesame"}).addresses
     (('a', 9092), ('b', 9092))
     >>> Settings.of({"bootstrap.server": "a:9092"})

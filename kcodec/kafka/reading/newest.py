@@ -87,7 +87,6 @@ class Newest:
 
 
 def _highest(keys: pa.ChunkedArray, ranks: Any) -> Any:
-    """Return the highest rank of each key."""
     found = pa.table({"key": keys, "rank": ranks}).group_by("key").aggregate([("rank", "max")])
     return found["rank_max"].to_numpy()
 

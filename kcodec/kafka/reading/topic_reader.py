@@ -223,8 +223,6 @@ def read_matching(
 
     The range has an end. The other arguments and the errors are those of `read`, with ``errors="raise"``.
 
-    Examples
-    --------
     >>> from kcodec.kafka.conditions.where import Look, parse
     >>> look = Look(parse("value.id > 5", "where"), {"value.id": "value.id"}, pa.schema([("value.id", pa.int64())]))
     >>> part = Range("orders", 0, 0, 1000)

@@ -27,8 +27,6 @@ def look(payload: bytes | None) -> Look:
 
     Eight bytes that begin with zeros may be a frame or a number: they are taken for a frame then, and the text says so.
 
-    Examples
-    --------
     >>> look(b'{"id": 1}').text, look(b"\0\0\0\0\7\2\2\2").text, look(None).kind
     ('JSON', 'schema id 7 or int64', 'null')
     """
@@ -90,8 +88,6 @@ def looks_of(
 ) -> list[Look]:
     r"""Return what payloads look like, those with a frame in a header of their record by that.
 
-    Examples
-    --------
     >>> headers = [[{"key": "__value_schema_id", "value": bytes(4) + b"\x07"}], []]
     >>> [each.text for each in looks_of([b"\x02", b"{}"], headers, is_key=False)]
     ['frame CONFLUENT_HEADER, schema id 7', 'JSON']

@@ -108,7 +108,7 @@ def _day(fields: dict[str, int]) -> tuple[int, bool]:
             return _checked_day(found, fields), True
         if day_of_year is not None:
             found = _days(year, 1, 1) + _check("day_of_year", day_of_year) - 1
-            if day_of_year == 366 and not _is_leap(year):
+            if day_of_year == 366 and not calendar.isleap(year % 400 + 400):
                 raise ValueError(f"Invalid date 'DayOfYear 366' as '{year}' is not a leap year")
             return _checked_day(found, fields), True
     # Not a date: the fields one after the other, from long ones to short ones.
@@ -151,10 +151,6 @@ def _checked_day(days: int, fields: dict[str, int]) -> int:
         if fields.get(name, value) != value and name != "day":
             raise ValueError(f"Conflict found: {name.replace('_', ' ')} {fields[name]} differs from {value}")
     return days
-
-
-def _is_leap(year: int) -> bool:
-    return calendar.isleap(year % 400 + 400)
 
 
 def _length(year: int, month: int) -> int:

@@ -54,8 +54,6 @@ class DateTimePattern:
     of the day (``B``), generic zones (``v``) and Julian days (``g``) are not read. Where Java refuses the pattern too,
     the `ValueError` has its words.
 
-    Examples
-    --------
     >>> DateTimePattern("yyyy-MM-dd HH:mm:ss[XXX]").milliseconds("2024-02-29 12:00:00+02:00")
     1709200800000
     """

@@ -117,7 +117,6 @@ class _Statements(Parser):
         super().__init__(text)
 
     def read(self) -> list[Statement]:
-        """Read all statements."""
         found: list[Statement] = []
         while self.kind != "end":
             begin = self.begin

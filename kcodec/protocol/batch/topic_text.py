@@ -21,8 +21,6 @@ _WORD = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 class TopicText:
     r"""Makes text of the keys and values of a topic's records.
 
-    Examples
-    --------
     >>> texts = TopicText("__consumer_offsets")
     >>> key = b"\0\1" + b"\0\1g" + b"\0\1t" + bytes(4)
     >>> texts.of(0, key, None)

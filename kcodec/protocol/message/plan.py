@@ -142,8 +142,6 @@ class _Types:
 def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":
     """Return the tags that a dict holds as unknown ones, with their data; or the code of the error if they are none.
 
-    Examples
-    --------
     >>> unknown_entries([{"tag": 9, "data": b"x"}]), unknown_entries(None), unknown_entries([{"tag": 9}])
     ([(9, b'x')], [], 'null_value')
     """
@@ -174,8 +172,6 @@ def decode_plan(parts: Sequence[MessagePart], kind: pa.StructType) -> Plan:
 
     If the parts have names, it is a struct of these.
 
-    Examples
-    --------
     >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+",
     ...   "fields": [{"name": "Id", "type": "int32", "versions": "1+"},
     ...              {"name": "Name", "type": "string", "versions": "0+", "taggedVersions": "1+", "tag": 0}]}''')
@@ -332,8 +328,6 @@ def _bytes(element: str, value: Any, compact: bool) -> bytes:
 def written_type(kind: pa.DataType, known: pa.DataType) -> pa.DataType:
     """Return the type that a column is cast to before it is written as the `message_type` of all fields.
 
-    Examples
-    --------
     >>> known = pa.struct([("id", pa.binary(16)), ("data", pa.binary())])
     >>> print(written_type(pa.struct([("id", pa.binary(16)), ("data", pa.binary(2))]), known))
     struct<id: fixed_size_binary[16], data: binary>

@@ -338,8 +338,6 @@ class MessageModel:
 def snake_case(name: str) -> str:
     """Write a name in small letters, words separated by underscores, as Kafka's generator does.
 
-    Examples
-    --------
     >>> snake_case("TopicName"), snake_case("ISR"), snake_case("ZkConfig1")
     ('topic_name', 'isr', 'zk_config1')
     """

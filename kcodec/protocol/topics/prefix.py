@@ -30,8 +30,6 @@ def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
 
     Numbers are 0 for null rows and those of less than two bytes, lengths 0 for null rows.
 
-    Examples
-    --------
     >>> [column.tolist() for column in int16_prefix(pa.array([b"\0\2group", b"\0", None]))]
     [[2, 0, 0], [7, 1, 0]]
     """
@@ -51,8 +49,6 @@ def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
 def varint_prefix(array: pa.Array) -> VarintPrefix:
     r"""Read the three unsigned varints that each value starts with; what is read of null rows means nothing.
 
-    Examples
-    --------
     >>> found = varint_prefix(pa.array([b"\1\x82\1\3..", b"\1"]))
     >>> found.type.tolist()[0], found.starts.tolist()[0], found.truncated.tolist()
     (130, 4, [False, True])

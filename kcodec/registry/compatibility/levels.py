@@ -89,8 +89,6 @@ _PATH = re.compile(r"(?:\(path |at path |path: )'([^']*)'")
 def read_differences(messages: Iterable[str]) -> tuple[Difference, ...]:
     """Return the differences that a registry's words tell; of others, nothing.
 
-    Examples
-    --------
     >>> text = "{errorType:'TYPE_MISMATCH', description:'The type (path '/a') of a field', additionalInfo:'INT, LONG'}"
     >>> read_differences([text, "{oldSchemaVersion: 1}"])
     (Difference(type='TYPE_MISMATCH', path='/a', message='INT, LONG'),)
@@ -108,8 +106,6 @@ def read_differences(messages: Iterable[str]) -> tuple[Difference, ...]:
 def check_level(level: Any) -> str:
     """Return a level in upper case; refuse (42203) what is none.
 
-    Examples
-    --------
     >>> check_level("full_transitive")
     'FULL_TRANSITIVE'
     """
@@ -133,8 +129,6 @@ def check(
     come newest first; those that the level does not ask for are not looked at, and the first that does not fit ends the
     comparison.
 
-    Examples
-    --------
     >>> from kcodec.formats.schema_format import schema_format
     >>> avro = schema_format("AVRO")
     >>> old = Earlier(1, "AVRO", '"long"', lambda: avro.parse('"long"'))

@@ -13,8 +13,6 @@ _GCM_KEY, _SIV_KEY, _VERSION = 0x1A, 0x12, 0x08
 def new_material(algorithm: str) -> bytes:
     """Return a new random key.
 
-    Examples
-    --------
     >>> len(new_material("AES256_GCM"))
     34
     """
@@ -25,8 +23,6 @@ def new_material(algorithm: str) -> bytes:
 def key_of(algorithm: str, material: bytes) -> bytes:
     """Return the key that stands in its message; other bytes are a `ValueError`, which does not tell them.
 
-    Examples
-    --------
     >>> key_of("AES128_GCM", bytes([0x1A, 16]) + bytes(range(16))).hex()
     '000102030405060708090a0b0c0d0e0f'
     """

@@ -24,8 +24,6 @@ _SERVICES = {"aws": "aws-kms", "azure": "azure-kms", "gcp": "gcp-kms"}
 class Kek:
     """A key that encrypts keys (KEK): where it is, for it never leaves its key management service.
 
-    Examples
-    --------
     >>> Kek("orders", "local-kms", "mykey").json
     {'name': 'orders', 'kmsType': 'local-kms', 'kmsKeyId': 'mykey', 'shared': False}
     """
@@ -99,8 +97,6 @@ class Kek:
 class Dek:
     """A key that encrypts data (DEK), encrypted itself.
 
-    Examples
-    --------
     >>> Dek("orders", "orders-value", 1, "AES256_GCM", "c2VjcmV0", "cGxhaW4=")
     Dek(kek_name='orders', subject='orders-value', version=1, algorithm='AES256_GCM', ts=None, deleted=False)
     """
@@ -197,8 +193,6 @@ class KeyRegistry(Protocol):
 def check_key_name(name: Any) -> str:
     """Return the name of a key; refuse (42271) one that there cannot be.
 
-    Examples
-    --------
     >>> check_key_name("my-kek_1")
     'my-kek_1'
     """

@@ -35,8 +35,6 @@ _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 class Admission:
     """The rules by which schemas are taken, over the versions that there are; it changes nothing.
 
-    Examples
-    --------
     >>> from kcodec.registry.store.database import Database
     >>> from kcodec.registry.store.settings import SettingsTable
     >>> database = Database(":memory:", "memory://")

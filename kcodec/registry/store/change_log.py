@@ -68,8 +68,6 @@ class Change(NamedTuple):
 class ChangeLog:
     """What was changed in a database; within a transaction of it, so that what is taken back was never logged.
 
-    Examples
-    --------
     >>> database = Database(":memory:", "memory://")
     >>> log = ChangeLog(database)
     >>> with database.transaction(write=True):
@@ -148,8 +146,6 @@ def now() -> int:
 def time_text(ts: int) -> str:
     """Return a time in milliseconds since 1970 as text, of UTC.
 
-    Examples
-    --------
     >>> time_text(1_700_000_000_123)
     '2023-11-14T22:13:20.123Z'
     """

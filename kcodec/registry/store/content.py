@@ -60,8 +60,6 @@ def reading_at_most(size: int, seconds: float = math.inf) -> Iterator[None]:
 
     The first one may have any number of bytes.
 
-    Examples
-    --------
     >>> content = dump(Schema('"int"')).encode()
     >>> with reading_at_most(10):
     ...     first = load(content)
@@ -81,8 +79,6 @@ def reading_at_most(size: int, seconds: float = math.inf) -> Iterator[None]:
 def dump(schema: Schema) -> str:
     r"""Return the JSON text that the database keeps of a schema; equal schemas have equal texts.
 
-    Examples
-    --------
     >>> dump(Schema('"int"'))
     '["AVRO", "\\"int\\"", [], null]'
     >>> load(dump(Schema('"int"')).encode()) == Schema('"int"')

@@ -188,8 +188,6 @@ class Database:
     A transaction that writes takes the write lock before it reads. A process may be killed at any moment and leaves all
     of a transaction or nothing; what it has answered is on the disk. Errors call it by its `url`.
 
-    Examples
-    --------
     >>> database = Database(":memory:", "memory://")
     >>> with database.transaction(write=True):
     ...     inserted = database.execute("INSERT INTO contexts VALUES ('.lab', 7)")

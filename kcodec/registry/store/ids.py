@@ -24,8 +24,6 @@ from kcodec.registry.store.settings import SettingsTable
 class Ids:
     """Schemas by their ids and GUIDs; within a transaction of the database.
 
-    Examples
-    --------
     >>> database = Database(":memory:", "memory://")
     >>> ids = Ids(database, SettingsTable(database))
     >>> with database.transaction(write=True):

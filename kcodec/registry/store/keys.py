@@ -33,8 +33,6 @@ class Keys:
 
     A key that is shared is used by the registry itself: with its service, as the process is allowed to there.
 
-    Examples
-    --------
     >>> keys = Keys(Database(":memory:", "memory://"))
     >>> keys.register_kek(Kek("orders", "local-kms", "mykey")).name
     'orders'
@@ -266,7 +264,6 @@ class Keys:
         return every or no_key(subject)
 
     def _of_subject(self, kek_name: str, subject: str, algorithm: str | None, *, deleted: bool) -> list[Dek]:
-        """Return the keys of a subject by their versions."""
         values = (kek_name, check_key_subject(subject), check_algorithm(algorithm))
         return self._deks("kek_name = ? AND subject = ? AND algorithm = ?", values, deleted=deleted)
 

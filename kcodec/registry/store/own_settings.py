@@ -15,8 +15,6 @@ class OwnSettings:
 
     Where a method takes a subject it also takes a context (``:.lab:``) or, as None, the registry as a whole.
 
-    Examples
-    --------
     >>> from kcodec.registry.store.database import Database
     >>> database = Database(":memory:", "memory://")
     >>> settings, log = SettingsTable(database), ChangeLog(database)

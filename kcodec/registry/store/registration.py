@@ -33,8 +33,6 @@ class Registration(NamedTuple):
 class Registrar:
     """What registers schemas, looks them up and compares them; within a transaction of the database.
 
-    Examples
-    --------
     >>> from kcodec.registry.store.database import Database
     >>> database = Database(":memory:", "memory://")
     >>> settings = SettingsTable(database)

@@ -33,8 +33,6 @@ class SettingsTable:
 
     A place is a subject, a context (``:.lab:``) or, as an empty text, the registry as a whole.
 
-    Examples
-    --------
     >>> settings = SettingsTable(Database(":memory:", "memory://"))
     >>> with settings.database.transaction(write=True):
     ...     settings.set_config("", Config("FULL"))

@@ -74,8 +74,6 @@ class Summary(NamedTuple):
 class VersionsTable:
     """What is registered under which subject; within a transaction of the database.
 
-    Examples
-    --------
     >>> from kcodec.registry.store.ids import Ids
     >>> database = Database(":memory:", "memory://")
     >>> settings = SettingsTable(database)

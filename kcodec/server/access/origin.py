@@ -22,8 +22,6 @@ def is_same_origin(site: str | None, origin: str | None, host: str | None) -> bo
 
     These are Sec-Fetch-Site, which no page can make up, and Origin, which older browsers send alone.
 
-    Examples
-    --------
     >>> is_same_origin(None, "http://here:8081", "here:8081"), is_same_origin(None, "null", "here:8081")
     (True, False)
     >>> is_same_origin("cross-site", None, "here:8081"), is_same_origin(None, None, "here:8081")

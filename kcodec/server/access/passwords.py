@@ -17,8 +17,6 @@ NOBODY = f"scrypt:{_COST}:{_BLOCK}:{_PARALLEL}:AAAAAAAAAAAAAAAAAAAAAA==:{'A' * 4
 def hashed(password: str) -> str:
     """Return what is kept of a password.
 
-    Examples
-    --------
     >>> is_password("secret", hashed("secret")), is_password("Secret", hashed("secret"))
     (True, False)
     """

@@ -79,8 +79,6 @@ class Grant:
 class Roles:
     """All grants.
 
-    Examples
-    --------
     >>> roles = Roles((Grant("write", users=("shop",), subjects=("orders-*",)), Grant("read", users=("*",))))
     >>> shop = User("shop")
     >>> roles.has(shop, "write", "orders-value"), roles.has(shop, "write", "carts-value")

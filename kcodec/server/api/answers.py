@@ -13,8 +13,6 @@ class Answers:
     With what was asked, all of them have at most `max_size` bytes; the oldest go first. An answer that takes a large
     part of it is not kept.
 
-    Examples
-    --------
     >>> answers = Answers()
     >>> answers.find(1, (b"/subjects",))
     >>> answers.keep(1, (b"/subjects",), b"[]")

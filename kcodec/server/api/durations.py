@@ -17,8 +17,6 @@ class Durations:
     of an event loop, all others wait. A quick call takes at most `longest` seconds. Of more than `most` calls, those
     that were not made for the longest time are forgotten first.
 
-    Examples
-    --------
     >>> durations = Durations()
     >>> durations.is_quick("/subjects", 100)
     False

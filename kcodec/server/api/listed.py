@@ -15,8 +15,6 @@ class Listed:
 
     An item that is None is left out.
 
-    Examples
-    --------
     >>> listed = Listed(lambda: [1, None, "two"])
     >>> listed.more(), listed.is_complete
     (b'[1,"two"]', True)

@@ -49,8 +49,6 @@ class _Node:
 class Router:
     """Finds routes by method and path.
 
-    Examples
-    --------
     >>> router = Router([Route("GET", "/subjects/{subject}/versions", lambda registry, request: None)])
     >>> router.find("GET", b"/subjects/a%2Fversions/versions")[1]
     {'subject': 'a/versions'}

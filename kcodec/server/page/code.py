@@ -49,8 +49,6 @@ Line = list[Token]
 def code_lines(text: str) -> list[Line]:
     """Return a text as lines of tokens: JSON is laid out, all else keeps its lines.
 
-    Examples
-    --------
     >>> for line in code_lines('{"name":"R","fields":[{"name":"a","type":["null","int"]}]}'):
     ...     print(text_of(line))
     {
@@ -79,8 +77,6 @@ def text_of(line: Iterable[Token]) -> str:
 def markup(line: Line, links: Mapping[str, str] | None = None) -> Markup:
     """Return a line as HTML; texts that are named as references lead to where these are.
 
-    Examples
-    --------
     >>> markup([Token('"<b>"', "string"), Token(": ")], {"<b>": "version?subject=b"})
     Markup('<a class="string" href="version?subject=b">&#34;&lt;b&gt;&#34;</a>: ')
     """
@@ -171,7 +167,6 @@ class _Layout:
         return flat
 
     def lines(self) -> list[Line]:
-        """Return the lines."""
         lines: list[Line] = [[]]
         depth = 0
         #: Brackets that are open on the line at hand.

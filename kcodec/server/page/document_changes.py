@@ -40,8 +40,6 @@ def document_changes(old: str, new: str) -> list[DocumentChange]:
     Members of arrays that have a ``name``, as fields of records have, are the same if that is; those that are plain
     values, as symbols of enums, if they are equal.
 
-    Examples
-    --------
     >>> old = '{"fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}'
     >>> new = '{"fields": [{"name": "a", "type": "long"}, {"name": "c", "type": "int"}]}'
     >>> for change in document_changes(old, new):
@@ -66,8 +64,6 @@ def document_changes(old: str, new: str) -> list[DocumentChange]:
 def named_steps(text: str, pointers: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the places that JSON pointers into a text mean, with names for members of arrays.
 
-    Examples
-    --------
     >>> named_steps('{"fields": [{"name": "a", "type": "int"}]}', ["/fields/0/type"])
     [('fields', 'a', 'type')]
     """

@@ -52,7 +52,6 @@ class _Shown(NamedTuple):
 
     @property
     def row(self) -> Row:
-        """The row."""
         line = self.line if isinstance(self.line, Markup) else markup(self.line)
         return Row(self.old, self.new, self.kind, line)
 
@@ -60,8 +59,6 @@ class _Shown(NamedTuple):
 def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
     """Return the rows of a comparison; none if the texts are equal, None if they are too long.
 
-    Examples
-    --------
     >>> from kcodec.server.page.code import code_lines
     >>> rows = diff_rows(code_lines('{"a": [1, 2]}'), code_lines('{"a": [1, 3]}'))
     >>> [(row.kind, row.old, row.new) for row in rows]

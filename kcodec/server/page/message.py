@@ -95,8 +95,6 @@ def read_bytes(text: str, encoding: str = "auto") -> bytes:
     prints of bytes, ``b'\x00...'``, or JSON of a text with a character a byte, ``"\u0000..."``. What can be several of
     these is what begins like a frame; what is none of them, or more than `MAX_BYTES`, is a `ValueError`.
 
-    Examples
-    --------
     >>> read_bytes("00 00 00 00 07 68 69"), read_bytes(r"\x00\x01"), read_bytes("AAAAAAdoaQ")
     (b'\x00\x00\x00\x00\x07hi', b'\x00\x01', b'\x00\x00\x00\x00\x07hi')
     >>> read_bytes(r"b'\x00\x07hi'"), read_bytes(r'"\u0000\u0007hi"'), read_bytes("00000000: 0007 6869  ..hi")

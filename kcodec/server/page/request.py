@@ -25,8 +25,6 @@ class Refused(Exception):
 class Fields(dict[str, list[str]]):
     """The fields of a form or of a query: names may be given more than once.
 
-    Examples
-    --------
     >>> fields = Fields.of(b"q=a%20b&q=c")
     >>> fields.text("q"), fields["q"], fields.text("page", "1")
     ('c', ['a b', 'c'], '1')

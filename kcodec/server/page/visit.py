@@ -54,8 +54,6 @@ def link(page: str, /, **fields: Any) -> str:
 
     Subjects are fields: as steps of a path some would be lost, such as ``..`` and ``a/b``.
 
-    Examples
-    --------
     >>> link("version", subject="a/b&c", version=3), link("", q=None)
     ('version?subject=a%2Fb%26c&version=3', './')
     """

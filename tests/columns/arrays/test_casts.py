@@ -5,6 +5,7 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec.columns.arrays.casts import cast_rows
 
@@ -55,8 +56,8 @@ def drawn(kind, rows, draw):
     return pa.array(values, kind)
 
 
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("seed", range(150))
+@cases("nested", [False, True])
+@cases("seed", range(150))
 def test_all_rows_as_each(seed, nested):
     draw = random.Random(seed)
     kind = draw.choice(KINDS)

@@ -61,7 +61,7 @@ class StreamProducer(Producer):
         return self.column.__arrow_c_stream__(requested_schema)
 
 
-@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
+@cases("kind", BINARY + TEXT, ids=str)
 def test_each_layout(codec, kind):
     # All bytes of the rows are ASCII, so text holds them too.
     decoded = codec.decode(pa.array(ROWS, pa.binary()).cast(kind))
@@ -96,7 +96,7 @@ def test_a_slice_of_a_slice_up_to_the_last_byte(codec):
     assert codec.decode(values.slice(len(values) - 1)).to_pylist() == VALUES[-1:]
 
 
-@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
+@cases("kind", BINARY + TEXT, ids=str)
 def test_a_column_without_data(codec, kind):
     assert codec.decode(pa.array([], kind)).to_pylist() == []
     assert codec.decode(pa.nulls(3, kind)).to_pylist() == [None] * 3
@@ -139,7 +139,7 @@ def test_producers(codec, producer):
     assert decoded.to_pylist() == VALUES
 
 
-@pytest.mark.parametrize(
+@cases(
     "kind",
     [
         *BINARY,
@@ -217,7 +217,7 @@ def test_dictionaries_run_ends_and_extensions(codec):
     assert codec.decode(opaque).to_pylist() == expected
 
 
-@pytest.mark.parametrize("kind", [pa.binary(1), *BINARY, *TEXT], ids=str)
+@cases("kind", [pa.binary(1), *BINARY, *TEXT], ids=str)
 def test_dictionaries_and_run_ends_of_each_layout(impl, kind):
     codec = kcodec.AvroCodec("int")
     values = pa.array([b"\2", None, b"\4"], pa.binary()).cast(kind)
@@ -239,7 +239,7 @@ def test_a_column_without_a_type_is_null(codec):
     assert codec.decode(pa.nulls(2)).to_pylist() == [None, None]
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
     [pa.array([1, 2]), pa.array([{"a": b""}]), pa.array([[b"a"]]), pa.array([True]), pa.array([1.5])],
     ids=lambda values: str(values.type),
@@ -254,9 +254,7 @@ def test_a_table_is_not_the_column_of_its_payloads(codec):
         codec.decode(pa.table({"value": [b"\x02"], "offset": [1]}))
 
 
-@pytest.mark.parametrize(
-    "values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__
-)
+@cases("values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__)
 def test_what_is_no_column(codec, values):
     name = type(values).__name__
     with pytest.raises(TypeError, match=f"^{name} is not an Arrow column, nor a list of bytes$"):
@@ -345,7 +343,7 @@ def test_rows_that_look_framed_say_so(impl):
             codec.decode(pa.chunked_array([[b"{}"][:0], [framed]], pa.binary()))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "hint"),
     [
         (b"Obj\x01\x04\x14avro.codec", "looks like a container file of Avro"),

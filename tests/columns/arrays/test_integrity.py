@@ -170,7 +170,7 @@ def test_broken_arrays_are_refused(name, impl):
         arrays(pa.chunked_array([array.slice(0, 0), array]))
 
 
-@pytest.mark.parametrize("name", SOUND)
+@cases("name", SOUND)
 def test_sound_arrays_are_not(name, impl):
     assert arrays(SOUND[name])[0][0] is SOUND[name]
 
@@ -273,7 +273,7 @@ EXTENSIONS = {
 }
 
 
-@pytest.mark.parametrize("after", EXTENSIONS)
+@cases("after", EXTENSIONS)
 def test_extensions_are_read_as_what_they_are(after, impl):
     for before in EXTENSIONS.values():
         for other, array in zip(stored_once(before), stored_once(EXTENSIONS[after]), strict=True):

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from cases import cases
 
 from kcodec import AvroCodec, JsonCodec, KsqlCodec, SchemaError
 from kcodec.columns.arrays.casts import cast_rows
@@ -60,7 +61,7 @@ def _runs(values):
     return pc.run_end_encode(pa.array(values))
 
 
-@pytest.mark.parametrize(
+@cases(
     "array",
     [
         pa.array([["a"], None, [], ["b", "c"]], pa.list_(pa.string_view())),

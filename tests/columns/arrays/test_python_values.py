@@ -52,7 +52,7 @@ class TestPythonValues:
         # Fields that no row has get their defaults.
         assert self.CODEC.encode([{"id": 7}]).to_pylist() == [b"\x0e\x00\x00"]
 
-    @pytest.mark.parametrize(
+    @cases(
         ("rows", "told"),
         [
             ([{"ID": 1}], "the rows: there is no field 'ID': did you mean 'id'?"),

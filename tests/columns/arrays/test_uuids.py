@@ -5,6 +5,7 @@ import uuid
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
@@ -66,7 +67,7 @@ TAKE_BYTES = {
 }
 
 
-@pytest.mark.parametrize("name", TAKE_TEXT)
+@cases("name", TAKE_TEXT)
 def test_text(impl, name):
     codec = TAKE_TEXT[name]
     text = pa.table({"f": [TEXTS[0], None, TEXTS[1]]})
@@ -74,7 +75,7 @@ def test_text(impl, name):
         assert codec.encode(pa.table({"f": COLUMN[rows]})).to_pylist() == codec.encode(text[rows]).to_pylist()
 
 
-@pytest.mark.parametrize("name", TAKE_BYTES)
+@cases("name", TAKE_BYTES)
 def test_bytes(impl, name):
     codec = TAKE_BYTES[name]
     stored = codec.encode(pa.table({"f": COLUMN.storage})).to_pylist()
@@ -106,7 +107,7 @@ BELOW = {
 }
 
 
-@pytest.mark.parametrize("name", BELOW)
+@cases("name", BELOW)
 def test_below(impl, name):
     schema, array, rows = BELOW[name]
     codec = AvroCodec(schema if isinstance(schema, dict) else json.dumps(schema))

@@ -149,7 +149,7 @@ def test_types_of_large(impl):
     assert any(pa.types.is_map(kind) for kind in wide)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 8, 9, 511, 512, 513, 1500])
+@cases("rows", [1, 7, 8, 9, 511, 512, 513, 1500])
 def test_blocks(rows, large):
     """Every number of rows around the size of a block; the same values as from blocks of one row."""
     codec = codec_of(EVERYTHING, large=large)
@@ -163,7 +163,7 @@ def test_blocks(rows, large):
     )
 
 
-@pytest.mark.parametrize("size", [31, 32, 33, 63, 64, 65, 127, 128, 129, 160, 5000, 70_000, 200_000])
+@cases("size", [31, 32, 33, 63, 64, 65, 127, 128, 129, 160, 5000, 70_000, 200_000])
 def test_lengths_around_the_size_of_a_move(size, large):
     codec = kcodec.AvroCodec({"type": "array", "items": ["null", "string"]}, large=large)
     value = "".join(chr(97 + at % 26) for at in range(size))
@@ -312,7 +312,7 @@ def test_bad_text_between_good_rows(large, impl):
     assert decoded.to_pylist() == [None if row in bad else value for row, value in enumerate(expected)]
 
 
-@pytest.mark.parametrize("count", [2, 7, 8, 9, 10, 100, 1000])
+@cases("count", [2, 7, 8, 9, 10, 100, 1000])
 def test_keys_that_stand_twice(count, large, impl):
     """The last entry of a key is kept, at its place; what stood below dropped entries is gone."""
     values = {"type": "array", "items": ["null", "string", {"type": "map", "values": "boolean"}]}
@@ -344,7 +344,7 @@ def test_keys_that_stand_twice(count, large, impl):
     assert decoded.to_pylist() == [expected, [("k", [None])], None, expected, [("k", [None])]]
 
 
-@pytest.mark.parametrize("rows", [1, 3, 300])
+@cases("rows", [1, 3, 300])
 def test_keys_that_stand_twice_in_small_maps(rows, large, impl):
     """Of all lengths up to 20 bytes, with the same first and last eight; those of neighbours do not matter."""
     codec = kcodec.AvroCodec({"type": "map", "values": "int"}, large=large)

@@ -6,6 +6,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
@@ -67,7 +68,7 @@ def rows_of(codec, count):
     return [row and {key: row[key] for key in row if key in names} for row in (ROWS * 33)[:count]]
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 63, 64, 65, 130])
+@cases("count", [0, 1, 2, 3, 63, 64, 65, 130])
 def test_any_number_of_rows(codec, count):
     rows = rows_of(codec, count)
     column = codec.decode(codec.encode(pa.array(rows, codec.arrow_type)))

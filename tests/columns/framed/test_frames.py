@@ -4,6 +4,7 @@ from array import array
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -252,7 +253,7 @@ class TestMessageIndexes:
                 [],
             )
 
-    @pytest.mark.parametrize(
+    @cases(
         ("indexes", "code"),
         [
             (b"", "frame_truncated"),
@@ -269,7 +270,7 @@ class TestMessageIndexes:
             (b"\x02\xff\xff\xff\xff\x1f", "varint_overflow"),
         ],
     )
-    @pytest.mark.parametrize("kind", LAYOUTS, ids=str)
+    @cases("kind", LAYOUTS, ids=str)
     def test_bad_indexes(self, indexes, code, kind):
         values = pa.array([framed(1, b"\0"), framed(1, indexes), b"", framed(1, b"\2\2")], kind)
         faults = [
@@ -362,8 +363,8 @@ def both_read(values, frame, indexes=Indexes.NONE):
     return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults, packed
 
 
-@pytest.mark.parametrize("kind", LAYOUTS, ids=str)
-@pytest.mark.parametrize("frame", OWN_FRAMES, ids=repr)
+@cases("kind", LAYOUTS, ids=str)
+@cases("frame", OWN_FRAMES, ids=repr)
 def test_frames_that_are_not_confluents(frame, kind):
     if frame.id_type == "int":
         ids = [7, 2**31, 2**40 if frame.id_size == 8 else 9]

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.registry.memory import MemoryRegistry
@@ -25,8 +26,8 @@ def payloads(codec, texts):
     return codec.encode(pa.array(rows, TYPE)).to_pylist()
 
 
-@pytest.mark.parametrize("kind", BINARY, ids=str)
-@pytest.mark.parametrize("largest", [0, 20, 70, 9000])
+@cases("kind", BINARY, ids=str)
+@cases("largest", [0, 20, 70, 9000])
 def test_the_last_rows_of_a_column(codec, kind, largest):
     """Whole ones, cut ones, one of no bytes and a null; the last as large as what is moved, and larger."""
     found = payloads(codec, ["x" * (at % 9) for at in range(38)] + ["y" * largest] * 2)

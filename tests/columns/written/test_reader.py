@@ -1,7 +1,7 @@
 """Arrays of every layout as columns to be encoded: what has no plan is never read."""
 
 import pyarrow as pa
-import pytest
+from cases import cases
 
 import kcodec
 
@@ -16,8 +16,8 @@ LAYOUTS = [
 RECORD = '{"type": "record", "name": "R", "fields": [{"name": "x", "type": %s}]}'
 
 
-@pytest.mark.parametrize("array", LAYOUTS, ids=lambda array: str(array.type)[:12])
-@pytest.mark.parametrize("schema", ['["int", "string"]', '{"type": "array", "items": "int"}', '"int"'])
+@cases("array", LAYOUTS, ids=lambda array: str(array.type)[:12])
+@cases("schema", ['["int", "string"]', '{"type": "array", "items": "int"}', '"int"'])
 def test_layouts_without_a_plan_are_errors_of_their_rows(impl, array, schema):
     for codec, column in (
         (kcodec.AvroCodec(schema), array),

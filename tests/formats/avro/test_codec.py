@@ -12,6 +12,7 @@ import fastavro
 import polars as pl
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import on_both
@@ -68,7 +69,7 @@ WRONG_DEFAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "default"), WRONG_DEFAULTS)
+@cases(("kind", "default"), WRONG_DEFAULTS)
 def test_a_wrong_default_matters_only_where_it_is_needed(impl, kind, default):
     flag = {"name": "flag", "type": kind, "default": default}
     wrong = {**POINT, "fields": [POINT["fields"][0], flag]}
@@ -173,7 +174,7 @@ def test_bytes_of_a_fixed_size_are_written_as_any(impl):
     assert AvroCodec(["null", "bytes"]).encode(rows.slice(299)).to_pylist() == [b"\x02\xc8\x01" + values[0]]
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@cases("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_integers_are_written_as_decimals(impl, kind):
     bits, is_signed = int(kind.lstrip("uint")), kind[0] == "i"
     edges = (
@@ -222,7 +223,7 @@ def test_encode_errors(impl):
         micros.encode(pa.array([1], pa.timestamp("us")))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "column", "told"),
     [
         (
@@ -265,7 +266,7 @@ def test_of_many_members_some_are_told():
     assert report["reason"][0].as_py().endswith("member7 (fixed F7), ...")
 
 
-@pytest.mark.parametrize(
+@cases(
     "around", [lambda t: pa.struct([("a", t)]), pa.list_, pa.large_list, lambda t: pa.map_(pa.string(), t)]
 )
 def test_nested_arrow_types(impl, around):
@@ -579,7 +580,7 @@ def test_nulls_where_the_schema_has_none(impl):
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kinds", "wanted"),
     [
         # The branches one below the other: what needs a field that is not there, or whose field does not fit, is none.
@@ -606,7 +607,7 @@ def test_a_record_is_read_as_the_first_of_a_union_that_it_fits(impl, kinds, want
         assert [name for name, each in found.items() if each is not None] == [f"member{wanted + 1}"]
 
 
-@pytest.mark.parametrize(("number", "fits"), [(9999, True), (-9999, True), (10_000, False), (32_768, False)])
+@cases(("number", "fits"), [(9999, True), (-9999, True), (10_000, False), (32_768, False)])
 def test_decimals_of_fixed_size(impl, number, fits):
     """Both the precision and the bytes bound them."""
     schema = {"type": "fixed", "name": "F", "size": 2, "logicalType": "decimal", "precision": 4, "scale": 0}

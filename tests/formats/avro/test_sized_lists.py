@@ -70,6 +70,7 @@ def row(drawn, sized, most):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sized", [0, 0.5, 1])
 @pytest.mark.parametrize("reader", [None, {**SCHEMA, "fields": SCHEMA["fields"][::5]}])
 def test_sized_lists(sized, reader):

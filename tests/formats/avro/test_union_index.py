@@ -1,7 +1,7 @@
 """The index of a union is an int: five bytes at most, whatever the union and however it is read."""
 
 import pyarrow as pa
-import pytest
+from cases import cases
 
 import kcodec
 
@@ -22,8 +22,8 @@ def payload(name: str, index: bytes) -> bytes:
     return b"\x02" + index + b"\x02\x00" if name == "items" else index + b"\x02"
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-@pytest.mark.parametrize("skipped", [False, True])
+@cases("name", SCHEMAS)
+@cases("skipped", [False, True])
 def test_more_than_five_bytes_are_too_long(impl, name, skipped):
     schema = SCHEMAS[name]
     if skipped:

@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, SchemaError
@@ -228,9 +229,9 @@ def test_unsigned_and_unusual_columns_are_written(impl):
         ConnectJsonCodec(struct(a={"type": "int8"})).encode(pa.array([{"a": "1"}]))
 
 
-@pytest.mark.parametrize("compat", [None, "connect"])
-@pytest.mark.parametrize("enveloped", [True, False])
-@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@cases("compat", [None, "connect"])
+@cases("enveloped", [True, False])
+@cases("kind", [pa.float32(), pa.float64()])
 def test_what_is_not_finite_is_read_as_it_was_written(compat, enveloped, kind, impl):
     fields = [("f", kind), ("l", pa.list_(kind)), ("m", pa.map_(pa.int32(), kind))]
     rows = [

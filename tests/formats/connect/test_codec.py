@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, Limits, SchemaError
@@ -354,8 +355,8 @@ def test_two_columns_of_one_name_are_refused(impl, compat):
         codec.encode(array)
 
 
-@pytest.mark.parametrize("compat", [None, "connect"])
-@pytest.mark.parametrize("enveloped", [True, False])
+@cases("compat", [None, "connect"])
+@cases("enveloped", [True, False])
 def test_chosen_fields(impl, compat, enveloped):
     schema = {
         "type": "struct",

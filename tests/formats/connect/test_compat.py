@@ -61,7 +61,7 @@ def test_documented_differences(schema, data, strict, lenient, impl):
         assert found == expected
 
 
-@pytest.mark.parametrize(("schema", "payload", "code", "lenient"), STRICT)
+@cases(("schema", "payload", "code", "lenient"), STRICT)
 def test_strict_and_lenient(schema, payload, code, lenient, impl):
     for enveloped in (True, False):
         value = f'{{"payload":{payload},"schema":{schema}}}' if enveloped else payload
@@ -121,7 +121,7 @@ def test_a_row_that_begins_and_ends_like_another(impl):
         assert codes(report) == ([len(column) - 1], ["json_syntax"])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("payload", "at"),
     [(b"true:1", 4), (b"1\0", 1), (b"null\\", 4), (b"00x", 2), (b"[" * 1000 + b"]" * 1000, None)],
 )

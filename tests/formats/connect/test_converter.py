@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, rows, struct
 from connect_vectors import same, untag
 from vector_files import read_vectors
@@ -57,7 +58,7 @@ DATE = {"type": "int32", "name": "org.apache.kafka.connect.data.Date"}
 KEYS = {"type": "map", "keys": {"type": "string"}, "values": {"type": "int8"}}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "payload", "reason"),
     [
         # Java's own checks of a value, within structs only.
@@ -123,7 +124,7 @@ def test_a_scale_that_is_no_number():
     assert caught.value.reason == "Invalid scale parameter found in Decimal schema: "
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "payload", "count"),
     [
         ({"type": "bytes"}, ["", ""], 1),

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import ConnectJsonCodec, ConnectSchema, DecodeError, SchemaError
@@ -121,7 +122,7 @@ def test_the_scale_of_what_is_written(compat, impl):
         codec.encode(far)
 
 
-@pytest.mark.parametrize(("scale", "precision"), [(-76, 76), (-61, 38), (-38, 38), (37, 5), (76, 1)])
+@cases(("scale", "precision"), [(-76, 76), (-61, 38), (-38, 38), (37, 5), (76, 1)])
 def test_decimals_of_rows_that_are_read_again(scale, precision, impl):
     """Arrow itself takes few decimals from Python whose scale is below zero or above their digits."""
     parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}

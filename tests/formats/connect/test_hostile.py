@@ -16,6 +16,7 @@ def envelope(schema: bytes, payload: bytes) -> bytes:
     return b'{"schema":' + schema + b',"payload":' + payload + b"}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compat", [None, "connect"])
 @pytest.mark.parametrize("levels", [1_001, 30_000])
 def test_deep_schemas_and_payloads_cost_their_rows(levels, compat, impl):
@@ -35,6 +36,7 @@ def test_deep_schemas_and_payloads_cost_their_rows(levels, compat, impl):
     assert array.to_pylist() == [None, None, None, 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compat", [None, "connect"])
 def test_trees_of_defaults(compat, impl):
     """Ten of ten of ten of ten: each default holds ten of the one below it."""

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from connect_rows import DECIMAL, codes, rows, struct
 
 from kcodec import CODES, ConnectJsonCodec, EncodeError, Limits
@@ -22,8 +23,8 @@ def test_a_given_schema_has_its_own_defaults(compat, impl):
     assert found.to_pylist() == [{"a": n, "b": "none", "c": None} for n in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("compat", [None, "connect"])
-@pytest.mark.parametrize("replace", [True, False])
+@cases("compat", [None, "connect"])
+@cases("replace", [True, False])
 def test_nulls_and_defaults(compat, replace, impl):
     schema = struct(
         a={"type": "int32", "default": 7},

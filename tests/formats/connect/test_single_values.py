@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import ConnectJsonCodec, KcodecError
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter, objects_of
@@ -83,7 +84,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@cases("seed", range(20))
 def test_they_are_written_as_columns_are(seed, impl):
     r = random.Random(seed)
     kinds = [r.choice(KINDS) for _ in range(r.randint(1, 3))]
@@ -149,7 +150,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "key",
     [
         pa.int8(),
@@ -161,7 +162,7 @@ PAIRS = [
         pa.timestamp("ms", "UTC"),
     ],
 )
-@pytest.mark.parametrize("maps", ["pairs", "dict"])
+@cases("maps", ["pairs", "dict"])
 def test_maps_with_keys_that_are_no_text_are_read_as_columns_are(impl, key, maps):
     codec = ConnectJsonCodec(pa.struct([("m", pa.map_(key, pa.int8()))]), schemas_enable=False)
     keys = {pa.bool_(): ("true", "false"), pa.binary(): ('"AQ=="', '"Ag=="')}.get(key, ("1", "3"))
@@ -210,9 +211,7 @@ def test_keys_that_are_a_bare_value_take_no_column(monkeypatch, text):
     assert codec.decode_one(text.encode()) == wanted
 
 
-@pytest.mark.parametrize(
-    "text", ["7 8", "7x", "-", "", " ", "7,", "1e", "12345678901234567890", "tru", '"', '"a', "nul"]
-)
+@cases("text", ["7 8", "7x", "-", "", " ", "7,", "1e", "12345678901234567890", "tru", '"', '"a', "nul"])
 def test_what_stands_behind_a_bare_value_is_an_error(impl, text):
     kind = pa.string() if text[:1] == '"' else pa.bool_() if text[:1] == "t" else pa.int64()
     codec = ConnectJsonCodec(kind, schemas_enable=False)
@@ -221,7 +220,7 @@ def test_what_stands_behind_a_bare_value_is_an_error(impl, text):
         codec.decode_one(text.encode())
 
 
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 9_999 * 10**15, -9_999 * 10**15, 10**19])
+@cases("number", [2**63, -(2**63) - 1, 9_999 * 10**15, -9_999 * 10**15, 10**19])
 def test_integers_beyond_64_bits_are_none(impl, number):
     codec = ConnectJsonCodec(pa.int64(), schemas_enable=False)
     for values in ([b"%d" % number], [b"1", b"%d" % number] * 300):

@@ -7,6 +7,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,7 +95,7 @@ def way(request):
     return WAYS[request.param]
 
 
-@pytest.mark.parametrize("name", VALUES)
+@cases("name", VALUES)
 def test_named_types_are_read_without_being_told(impl, way, name):
     wires, wanted = zip(*VALUES[name], strict=True)
     written, codec = way[0](name, [*wires, None]), way[1](name)
@@ -147,8 +148,8 @@ def some_values(seed):
     yield from (None, 0, -1, 86_400_000, "x", datetime.time(), datetime.time.max)
 
 
-@pytest.mark.parametrize("options", [{}, {"round": "truncate"}])
-@pytest.mark.parametrize("name", VALUES)
+@cases("options", [{}, {"round": "truncate"}])
+@cases("name", VALUES)
 def test_single_values_are_written_as_columns_are(impl, name, options):
     codec = ConnectJsonCodec(connect(name), schemas_enable=False, **options)
     columns = ColumnWriter(codec.encode)
@@ -162,8 +163,8 @@ def test_single_values_are_written_as_columns_are(impl, name, options):
         assert answers[0] == answers[1], value
 
 
-@pytest.mark.parametrize("options", [{}, {"round": "truncate"}])
-@pytest.mark.parametrize("name", [name for name in VALUES if TIME_TYPES[PREFIX + name].wire != "string"])
+@cases("options", [{}, {"round": "truncate"}])
+@cases("name", [name for name in VALUES if TIME_TYPES[PREFIX + name].wire != "string"])
 def test_single_numbers_are_read_as_columns_are(impl, name, options):
     r = random.Random(2)
     codec = ConnectJsonCodec(connect(name), schemas_enable=False, **options)
@@ -180,7 +181,7 @@ def test_single_numbers_are_read_as_columns_are(impl, name, options):
             assert found == values[0]
 
 
-@pytest.mark.parametrize("name", BAD)
+@cases("name", BAD)
 def test_what_no_column_holds_is_an_error_of_its_row(impl, way, name):
     values, codes = zip(*BAD[name], strict=True)
     good = VALUES[name][0][0]

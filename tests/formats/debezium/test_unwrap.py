@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import ConfigError, SchemaError, unwrap
@@ -54,7 +55,7 @@ def kept(found):
     return [row for row, is_kept in rows if is_kept]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("mode", "rows"),
     [
         ("tombstone", [OLD, OLD, NEW, None]),
@@ -64,7 +65,7 @@ def kept(found):
         (" rewrite-with-tombstone ", [(OLD, "false"), (OLD, "false"), (NEW, "false"), (NEW, "true"), None]),
     ],
 )
-@pytest.mark.parametrize("chunked", [False, True])
+@cases("chunked", [False, True])
 def test_deletes_and_tombstones(mode, rows, chunked):
     changes = pa.array(EVENTS, ENVELOPE)
     if chunked:
@@ -213,7 +214,7 @@ def test_other_columns_are_refused(kind):
         unwrap(pa.nulls(1, kind))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "error", "text"),
     [
         ({"delete_tombstone_handling_mode": "none"}, ConfigError, "not one of tombstone, drop"),
@@ -282,7 +283,7 @@ def envelopes():
     yield "protobuf", kcodec.ProtobufCodec(PROTO, message="Envelope")
 
 
-@pytest.mark.parametrize("name", ["avro", "json", "connect", "protobuf"])
+@cases("name", ["avro", "json", "connect", "protobuf"])
 def test_envelopes_of_every_format(impl, name):
     codec = dict(envelopes())[name]
     events = [
@@ -305,7 +306,7 @@ def test_envelopes_of_every_format(impl, name):
 MARK = "__debezium_unavailable_value"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "mark", "others"),
     [
         (pa.string(), MARK, ["a", "", MARK + "x"]),

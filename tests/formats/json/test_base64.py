@@ -6,6 +6,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import ConnectJsonCodec, JsonCodec
 
@@ -27,7 +28,7 @@ def test_bytes_of_any_size(impl):
     assert codec.encode(array).to_pylist() == expected
 
 
-@pytest.mark.parametrize("letter", ["=", "-", "\x7f", "é", " ", "\x80"])
+@cases("letter", ["=", "-", "\x7f", "é", " ", "\x80"])
 def test_bytes_with_a_letter_that_is_none(impl, letter):
     rows = []
     for value in BYTES[1:]:

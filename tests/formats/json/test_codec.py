@@ -447,7 +447,7 @@ CASTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "column", "values", "codes"), CASTS, ids=[str(case[0]) for case in CASTS])
+@cases(("kind", "column", "values", "codes"), CASTS, ids=[str(case[0]) for case in CASTS])
 def test_what_a_type_cannot_hold_costs_its_row(impl, kind, column, values, codes):
     codec = kcodec.JsonCodec(pa.struct([("x", kind)]))
     # A slice, in which the values of other rows do not count.
@@ -458,7 +458,7 @@ def test_what_a_type_cannot_hold_costs_its_row(impl, kind, column, values, codes
     assert report["code"].to_pylist() == codes
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "column"),
     [
         (pa.decimal128(9, 2), [1.005]),
@@ -608,7 +608,7 @@ def test_inference(impl, documents, options, expected):
         assert decode(kind, *documents)[1].num_rows == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("document", "row"),
     [
         (b'{"a":1,"a":"x"}', {"a": '"x"'}),

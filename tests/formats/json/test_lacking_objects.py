@@ -3,7 +3,7 @@
 import random
 
 import pyarrow as pa
-import pytest
+from cases import cases
 from json_rows import KINDS, VALUES, same_decode, usual, written
 
 from kcodec.formats.json.plan import json_plan
@@ -69,8 +69,8 @@ class Rows:
         return document[: len(document) // 2] if self.random.random() < self.odd / 4 else document
 
 
-@pytest.mark.parametrize("order", ["steady", "rare", "few", "any"])
-@pytest.mark.parametrize("seed", range(4))
+@cases("order", ["steady", "rare", "few", "any"])
+@cases("seed", range(4))
 def test_objects_that_some_rows_lack(seed, order):
     rows = Rows(seed, order)
     count = rows.random.choice([7, 70, 150])

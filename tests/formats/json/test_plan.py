@@ -5,6 +5,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, Fault
@@ -51,7 +52,7 @@ LEAF = JsonNode(Op.JSON_STRING, 0, forms=Form.NULL)
 PAIR = pa.struct([pa.field("a", pa.int8(), nullable=False), ("b", pa.int8())])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "root", "message"),
     [
         (pa.int8(), LEAF, "does not fit a column of int8"),

@@ -4,7 +4,7 @@ import datetime
 import json
 
 import pyarrow as pa
-import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_rows import same_decode
@@ -32,7 +32,7 @@ def test_days_of_all_years(impl):
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@cases("kind", KINDS, ids=str)
 def test_what_is_written_is_read_again(kind, impl):
     storage = pa.int64() if kind.bit_width == 64 else pa.int32()
     most = 86_399 if pa.types.is_time(kind) else 1 << 30

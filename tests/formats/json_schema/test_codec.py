@@ -401,7 +401,7 @@ class TestReading:
         with pytest.raises(ConfigError, match="id has no fields"):
             codec(schema, fields=["id.x"])
 
-    @pytest.mark.parametrize("name", ["u", "lines.u", "by.u", "entries.u"])
+    @cases("name", ["u", "lines.u", "by.u", "entries.u"])
     def test_members_are_no_fields(self, impl, name):
         """Documents that have another member would not fit."""
         for member, what, values in (
@@ -526,8 +526,8 @@ class TestWriting:
         # A column of one kind is written as what it is.
         assert encoded(schema, 1, kind=pa.int8()) == ["1"]
 
-    @pytest.mark.parametrize("key", ["oneOf", "anyOf"])
-    @pytest.mark.parametrize("more", [True, False])
+    @cases("key", ["oneOf", "anyOf"])
+    @cases("more", [True, False])
     def test_nulls_of_members_that_a_document_is_not(self, impl, key, more):
         def member(name, spare, required):
             return {

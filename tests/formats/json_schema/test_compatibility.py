@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -347,7 +348,7 @@ def test_the_first_pattern_that_matches_a_name_counts():
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "found"),
     [
         ({"anyOf": [STRING]}, STRING, []),
@@ -378,7 +379,7 @@ def test_a_single_member_of_a_combined_schema(old, new, found):
 NEWER = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "found"),
     [
         # Without `contains` its bounds demand nothing.
@@ -435,7 +436,7 @@ def test_several_keywords_of_a_member_are_several_members_in_the_newer_drafts(cr
     assert [each.type for each in found] == ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "words"),
     [
         ("MAXIMUM_DECREASED", "is less than its value"),

@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from json_schema_codecs import INTEGER, STRING, codec, decoded, encoded
 
 from kcodec import Limits, SchemaError
@@ -114,7 +115,7 @@ class TestReferences:
         assert encoded(nullable, {"v": 1, "next": None}) == ['{"v":1,"next":null}']
 
 
-@pytest.mark.parametrize(
+@cases(
     "draft",
     [
         "http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#",

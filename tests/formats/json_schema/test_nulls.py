@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from side_by_side import on_both
@@ -34,7 +34,7 @@ def written_again(schema, *documents, **arguments):
     return codec.encode(codec.decode(documents)).to_pylist()
 
 
-@pytest.mark.parametrize(
+@cases(
     "kind", [{}, True, {"not": {}}, {"minimum": 1}, {"description": "of any kind"}, {"anyOf": [{}, NULLABLE]}]
 )
 def test_nothing_is_added_where_the_schema_does_not_say_null(impl, kind):
@@ -54,8 +54,8 @@ def test_text_of_json_may_be_null(impl):
     assert codec.encode([{"value": "null"}, {"value": None}]).to_pylist() == [b'{"value":null}', b"{}"]
 
 
-@pytest.mark.parametrize("validate", [False, True])
-@pytest.mark.parametrize("beside", BESIDE)
+@cases("validate", [False, True])
+@cases("beside", BESIDE)
 def test_a_null_would_change_the_verdict(impl, beside, validate):
     schema = {"$schema": NEWEST, "properties": {"a": {}, "b": {}, "c": {}}, **BESIDE[beside]}
     if beside == "dependencies":

@@ -77,7 +77,7 @@ def test_verdicts_of_java(draft, pattern, taken, refused):
             assert (validator.violation(json.dumps(document).encode()) is None) == (text in taken), document
 
 
-@pytest.mark.parametrize(
+@cases(
     "pattern",
     ["^[a-z]+$", r"^\d{3}-\w*?\.[^/]$", "^(a|b){2,}$", r"\S\s\bx", r"^[\p{L}\p{N} ]+$", "(", "a{", "\\", ""],
 )  # fmt: skip
@@ -85,7 +85,7 @@ def test_what_ecma_has_stays_as_it_is(pattern):
     assert translated(pattern) == pattern
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "what"),
     [
         (r"\Ga", r"\\G"),

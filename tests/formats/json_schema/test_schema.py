@@ -88,7 +88,7 @@ def test_errors_have_the_place(text, path):
         JSON.parse(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[" * 100_000,
@@ -110,10 +110,8 @@ def test_hostile_texts_are_refused(text):
         JSON.parse(text)
 
 
-@pytest.mark.parametrize(
-    "number", ["1e30", "1e999999999", "12345678901234567890123456789012.0", "1e2", "10.0"]
-)
-@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties", "maxContains"])
+@cases("number", ["1e30", "1e999999999", "12345678901234567890123456789012.0", "1e2", "10.0"])
+@cases("key", ["minLength", "maxItems", "minProperties", "maxContains"])
 def test_whole_numbers_of_any_size_are_lengths(key, number):
     draft = "https://json-schema.org/draft/2020-12/schema"
     root = parse(f'{{"$schema": "{draft}", "contains": {{}}, "{key}": {number}}}').root
@@ -129,8 +127,8 @@ def test_a_length_is_a_whole_number(number):
         parse(f'{{"maxLength": {number}}}')
 
 
-@pytest.mark.parametrize(("number", "length"), [("1.5", 1), ("-1.5", -1), ("1e-999999999", 0)])
-@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties"])
+@cases(("number", "length"), [("1.5", 1), ("-1.5", -1), ("1e-999999999", 0)])
+@cases("key", ["minLength", "maxItems", "minProperties"])
 def test_fractions_of_lengths_are_cut_off(key, number, length):
     for draft in NEW:
         assert parse(f'{{"$schema": "{draft}", "{key}": {number}}}').root.rules[key] == length
@@ -156,8 +154,8 @@ def test_lengths_that_the_reader_of_a_draft_takes(draft, key, number, is_old):
             parse(text)
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize("number", ["0", "-0", "0.0", "0e5", "1e-400"])
+@cases("draft", [*OLD, *NEW])
+@cases("number", ["0", "-0", "0.0", "0e5", "1e-400"])
 def test_a_multiple_of_nothing(draft, number):
     text = f'{{"$schema": "{draft}", "multipleOf": {number}}}'
     if draft in NEW:
@@ -180,8 +178,8 @@ def test_what_schemas_say_of_themselves_is_a_boolean(draft, key, beside):
         parse(text)
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize(
+@cases("draft", [*OLD, *NEW])
+@cases(
     ("rest", "path"),
     [
         ('"$defs": {"a": {"type": "foo"}}', "#/$defs/a/type"),
@@ -334,8 +332,8 @@ def test_what_no_draft_looks_at_may_be_anything(draft):
         parse(text)
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize(
+@cases("draft", [*OLD, *NEW])
+@cases(
     ("rest", "path", "refused"),
     [
         ('"items": true', "#/items", OLD[:1]),
@@ -423,8 +421,8 @@ def test_anchors_and_parts_with_identifiers():
     assert [properties[name].target.kind for name in "pqr"] == ["string", "boolean", "null"]
 
 
-@pytest.mark.parametrize("draft", [*OLD, *NEW])
-@pytest.mark.parametrize("scheme", ["http:", "https:"])
+@cases("draft", [*OLD, *NEW])
+@cases("scheme", ["http:", "https:"])
 def test_a_metaschema_is_known_without_being_fetched(draft, scheme):
     text = f'{{"$ref": "{scheme}{draft.partition(":")[2]}"}}'
     assert parse(text).root.target.kind == "combined"
@@ -451,7 +449,7 @@ def test_it_is_a_schema_format():
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["", "#", "#a[b]", "x?a[b]", "a%20b", "é", "urn:a[b]", "//[::1]:80/x", "http://é@[::1]", "///x", "a/b:c"],
 )

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from side_by_side import told
+from tries import tries
 
 import kcodec
 from kcodec import JsonSchemaCodec, Serde
@@ -57,7 +58,7 @@ def test_they_are_what_columns_are(options, impl):
     codec = JsonSchemaCodec(SCHEMA, validate=True, **options)
     reader, writer = ColumnReader(codec.decode), ColumnWriter(codec.encode)
     rnd = random.Random(1)
-    for turn in range(250):
+    for turn in range(min(250, tries(400))):
         value = {name: rnd.choice(VALUES) for name in NAMES if rnd.random() < 0.4}
         if turn % 2:
             value["id"] = 7

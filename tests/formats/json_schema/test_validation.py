@@ -399,8 +399,8 @@ class TestCodec:
         JsonSchemaCodec(self.schema)
 
 
-@pytest.mark.parametrize("draft", [4, 7, 2020])
-@pytest.mark.parametrize("name", ["Page[Order]", "Page%5BOrder%5D", "Page%3COrder%3E", "a%20b", "é", "["])
+@cases("draft", [4, 7, 2020])
+@cases("name", ["Page[Order]", "Page%5BOrder%5D", "Page%3COrder%3E", "a%20b", "é", "["])
 def test_references_may_have_any_name_that_is_quoted(draft, name):
     number = {"type": "integer"}
     schema = {
@@ -411,8 +411,8 @@ def test_references_may_have_any_name_that_is_quoted(draft, name):
     assert not accepts(draft, schema, '{"x":"a"}')
 
 
-@pytest.mark.parametrize("draft", [4, 7, 2020])
-@pytest.mark.parametrize("name", ["Page<Order>", "a b", "a%b", "a|b"])
+@cases("draft", [4, 7, 2020])
+@cases("name", ["Page<Order>", "a b", "a%b", "a|b"])
 def test_references_with_what_has_to_be_quoted_are_refused_as_by_java(draft, name):
     schema = {
         "properties": {"x": {"$ref": f"#/definitions/{name}"}},
@@ -425,8 +425,8 @@ def test_references_with_what_has_to_be_quoted_are_refused_as_by_java(draft, nam
         violation({"$schema": DRAFTS[draft], "$ref": "a b.json"}, "{}", [("a b.json", {})])
 
 
-@pytest.mark.parametrize("draft", DRAFTS)
-@pytest.mark.parametrize("other", DRAFTS)
+@cases("draft", DRAFTS)
+@cases("other", DRAFTS)
 def test_schemas_of_schemas_of_any_draft(draft, other):
     schema = {"$schema": DRAFTS[draft], "properties": {"s": {"$ref": DRAFTS[other]}}}
     assert violation(schema, '{"s":{"type":"object"}}') is None
@@ -436,7 +436,7 @@ def test_schemas_of_schemas_of_any_draft(draft, other):
         assert '"^[A-Za-z_][-A-Za-z0-9._]*$"' in violation(schema, '{"s":{"$anchor":"1 2"}}')[1]
 
 
-@pytest.mark.parametrize("place", ["default", "const", "examples/0", "x-else", "enum/0"])
+@cases("place", ["default", "const", "examples/0", "x-else", "enum/0"])
 def test_patterns_that_only_a_reference_reaches(impl, place):
     key, _, number = place.partition("/")
     part = {"pattern": "^abc$"}

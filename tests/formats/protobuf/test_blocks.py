@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import cases
 from side_by_side import on_both, same_decode
+from tries import tries
 
 from kcodec import ProtobufCodec
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
@@ -61,8 +63,8 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("packed_first", [True, False])
-@pytest.mark.parametrize("kind", WRITTEN)
+@cases("packed_first", [True, False])
+@cases("kind", WRITTEN)
 def test_lists_that_are_packed_or_not(kind, packed_first):
     """Writers of both kinds, in shares of all sizes, and of items in both forms; some rows are cut."""
     drawn = random.Random(kind)
@@ -80,10 +82,11 @@ def test_lists_that_are_packed_or_not(kind, packed_first):
         made = runs + b"\x12\1s"
         return made[:-5] if drawn.random() < 0.003 else made
 
+    rows = min(300, tries(600))
     for options in (ProtobufOptions(), ProtobufOptions(enums="number"), ProtobufOptions(fields=["s"])):
         plan, _ = decode_plan(message, options)
         for share in (0, 0.02, 0.5, 0.98):
-            same_decode("formats.protobuf._kernel", [plan], [row(share) for _ in range(300)])
+            same_decode("formats.protobuf._kernel", [plan], [row(share) for _ in range(rows)])
 
 
 @pytest.mark.parametrize("kind", ["float", "sfixed64"])
@@ -113,8 +116,8 @@ def test_rows_that_are_picked(impl):
         assert [(fault.row, fault.offset) for fault in faults] == [(40, 2)]
 
 
-@pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@cases("large", [False, True])
+@cases("seed", range(12))
 def test_picked_rows_stand_where_they_did(impl, seed, large):
     """Columns of every kind, null or not, in calls of all sizes: as where the other rows are told to be null."""
     drawn = random.Random(seed)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaError
@@ -255,7 +256,7 @@ def test_well_known_types_are_values(impl):
     assert plain.decode(values)[0].as_py()["count"] == {"value": 0}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("package", "name", "fields", "data", "value"),
     [
         ("google.type", "Date", "string x = 1;", "0a0161", {"x": "a"}),
@@ -295,7 +296,7 @@ def test_times_are_exact_or_cut(impl):
     assert whole.decode([bytes.fromhex(rows[0])]).field("at").cast(pa.int64()).to_pylist() == [1_000_001_500]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "wrong"),
     [
         # A member of a oneof gives way to another, the first entry of a key to the second.
@@ -380,7 +381,7 @@ def test_a_decimal_of_very_many_digits_costs_its_row(impl):
 DAY = 86_400_000
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "kind", "numbers", "codes"),
     [
         ("day", pa.date32(), [2932896, 2932897, -719162, 2**31 - 1], ["", "out_of_range"] * 2),
@@ -485,7 +486,7 @@ def test_unknown_fields_come_back(impl):
     assert codec.encode(array)[0].as_py().hex() == data[:16] + "48ffffffffffffffffff01" + "a20601ff"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "code"),
     [
         ("28", "truncated"),
@@ -520,7 +521,7 @@ def test_unknown_fields_that_are_none_are_errors_of_their_rows(impl, given, code
     ]
 
 
-@pytest.mark.parametrize("given", [5, 2.5, [b"x"], {"a": b"x"}])
+@cases("given", [5, 2.5, [b"x"], {"a": b"x"}])
 def test_unknown_fields_are_bytes(impl, given):
     codec = ProtobufCodec(SHOP, unknown_fields="keep")
     with pytest.raises(EncodeError) as caught:
@@ -547,7 +548,7 @@ def test_options_are_checked(options):
         ProtobufCodec(SHOP, **options)
 
 
-@pytest.mark.parametrize("count", [63, 64, 65, 130])
+@cases("count", [63, 64, 65, 130])
 def test_wide_messages_have_what_they_lack(impl, count):
     fields = " ".join(f"string f{number} = {number};" for number in range(1, count + 1))
     codec = ProtobufCodec(f'syntax = "proto3"; message M {{ {fields} }}')

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from known_messages import FIELDS, IMPORTS, PLAIN, messages
 
 from kcodec import ProtobufCodec, schema_of
@@ -116,8 +117,8 @@ def test_what_is_written(seed, impl, monkeypatch):
     assert together == alone
 
 
-@pytest.mark.parametrize("scale", [38, 39, 76, 77, 1000, -39, -77])
-@pytest.mark.parametrize("wide", [False, True])
+@cases("scale", [38, 39, 76, 77, 1000, -39, -77])
+@cases("wide", [False, True])
 def test_scales_that_arrow_does_not_print(impl, scale, wide):
     kind = pa.decimal256(76, scale) if wide else pa.decimal128(38, scale)
     slots = b"".join(value.to_bytes(kind.byte_width, "little", signed=True) for value in [12, 0, -1] * 8)

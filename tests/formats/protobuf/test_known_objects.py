@@ -4,9 +4,10 @@ import datetime
 import random
 from decimal import Decimal
 
-import pytest
+from cases import cases
 from known_messages import FIELDS, IMPORTS, PLAIN, messages
 from side_by_side import exact, left_to_columns
+from tries import tries
 
 from kcodec import DecodeError, EncodeError, ProtobufCodec, rows
 from kcodec.objects.by_columns import ColumnReader, ColumnWriter
@@ -52,7 +53,7 @@ def test_they_take_no_columns():
     assert exact(found) == exact(rows(CODEC.decode([data]))[0])
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         {"one1": datetime.datetime(2024, 1, 1)},
@@ -96,7 +97,7 @@ def test_what_is_odd(value, impl):
         assert told(lambda: CODEC.decode_one(column())) == told(lambda: rows(CODEC.decode([column()]))[0])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@cases("seed", range(min(8, tries(16))))
 def test_any_values(seed, impl):
     r = random.Random(seed)
     plain = ProtobufCodec(SCHEMA, recursive_depth=2, **PLAIN)

@@ -60,7 +60,7 @@ def reordered(data, message, rank):
     return b"".join(piece for _, piece in sorted(pieces, key=operator.itemgetter(0)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_fields_of_others(seed):
     """As the twin reads them, which knows no blocks: many rows alike, rows of two messages, damaged ones."""
@@ -82,7 +82,7 @@ def test_fields_of_others(seed):
     same_decode("formats.protobuf._kernel", [plan], [*rows[:20], *bad, *rows[:20]])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_fields_in_another_order(seed):
     """Of all rows, of some, and of each another one; with unknown ones among them, and members of oneofs."""

@@ -3,6 +3,7 @@ import contextlib
 import pickle
 
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tries import tries
@@ -59,7 +60,7 @@ def described_field(field):
     }
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@cases("name", SCHEMAS)
 def test_text_and_descriptor_mean_the_same(name):
     line = SCHEMAS[name]
     from_text = ProtobufSchema.parse(line["proto"])

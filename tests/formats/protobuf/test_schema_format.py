@@ -6,6 +6,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from google.protobuf import descriptor_pb2
 from vector_files import read_vectors
 
@@ -126,7 +127,7 @@ def test_verdicts(line):
     assert answer == ("ok" if line["register"] == "ok" else "refused")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ('edition = "2023"; message M { }', "line 1, column 1: the registry takes no editions"),
@@ -223,7 +224,7 @@ def test_descriptors_in_base64_import_others(as_texts):
     assert schema.indexes("Event.Order") == ([0, 0] if "shop/order.proto" in as_texts else [0, 1])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("members", "normalized"),
     [
         # The default and the JSON name are sorted among the other options.
@@ -436,7 +437,7 @@ def test_same():
     assert PROTOBUF.differences(left, other) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reader", "writer", "expected"),
     [
         ("int64 a = 1;", "uint32 a = 1;", []),
@@ -563,7 +564,7 @@ class TestDerivedTexts:
         ]
         assert codec.decode(codec.encode(pa.array(rows, kind))).to_pylist() == rows
 
-    @pytest.mark.parametrize(
+    @cases(
         ("kind", "message"),
         [
             (pa.int32(), "derived from a struct, not from int32"),

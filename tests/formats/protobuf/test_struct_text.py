@@ -5,6 +5,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec import ProtobufCodec
 from kcodec._impl import kernel
@@ -47,8 +48,8 @@ def messages(field, trees):
     return plain.decode(rows).field(field).to_pylist()
 
 
-@pytest.mark.parametrize("field", NAMES)
-@pytest.mark.parametrize("seed", range(8))
+@cases("field", NAMES)
+@cases("seed", range(8))
 def test_texts(field, seed):
     r = random.Random(seed)
     shapes = {"a": dict, "b": object, "c": list}
@@ -71,8 +72,8 @@ def test_texts(field, seed):
     assert sum(made is not None for made in native) > len(native) // 8
 
 
-@pytest.mark.parametrize("field", NAMES)
-@pytest.mark.parametrize("seed", range(8))
+@cases("field", NAMES)
+@cases("seed", range(8))
 def test_messages(field, seed):
     r = random.Random(seed)
     shapes = {"a": dict, "b": object, "c": list}
@@ -121,7 +122,7 @@ def test_numbers_that_are_too_long(impl):
 
 def test_texts_of_any_size(impl):
     codec = ProtobufCodec(SCHEMA)
-    for count in (1, 63, 64, 65, 1000):
+    for count in (1, 63, 64, 65, 200):
         tree = {f"k{at}": [float(at)] * (at % 40) for at in range(count)}
         text = json.dumps(tree, separators=(",", ":"))
         ordered = json.dumps(dict(sorted(tree.items())), separators=(",", ":"))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from fake_broker import PATIENT, FakeCluster
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def at(milliseconds):
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("offset >= 5 and offset < 9", Bounds(5, 9)),

@@ -10,6 +10,7 @@ from threading import Thread
 import http_answers
 import pyarrow as pa
 import pytest
+from cases import cases
 from fake_broker import FakeCluster
 
 from kcodec.errors import ConfigError, KafkaError
@@ -245,7 +246,7 @@ def endpoint(answer):
         yield exchange, asked
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         b'{"access_token": "abc"}',

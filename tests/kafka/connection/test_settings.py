@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from cases import cases
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -65,7 +66,7 @@ def test_extensions_of_java():
     assert found.oauth_extensions == ("logicalCluster=lkc-1", "pool=p")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("config", "message"),
     [
         ({"sasl.mechansim": "PLAIN"}, "unknown setting 'sasl.mechansim': did you mean 'sasl.mechanism'?"),
@@ -154,7 +155,7 @@ def test_settings_of_others_change_nothing():
     assert SECRET not in repr(Settings.of(user, "b:2"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "reason"),
     [
         ("enable.auto.commit", True, "none are committed but by `commit`"),
@@ -206,7 +207,7 @@ def test_addresses(text, addresses):
     assert Settings.of(servers=text).addresses == addresses
 
 
-@pytest.mark.parametrize("text", ["", ",", "a:0", "a:99999", "a:b", ":1", "a:" + "9" * 5000, None])
+@cases("text", ["", ",", "a:0", "a:99999", "a:b", ":1", "a:" + "9" * 5000, None])
 def test_addresses_that_are_none(text):
     with pytest.raises(ConfigError, match=r"is not host:port|no servers are given"):
         Settings.of(servers=text)

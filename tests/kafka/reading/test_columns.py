@@ -4,6 +4,7 @@ import re
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from fake_broker import PLACE, FakeCluster
 
 import kcodec
@@ -96,8 +97,8 @@ def test_columns(fast):
         assert columns(["value"], topics="u", value=values) == {"value": []}
 
 
-@pytest.mark.parametrize("ask", [read, follow])
-@pytest.mark.parametrize(
+@cases("ask", [read, follow])
+@cases(
     ("asked", "message"),
     [
         ({"value": "avor"}, "format 'avor' is not one of .* did you mean 'AVRO'"),

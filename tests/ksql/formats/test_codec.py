@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from ksql_vectors import storage
 
 from kcodec import ConfigError, DecodeError, EncodeError, KsqlCodec, Limits, SchemaError
@@ -49,7 +50,7 @@ def test_wrong_arguments(format, columns, options, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("columns", "key", "message"),
     [
         ("A MAP<INT, INT>", False, "JSON only supports MAP types with STRING keys"),
@@ -75,7 +76,7 @@ def test_wrong_arguments(format, columns, options, message):
         ),
     ],
 )
-@pytest.mark.parametrize("wide_decimals", ["decimal256", "string"])
+@cases("wide_decimals", ["decimal256", "string"])
 def test_columns_that_json_cannot_hold(columns, key, message, wide_decimals):
     with pytest.raises(SchemaError, match=message):
         KsqlCodec("JSON", columns, is_key=key, wide_decimals=wide_decimals)
@@ -108,7 +109,7 @@ def test_columns_in_any_form():
 # Wrapping and nulls -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("columns", "options", "payload"),
     [
         ("V INT", {}, b'{"V":5}'),
@@ -172,7 +173,7 @@ def test_chunks_and_errors(impl):
 # What strict reading refuses --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "text", "code", "lenient"),
     [
         ("INT", "2147483648", "out_of_range", -(2**31)),
@@ -200,7 +201,7 @@ def test_strict_reads_utf8_only(impl, value):
     assert codes(KsqlCodec("JSON", "A INT"), [value]) == ["invalid_utf8"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "text", "value"),
     [
         ("INT", "1e2", 100),
@@ -278,7 +279,7 @@ def test_limits(impl):
 # Writing ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "given", "text"),
     [
         ("INT", pa.array([7], pa.int8()), b"7"),
@@ -326,7 +327,7 @@ def test_narrow_decimals(impl, kind, precision):
     assert lines.combine_chunks().to_pylist() == [b"1.50", b""]
 
 
-@pytest.mark.parametrize("format", ["JSON", "DELIMITED", "AVRO", "PROTOBUF", "JSON_SR", "PROTOBUF_NOSR"])
+@cases("format", ["JSON", "DELIMITED", "AVRO", "PROTOBUF", "JSON_SR", "PROTOBUF_NOSR"])
 def test_paths_have_the_names_of_the_statement(impl, format):
     place = {"registry": "memory://sql-paths", "topic": format} if FORMATS[format].rows is None else {}
     codec = KsqlCodec(format, "TOTAL DECIMAL(4,2), N INT", **place)
@@ -369,7 +370,7 @@ def test_maps_with_equal_keys(impl):
     assert codec.encode(given).to_pylist() == [b'{"k":1,"k":2}']
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "values", "code"),
     [
         ("INT", pa.array([1 << 40, 1]), "out_of_range"),

@@ -6,6 +6,7 @@ import struct
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from ksql_vectors import storage
@@ -60,7 +61,7 @@ def test_wrapping():
     assert keys.encode(pa.array([{"A": -1, "B": None}, None])).to_pylist() == [b'"-1",', None]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("payload", "code", "lenient"),
     [
         (b"a,yes", "invalid_boolean", {"A": "a", "B": False}),
@@ -77,7 +78,7 @@ def test_strict_refuses_what_loses_something(impl, payload, code, lenient):
     assert KsqlCodec("DELIMITED", columns, compat="ksqldb").decode([payload]).to_pylist() == [lenient]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "text", "code"),
     [
         ("DOUBLE", "1e400", "out_of_range"),
@@ -252,7 +253,7 @@ def test_pythons_csv_reads_what_is_written(texts):
 # KAFKA and NONE ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "value", "payload"),
     [
         ("INT", -2, struct.pack(">i", -2)),
@@ -330,7 +331,7 @@ def test_columns_that_they_cannot_hold(format, columns, error, message):
         KsqlCodec(format, "A INT", wrap=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("format", "columns", "key"),
     [("NONE", "V INT", True), ("NONE", "", False), ("KAFKA", "", False), ("DELIMITED", "", True)],
 )

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from side_by_side import on_both
 
 from kcodec import CODES, KsqlCodec
@@ -50,8 +51,8 @@ CODECS = {
 }
 
 
-@pytest.mark.parametrize("compat", [None, "ksqldb"])
-@pytest.mark.parametrize("format", CODECS)
+@cases("compat", [None, "ksqldb"])
+@cases("format", CODECS)
 def test_each_costs_its_own_row(format, compat):
     make, hostile, good = CODECS[format]
     codec = make(compat=compat)

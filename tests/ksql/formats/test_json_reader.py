@@ -4,6 +4,7 @@ import base64
 from decimal import Decimal
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from ksql_vectors import PREFIX, payload, plain, tagged
@@ -61,7 +62,7 @@ def test_every_measured_vector(capsys):
     assert texts > 30
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "value"),
     [
         (

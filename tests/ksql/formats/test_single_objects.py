@@ -4,7 +4,7 @@ import datetime
 import random
 from decimal import Decimal
 
-import pytest
+from cases import cases
 from side_by_side import told
 
 from kcodec import KsqlCodec
@@ -23,7 +23,7 @@ VALUES = [
 OPTIONS = [{}, {"compat": "ksqldb"}, {"round": "truncate"}]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@cases("seed", range(20))
 def test_they_are_written_as_columns_are(seed, impl):
     r = random.Random(seed)
     columns = [f"F{at} {r.choice(TYPES)}" for at in range(r.randint(1, 3))]
@@ -51,7 +51,7 @@ MORE_VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(20))
+@cases("seed", range(20))
 def test_rows_of_delimited(seed, impl):
     r = random.Random(seed)
     types = [
@@ -98,8 +98,8 @@ def test_times_are_in_pythons_own_utc():
         assert codec.decode_one(row)["B"].tzinfo is datetime.timezone.utc
 
 
-@pytest.mark.parametrize("options", [{}, {"compat": "ksqldb"}, {"large": True}], ids=str)
-@pytest.mark.parametrize("kind", ["INTEGER", "BIGINT", "DOUBLE", "VARCHAR", "BYTES"])
+@cases("options", [{}, {"compat": "ksqldb"}, {"large": True}], ids=str)
+@cases("kind", ["INTEGER", "BIGINT", "DOUBLE", "VARCHAR", "BYTES"])
 def test_values_of_kafka(kind, options, impl):
     codec = KsqlCodec("KAFKA", f"K {kind}", **options)
     writer, reader = ColumnWriter(codec.encode), ColumnReader(codec.decode)

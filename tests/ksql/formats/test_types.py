@@ -132,7 +132,7 @@ def test_wide_decimals():
             arrow_type(parse_type("DECIMAL(77,1)"), wide_decimals=wide)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "text"),
     [
         (pa.int8(), "INTEGER"), (pa.uint16(), "INTEGER"), (pa.uint32(), "BIGINT"), (pa.float32(), "DOUBLE"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec._impl import IMPLEMENTATIONS
 from kcodec.protocol import read_batches, write_batches
@@ -33,13 +34,13 @@ def expand(codec: str, data: bytes, magic: int = 2, limit: int = 1 << 24) -> byt
     return expanded.finish().to_pybytes()[start:end]
 
 
-@pytest.mark.parametrize("codec", CODECS[1:])
-@pytest.mark.parametrize("data", [b"", b"x", DATA])
+@cases("codec", CODECS[1:])
+@cases("data", [b"", b"x", DATA])
 def test_round_trip(codec, data):
     assert expand(codec, compress(codec, data)) == data
 
 
-@pytest.mark.parametrize("codec", CODECS[1:])
+@cases("codec", CODECS[1:])
 def test_pieces_stand_side_by_side(codec):
     expanded = Expanded(1 << 22)
     packed = pa.py_buffer(compress(codec, DATA))
@@ -51,7 +52,7 @@ def test_pieces_stand_side_by_side(codec):
     assert expanded.finish().to_pybytes() == 4 * DATA
 
 
-@pytest.mark.parametrize("codec", CODECS[1:])
+@cases("codec", CODECS[1:])
 def test_the_limit_is_exact(codec):
     packed = compress(codec, DATA)
     assert expand(codec, packed, limit=len(DATA)) == DATA
@@ -59,7 +60,7 @@ def test_the_limit_is_exact(codec):
         expand(codec, packed, limit=len(DATA) - 1)
 
 
-@pytest.mark.parametrize("codec", CODECS[1:])
+@cases("codec", CODECS[1:])
 def test_damage(codec):
     packed = compress(codec, DATA)
     for damaged in (b"", packed[:-1], packed[: len(packed) // 2], b"\xff" * 40):
@@ -69,9 +70,7 @@ def test_damage(codec):
             continue
 
 
-@pytest.mark.parametrize(
-    "parts", [(b"one ", b"two"), (b"", b"long enough"), (b"long enough", b""), (DATA, DATA)]
-)
+@cases("parts", [(b"one ", b"two"), (b"", b"long enough"), (b"long enough", b""), (DATA, DATA)])
 def test_several_gzip_members(parts):
     assert expand("gzip", b"".join(compress("gzip", part) for part in parts)) == b"".join(parts)
 

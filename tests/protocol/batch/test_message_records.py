@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from cases import cases
 
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.protocol import MessageCodec, write_batches
@@ -41,8 +42,8 @@ MESSAGES = [
 PATH = "responses.partitions.records"
 
 
-@pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("version", [0, 1])
+@cases("large", [False, True])
+@cases("version", [0, 1])
 def test_records_become_rows(impl, version, large):
     codec = MessageCodec(FETCH, version, large=large)
     rows = [codec.encode_one(message) for message in MESSAGES]

@@ -7,6 +7,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -75,7 +76,7 @@ def both(monkeypatch, data: bytes, **options) -> object:
     return results[0]
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@cases("codec", CODECS)
 def test_what_is_written_is_read(impl, codec):
     data = write_batches(TABLE, compression=codec)
     table = read_batches(data)
@@ -110,7 +111,7 @@ def test_control_batches(impl):
     assert kept.column("transactional").to_pylist() == [False] * 4 + [True] * 2
 
 
-@pytest.mark.parametrize("kind", [b"\0\0\0\x09", b"\0\0\1\1", b"\0\0\0", b""])
+@cases("kind", [b"\0\0\0\x09", b"\0\0\1\1", b"\0\0\0", b""])
 def test_control_records_of_unknown_type(impl, kind):
     data = write_batches(pa.table({"key": [kind], "control": [True]}))
     assert read_batches(data, control="only").column("control_type").to_pylist() == ["UNKNOWN"]
@@ -150,7 +151,7 @@ def test_a_bad_batch_costs_its_own_records(impl):
     assert list_batches(data, check_crc=False).column("crc_valid").to_pylist() == [None] * 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("place", "value", "code", "offset"),
     [
         (8, struct.pack(">i", 13), "invalid_batch", 8),
@@ -184,7 +185,7 @@ def record(body: bytes, size: int | None = None) -> bytes:
     return sealed(batch[:8] + length + batch[12:61] + records)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "code"),
     [
         (b"\0\0\0\1\1\0", None),
@@ -276,7 +277,7 @@ def test_delete_horizon(impl):
     assert read_batches(sealed(bytes(batch))).column("timestamp").cast(pa.int64())[1].as_py() == 999
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@cases("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_bombs(impl, codec):
     bomb = write_batches(pa.table({"value": [bytes(3_000_000)]}), compression=codec)
     assert read_batches(bomb).num_rows == 1

@@ -4,6 +4,7 @@ import struct
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -66,7 +67,7 @@ def test_batches_end_at_max_bytes(impl):
     assert read_batches(data).column("offset").to_pylist() == list(range(12))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("columns", "batches"),
     [
         ({"offset": [0, 5, 6, 3, 4]}, [(0, 3), (3, 2)]),
@@ -216,7 +217,7 @@ def test_what_is_refused(impl):
             write_batches(nothing)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("magic", "name", "value"),
     [
         (1, "headers", [{"key": "a", "value": b""}]),
@@ -235,7 +236,7 @@ def test_what_older_messages_do_not_have(impl, magic, name, value):
         write_batches(pa.table({name: [value]}), magic=magic)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "values", "path", "code"),
     [
         ("timestamp", pa.array([0, 1 << 62], pa.timestamp("s")), "timestamp", "out_of_range"),

@@ -213,6 +213,7 @@ def test_mypy_has_nothing_to_say(kafka):
     assert said.returncode == 0, said.stdout[:2000]
 
 
+@pytest.mark.thorough
 def test_mypy_sees_wrong_types(small, tmp_path):
     use = tmp_path / "use.py"
     use.write_text(

@@ -8,6 +8,7 @@ import uuid
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import cases
 from message_specs import COMMIT, TOPICS, TREE
 
 import kcodec
@@ -69,7 +70,7 @@ def test_unknown_tags_are_kept(impl):
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tags", "code"),
     [
         ([{"tag": 5, "data": b""}, {"tag": 5, "data": b""}], "tag_order"),
@@ -232,7 +233,7 @@ JAVA = [
 ]
 
 
-@pytest.mark.parametrize(("data", "text"), JAVA, ids=[data.hex() for data, _ in JAVA])
+@cases(("data", "text"), JAVA, ids=[data.hex() for data, _ in JAVA])
 def test_text_as_java_reads_it(impl, data, text):
     codec = MessageCodec(COMMIT, 0, compat="kafka")
     row = bytes(8) + len(data).to_bytes(2, "big") + data + bytes(8)
@@ -240,8 +241,8 @@ def test_text_as_java_reads_it(impl, data, text):
     assert codec.decode([row]).field("metadata").to_pylist() == [text]
 
 
-@pytest.mark.parametrize("version", [0, 1])
-@pytest.mark.parametrize("compat", [None, "kafka"])
+@cases("version", [0, 1])
+@cases("compat", [None, "kafka"])
 def test_counts_cost_no_memory(impl, version, compat):
     """A count is bounded by the bytes that are left before anything is set aside for its items."""
     codec = MessageCodec(TREE, version, compat=compat)

@@ -1,5 +1,6 @@
 """Every message that Kafka's generated classes wrote: read, written, turned into JSON and back."""
 
+import functools
 import json
 from collections import Counter
 
@@ -114,9 +115,9 @@ def test_downgrades(impl, sets, vectors, capsys):
 
 def check_downgrades(lines, sets):
     counts = Counter()
+    codec_of = functools.cache(lambda of, name, version: MessageCodec(sets[of][name], version))
     for line in lines:
-        spec = sets[line["set"]][line["name"]]
-        top, codec = MessageCodec(spec, line["jsonVersion"]), MessageCodec(spec, line["version"])
+        top, codec = (codec_of(line["set"], line["name"], line[name]) for name in ("jsonVersion", "version"))
         if "hex" in line:
             message = top.from_json(line["json"])
             assert codec.encode_one(message).hex() == line["hex"], line["id"]

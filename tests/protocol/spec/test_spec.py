@@ -395,7 +395,7 @@ def test_scalars_are_converted():
     assert spec.fields == (FieldSpec("b", FieldType("int8"), Versions(1, 1)),)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "default", "value"),
     [
         ("bool", "TRUE", True),

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ ends = st.integers(0, MAX_VERSION)
 ranges = st.builds(Versions, ends, ends)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "versions", "printed"),
     [
         ("none", Versions(0, -1), "none"),
@@ -31,7 +32,7 @@ def test_parse(text, versions, printed):
     assert str(versions) == printed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "error"),
     [
         ("40000", 'Value out of range. Value:"40000" Radix:10'),

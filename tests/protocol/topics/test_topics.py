@@ -5,6 +5,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from vector_files import read_vectors
@@ -137,9 +138,7 @@ def test_unknown_tags_and_compat(impl):
     assert lenient["kind"].to_pylist() == ["record"]
 
 
-@pytest.mark.parametrize(
-    "layout", ["binary", "large_binary", "binary_view", "string", "sliced", "chunked", "fixed"]
-)
+@cases("layout", ["binary", "large_binary", "binary_view", "string", "sliced", "chunked", "fixed"])
 def test_layouts_of_columns(impl, layout):
     keys, values = [OFFSET] * 40, [offset_value(n) for n in range(40)]
     if layout == "sliced":

@@ -1,14 +1,13 @@
 """The calls of Apicurio's own API: what its clients send, and what they read of the answers."""
 
-import base64
 import json
 
 import pytest
 from asked import Asked
+from shop_users import KEPT, basic
 
 from kcodec.registry import Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.server.access.passwords import hashed
 
 ROOT = "/apis/registry/v3"
 INT, LONG = '"int"', '"long"'
@@ -137,21 +136,17 @@ def test_a_context(ask):
 
 def test_roles(tmp_path):
     """Those of the subjects that artifacts are."""
-    users = {name: hashed("secret") for name in ("shop", "nobody")}
+    users = dict.fromkeys(("shop", "nobody"), KEPT)
     grants = [{"role": "write", "users": ["shop"], "subjects": ["shop:*"]}]
     path = tmp_path / "access.json"
     path.write_text(json.dumps({"users": users, "grants": grants}))
     registry = MemoryRegistry()
     registry.register("hidden", Schema(LONG))
     ask = Asked(registry, access=str(path))
-
-    def as_user(name):
-        return {"authorization": "Basic " + base64.b64encode(f"{name}:secret".encode()).decode()}
-
-    assert create(ask, "s", INT, group="shop", headers=as_user("shop")).status == 200
-    assert ask("GET", f"{ROOT}/groups/shop/artifacts/s/versions/1", headers=as_user("shop")).status == 200
-    assert create(ask, "s", INT, headers=as_user("shop")).fault[:2] == (403, 40301)
-    assert create(ask, "s", INT, group="shop", headers=as_user("nobody")).fault[:2] == (403, 40301)
+    assert create(ask, "s", INT, group="shop", headers=basic("shop")).status == 200
+    assert ask("GET", f"{ROOT}/groups/shop/artifacts/s/versions/1", headers=basic("shop")).status == 200
+    assert create(ask, "s", INT, headers=basic("shop")).fault[:2] == (403, 40301)
+    assert create(ask, "s", INT, group="shop", headers=basic("nobody")).fault[:2] == (403, 40301)
     assert create(ask, "s", INT).fault[:2] == (401, 40101)
     for path in (
         "ids/contentIds/1",
@@ -159,10 +154,10 @@ def test_roles(tmp_path):
         "groups/default/artifacts/hidden/versions/1",
     ):
         for part in ("", "/content") if "versions" in path else ("",):
-            answer = ask("GET", f"{ROOT}/{path}{part}", headers=as_user("shop"))
+            answer = ask("GET", f"{ROOT}/{path}{part}", headers=basic("shop"))
             assert answer.fault[:2] == (403, 40301)
     answer = ask(
-        "POST", f"{ROOT}/search/versions?artifactId=hidden&artifactType=AVRO", LONG.encode(), as_user("shop")
+        "POST", f"{ROOT}/search/versions?artifactId=hidden&artifactType=AVRO", LONG.encode(), basic("shop")
     )
     assert answer.fault[:2] == (403, 40301)
     ask.close()

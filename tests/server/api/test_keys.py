@@ -7,19 +7,20 @@ from urllib.parse import quote
 
 import pytest
 from asked import Asked
+from cases import cases
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import (
     DekAlgorithm,
     DekRegistryClient,
 )
 from registry_server import serve
+from shop_users import KEPT, basic
 
 from kcodec.registry.keys.material import key_of
 from kcodec.registry.keys.services import unwrap
 from kcodec.registry.keys.values import Kek
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.sqlite import SqliteRegistry
-from kcodec.server.access.passwords import hashed
 
 KEKS = "/dek-registry/v1/keks"
 KEK = {"name": "pii", "kmsType": "local-kms", "kmsKeyId": "mykey"}
@@ -66,7 +67,7 @@ class TestKeks:
         assert known("POST", KEKS, KEK).fault == refusal
         assert known("POST", KEKS, {**KEK, "kmsKeyId": "another"}).fault == refusal
 
-    @pytest.mark.parametrize(
+    @cases(
         ("changes", "part"),
         [
             ({"name": None}, "name"),
@@ -272,9 +273,9 @@ class TestAccess:
             {"role": "admin", "users": ["admin"]},
         ]
         names = ("reader", "writer", "owner", "admin")
-        file.write_text(json.dumps({"users": {name: hashed("x") for name in names}, "grants": grants}))
+        file.write_text(json.dumps({"users": dict.fromkeys(names, KEPT), "grants": grants}))
         found = Asked(access=str(file))
-        yield lambda user, *request: found(*request, headers=_basic(user))
+        yield lambda user, *request: found(*request, headers=basic(user))
         found.close()
 
     def test_by_roles_as_for_subjects(self, asked):
@@ -311,10 +312,6 @@ class TestAccess:
         assert asked("owner", "PUT", f"{KEKS}/pii", {"kmsProps": {}}).fault[:2] == refused
         assert asked("owner", "PUT", f"{KEKS}/pii", {"doc": "x"}).status == 200
         assert asked("owner", "PUT", f"{KEKS}/pii", {"shared": False}).status == 200
-
-
-def _basic(user):
-    return {"authorization": f"Basic {base64.b64encode(f'{user}:x'.encode()).decode()}"}
 
 
 def test_the_client_of_confluent_kafka():

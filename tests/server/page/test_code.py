@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,7 +138,7 @@ def record(*fields):
     return json.dumps({"type": "record", "name": "R", "fields": list(fields)})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "words"),
     [
         (record(field("a", "int")), record(field("a", "int")), []),

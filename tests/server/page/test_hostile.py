@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from page_browser import ORIGIN, Browser
@@ -113,7 +114,7 @@ def hostile_is_alive(registry, name):
     return 2 in registry.versions(name, deleted=True) and name in registry.subjects()
 
 
-@pytest.mark.parametrize(
+@cases(
     "address",
     [
         "subjects?q=" + "%3Cscript%3E",
@@ -166,7 +167,7 @@ def test_lone_surrogates_are_no_names(browser):
 # Forms
 
 
-@pytest.mark.parametrize(
+@cases(
     "headers",
     [
         {"sec-fetch-site": "cross-site"},
@@ -201,8 +202,8 @@ def unchanged(registry):
     assert "orders-value" in registry.subjects()
 
 
-@pytest.mark.parametrize("token", ["", "x", "x" * 43, "é" * 43, None])
-@pytest.mark.parametrize("cookie", [None, "", "x" * 31, "y" * 43, "own"])
+@cases("token", ["", "x", "x" * 43, "é" * 43, None])
+@cases("cookie", [None, "", "x" * 31, "y" * 43, "own"])
 def test_forms_without_the_browsers_token_are_refused(registry, browser, token, cookie):
     browser.get()
     if cookie != "own":
@@ -397,6 +398,7 @@ PROPERTIES = ",".join(f'"f{number}":{{"type":"string"}}' for number in range(3_0
 MESSAGE = "".join(f"int32 f{number} = {number};" for number in range(1, 3_000))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "text", "before", "after"),
     [

@@ -5,6 +5,7 @@ import json
 import uuid
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from page_browser import ADDRESS, CUSTOMER, Browser, filled
@@ -183,7 +184,7 @@ def test_a_schema_that_is_in_two_contexts():
         assert (found.id, home) == (number, context.replace(".nothing", "."))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "problem", "offset", "place"),
     [
         ("", "no bytes", 0, ""),

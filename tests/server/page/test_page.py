@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from cases import cases
 from toy_plugin import install
 
 from kcodec.errors import RegistryError
@@ -89,7 +90,7 @@ def test_ids_are_links_and_texts_are_kept_as_files(browser, registry):
     assert 'download="a_b-v1.proto"' in browser.get(link("version", subject="a/b: ö", version=1)).html
 
 
-@pytest.mark.parametrize(
+@cases(
     ("address", "name", "current"),
     [
         ("subjects", "Subjects", "page"),
@@ -409,7 +410,7 @@ def test_a_new_version_keeps_rules_and_tags(registry, browser):
     assert (found.metadata.tags, found.metadata.properties) == (before.metadata.tags, (("owner", "x"),))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("fields", "words"),
     [
         ({"schema": "{"}, "42201"),
@@ -428,7 +429,7 @@ def test_a_new_version_keeps_rules_and_tags(registry, browser):
         ({"schema": INT, "reference_name": "a", "reference_subject": "", "reference_version": ""}, "42201"),
     ],
 )
-@pytest.mark.parametrize("action", ["check", "register"])
+@cases("action", ["check", "register"])
 def test_what_is_no_schema_is_told_beside_the_form(browser, fields, words, action):
     page = browser.post("check", action=action, **{"subject": "new", "type": "AVRO", **fields})
     assert page.status == 422
@@ -536,7 +537,7 @@ def test_deletion_says_what_protects(registry, browser):
     assert registry.versions("shop/address.proto") == [1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("address", "status"),
     [
         ("nothing", 404),

@@ -3,6 +3,7 @@
 import ctypes
 
 import pytest
+from cases import cases
 from compiled import compiled
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -76,7 +77,7 @@ def test_valid(valid, text):
         assert ascii in (-1, text.isascii())
 
 
-@pytest.mark.parametrize("size", range(1, 140))
+@cases("size", range(1, 140))
 def test_cut_anywhere(valid, size):
     text = ("aé日𝄞" * 14).encode()[:size]
     behind = text + b"x" * 70

@@ -75,8 +75,6 @@ def conversion(writer: Schema, reader: Schema, options: AvroOptions) -> Conversi
     A type without a logical type is numbers, bytes or text: it is read as what the other says, in the unit or at the
     scale of the other. Only bytes of decimals and text are never each other.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> date, millis, micros, time = (
     ...     parse({"type": "int" if name == "date" else "long", "logicalType": name})
@@ -144,8 +142,6 @@ def conversions(reader: Schema, writer: Schema) -> list[Difference]:
 
     The type is ``LOGICAL_TYPE_CONVERTED``, or ``LOGICAL_TYPE_MISMATCH`` for values that are errors.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> old, new = (parse({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": n}) for n in (2, 3))
     >>> conversions(new, old)

@@ -23,8 +23,6 @@ def payload_of(text: bytes, schema: Schema) -> bytes:
     byte, and values of logical types those of the types below. All fields of a record are there. What is not in that
     encoding is a `ValueError`, which says where, and what was wanted.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> payload_of(b'{"string": "x"}', parse('["null", "string"]'))
     b'\x02\x02x'

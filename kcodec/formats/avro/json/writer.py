@@ -23,8 +23,6 @@ def json_lines(array: pa.Array, schema: Schema, *, decimals: bool = False) -> li
     are those of the types below. A union of int and long, or of float and double, names the wider one, since the column
     does not keep which it was. With `decimals` these are numbers, for people to read: Java prints their bytes.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> json_lines(pa.array(["x", None]), parse('["null", "string"]'))
     ['{"string":"x"}', None]

@@ -26,8 +26,6 @@ def encode_plan(schema: Schema, kind: pa.DataType, options: AvroOptions | None =
     Fields are matched by name; a field without a column is written as its default, or as null if it may be null. A
     type that cannot be written is a FAIL node, so that only the rows that have a value there are errors.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> print(encode_plan(parse('["null", "long"]'), pa.int32()))
     AVRO encode: int32
@@ -47,8 +45,6 @@ def object_plan(schema: Schema, options: AvroOptions | None = None) -> Plan:
     A field that may be missing is a DEFAULT node, which has the field's node below it. So is one whose default is
     wrong, with the reason.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> field = '{"name": "a", "type": "int", "default": 3}'
     >>> print(object_plan(parse('{"type": "record", "name": "R", "fields": [%s]}' % field)))

@@ -26,8 +26,6 @@ def decode_plan(
 
     A value that cannot be read is a FAIL node, so that only the rows that reach it are errors.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> print(decode_plan(parse("int"), parse('["null", "long"]')))
     AVRO decode: int64

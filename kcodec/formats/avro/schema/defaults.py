@@ -16,8 +16,6 @@ _NUMBERS = frozenset(["int", "long", "float", "double"])
 def varint(value: int) -> bytes:
     """Return the zigzag varint of an integer of 64 bits.
 
-    Examples
-    --------
     >>> varint(-65).hex()
     '8101'
     """
@@ -32,8 +30,6 @@ def default_bytes(field: Field) -> bytes:
     branch that holds it exactly (Java makes 1.5 an int of 1), text beyond U+00FF is refused for bytes and
     fixed (Java writes ``?``), and so is text of another length for fixed (Java pads or cuts it).
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> field = {"name": "a", "type": ["null", "int"], "default": 5}
     >>> default_bytes(parse({"type": "record", "name": "R", "fields": [field]}).fields[0]).hex()

@@ -13,8 +13,6 @@ _EMPTY = 0xC15D213AA4D7A795
 def parsing_form(schema: Schema) -> str:
     """Return what of a schema matters to its bytes, as text: full names, no attributes that readers do not need.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> parsing_form(parse('{"type": "fixed", "size": 2, "doc": "two", "namespace": "n", "name": "F"}'))
     '{"name":"n.F","type":"fixed","size":2}'
@@ -48,8 +46,6 @@ def _form(schema: Schema, seen: set[str]) -> str:
 def fingerprint(schema: Schema) -> bytes:
     """Return the fingerprint of a schema as it stands in single objects: 8 bytes, the least significant first.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> fingerprint(parse('"int"')).hex()
     '8f5c393f1ad57572'

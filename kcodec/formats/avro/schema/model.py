@@ -148,8 +148,6 @@ def same(left: Schema, right: Schema) -> bool:
     Names, fields with their defaults and order, symbols, sizes and further attributes count; aliases,
     documentation and the defaults of enums do not.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> same(parse('["null", "int"]'), parse('["null", {"type": "int"}]'))
     True
@@ -198,8 +196,6 @@ def canonical(schema: Schema, known: Iterable[str] = ()) -> str:
 
     A type is written out where it first occurs and named after that; those named in `known` are never written out.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> canonical(parse('{"name": "n.F", "size": 2, "type": "fixed", "doc": "two"}'))
     '{"type":"fixed","name":"F","namespace":"n","doc":"two","size":2}'

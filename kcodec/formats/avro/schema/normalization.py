@@ -31,8 +31,6 @@ def normalized(root: Schema, texts: Sequence[str] = (), known: Iterable[str] = (
     not, a part of a default is not a value of its type, or not finite, or a list is the default of what is no array;
     and if the schema is nested too deeply.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> normalized(parse('{"type": "fixed", "name": "n.F", "z": 1, "a": {"c": 2, "b": 3}, "size": 2, "doc": ""}'))
     '{"type":"fixed","name":"F","namespace":"n","size":2,"a":{"b":3,"c":2},"z":1}'

@@ -86,8 +86,6 @@ def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]
     Unless it is strict, defaults of fields, namespaces and the names of aliases are not looked at: data whose schema
     is wrong there can be read, and registries have kept such schemas for years.
 
-    Examples
-    --------
     >>> [each.type for each in parse_all(['{"type": "fixed", "name": "F", "size": 2}', '["null", "F"]'])]
     ['fixed', 'union']
     """
@@ -447,8 +445,6 @@ def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
 def is_valid_default(schema: Schema, value: object, open_: Container[str] = ()) -> bool:
     """Return whether a default is a value of a type (for a union, of any branch), as Avro Java checks it.
 
-    Examples
-    --------
     >>> is_valid_default(parse('["null", "int"]'), 5), is_valid_default(parse("int"), 5.0)
     (True, False)
     """

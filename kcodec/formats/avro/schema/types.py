@@ -146,8 +146,6 @@ def arrow_type(schema: Schema, options: AvroOptions | None = None) -> pa.DataTyp
     Schemas that have none: records that contain themselves without ``recursive_depth``, decimals wider than 76
     digits, unions with two members of one name, more than `MAX_COLUMNS` columns.
 
-    Examples
-    --------
     >>> from kcodec.formats.avro.schema.parse import parse
     >>> str(arrow_type(parse('["null", {"type": "int", "logicalType": "date"}]')))
     'date32[day]'
@@ -284,8 +282,6 @@ def derive_schema(kind: pa.DataType, name: str = ROOT, *, namespace: str = "") -
     milliseconds, and a field that may be null is a union with null, which is also its default. Records below the
     root are named after their field, within the namespace of the record around them, as Spark does.
 
-    Examples
-    --------
     >>> derive_schema(pa.struct([pa.field("id", pa.int64(), nullable=False)]), "Order")
     {'type': 'record', 'name': 'Order', 'fields': [{'name': 'id', 'type': 'long'}]}
     """

@@ -26,8 +26,6 @@ def message_differences(reader: MessageType, writer: MessageType) -> list[Differ
     Widths of integers, string and bytes, enums and integers, singular and repeated fields change into each other, as
     far as their bytes do: a packed list is not read as one number.
 
-    Examples
-    --------
     >>> old = MessageType("M", (FieldType("a", 1, "int32"), FieldType("b", 2, "string")))
     >>> new = MessageType("M", (FieldType("a", 1, "int64"), FieldType("c", 2, "double")))
     >>> message_differences(new, old)

@@ -95,8 +95,6 @@ class Side:
 def changes(old: Side, new: Side) -> list[Difference]:
     """Return all differences of a new schema to an old one, those that break nothing included.
 
-    Examples
-    --------
     >>> from kcodec.formats.protobuf.language.parse import parse
     >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1; }")
     >>> old, new = (Side(Names({"": parse('syntax = "proto3"; ' + text)}), "") for text in texts)

@@ -35,8 +35,6 @@ _Scope = tuple[str, str]
 def all_changes(old: Side, new: Side) -> list[Difference]:
     """Return what changed between two schemas, with words in `message`; what their imports declare is the registry's.
 
-    Examples
-    --------
     >>> from kcodec.formats.protobuf.language.names import Names
     >>> from kcodec.formats.protobuf.language.parse import parse
     >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1 [deprecated = true]; }")

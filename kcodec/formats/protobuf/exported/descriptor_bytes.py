@@ -42,8 +42,6 @@ def write_descriptor_set(schema: ProtobufSchema) -> bytes:
 
     The main file is ``main.proto`` if it has no path.
 
-    Examples
-    --------
     >>> schema = ProtobufSchema.parse('syntax = "proto3"; message M { int32 a = 1; }')
     >>> again = ProtobufSchema.parse(write_descriptor_set(schema))
     >>> again.path, again.message().name

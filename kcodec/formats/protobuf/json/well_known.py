@@ -71,8 +71,6 @@ def _has(type: MessageType, wanted: list[str] | None) -> bool:
 def find_type(url: str, types: Mapping[str, MessageType]) -> MessageType:
     """Return the type of what an Any holds: one of these, or of google.protobuf's own.
 
-    Examples
-    --------
     >>> find_type("type.googleapis.com/google.protobuf.Duration", {})
     <message google.protobuf.Duration>
     """
@@ -92,8 +90,6 @@ def _types() -> Mapping[str, MessageType]:
 def format_timestamp(seconds: int, nanos: int) -> str:
     """Print a time in UTC with 0, 3, 6 or 9 digits of its second.
 
-    Examples
-    --------
     >>> format_timestamp(-1, 500_000_000)
     '1969-12-31T23:59:59.500Z'
     """
@@ -107,8 +103,6 @@ def format_timestamp(seconds: int, nanos: int) -> str:
 def parse_timestamp(text: bytes) -> tuple[int, int]:
     """Return seconds and nanoseconds of a time of RFC 3339, with Z or an offset.
 
-    Examples
-    --------
     >>> parse_timestamp(b"1970-01-01T01:00:01.5+01:00")
     (1, 500000000)
     """
@@ -132,8 +126,6 @@ def parse_timestamp(text: bytes) -> tuple[int, int]:
 def format_duration(seconds: int, nanos: int) -> str:
     """Print a duration in seconds with 0, 3, 6 or 9 digits behind the point.
 
-    Examples
-    --------
     >>> format_duration(-1, -500_000_000), format_duration(0, 1000)
     ('-1.500s', '0.000001s')
     """
@@ -146,8 +138,6 @@ def format_duration(seconds: int, nanos: int) -> str:
 def parse_duration(text: bytes) -> tuple[int, int]:
     """Return seconds and nanoseconds of a duration.
 
-    Examples
-    --------
     >>> parse_duration(b"-1.5s")
     (-1, -500000000)
     """
@@ -173,8 +163,6 @@ def _nanos(digits: bytes | None) -> int:
 def format_paths(paths: list[str]) -> str:
     """Print the paths of a field mask, the words of their names in camel case, as Java does: letters lose their case.
 
-    Examples
-    --------
     >>> format_paths(["a.b_c", "", "dE"])
     'a.bC,de'
     """
@@ -193,8 +181,6 @@ def _lower(word: str) -> str:
 def parse_paths(text: str) -> list[str]:
     """Return the paths of a field mask.
 
-    Examples
-    --------
     >>> parse_paths("a.bC,d")
     ['a.b_c', 'd']
     """

@@ -196,8 +196,6 @@ def to_float(kind: str, bits: int) -> float:
 def quote(text: str) -> str:
     r"""Return text as a JSON string that may stand in HTML.
 
-    Examples
-    --------
     >>> print(quote("a<b\n"))
     "a\u003cb\n"
     """

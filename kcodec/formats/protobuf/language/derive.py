@@ -53,8 +53,6 @@ def derive_text(kind: pa.DataType, name: str = MESSAGE) -> str:
     Fields are numbered in their order; those that may be null are ``optional``, and nested structs become nested
     messages. A type that Protobuf has nothing for is a `SchemaError`.
 
-    Examples
-    --------
     >>> print(derive_text(pa.struct([pa.field("id", pa.int64(), False), ("tags", pa.list_(pa.string()))])))
     syntax = "proto3";
     <BLANKLINE>

@@ -326,8 +326,6 @@ def _value(field: FieldType, value: Any) -> syntax.Value:
 def escape_bytes(data: bytes) -> str:
     r"""Return bytes as they stand between quotation marks.
 
-    Examples
-    --------
     >>> print(escape_bytes(b"a\"\xff"))
     a\"\377
     """
@@ -339,8 +337,6 @@ def escape_bytes(data: bytes) -> str:
 def float_text(bits: int, kind: str) -> str:
     """Return a float or double, given its bits, with the digits that protoc gives it.
 
-    Examples
-    --------
     >>> float_text(0x3DCCCCCD, "float"), float_text(0x7FF0000000000000, "double")
     ('0.1', 'inf')
     """

@@ -55,8 +55,6 @@ class Linked:
 def json_name(name: str) -> str:
     """Return the name in JSON of a field that declares none: ``_`` makes the next letter a capital.
 
-    Examples
-    --------
     >>> json_name("snake_case_name")
     'snakeCaseName'
     """

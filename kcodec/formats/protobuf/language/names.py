@@ -167,8 +167,6 @@ def candidates(scope: str, name: str) -> Iterator[str]:
 def entry_name(field: str) -> str:
     """Return the name of the message that the entries of a map field are.
 
-    Examples
-    --------
     >>> entry_name("map_field")
     'MapFieldEntry'
     """

@@ -164,8 +164,6 @@ def number(word: str, kind: str) -> int | float | None:
 
     Unlike the numbers of fields, values with a zero in front are octal.
 
-    Examples
-    --------
     >>> number("0x1F", "int32"), number("010", "int32"), number("-1", "uint32"), number("1e3", "float")
     (31, 8, None, 1000.0)
     """

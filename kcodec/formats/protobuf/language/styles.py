@@ -26,8 +26,6 @@ _SUFFIX = "_value"
 def misspelling(kind: str, name: str) -> str | None:
     """Return what is wrong with the name of a message, an enum and so on; None if it is spelled as it should be.
 
-    Examples
-    --------
     >>> misspelling("field", "order_id"), misspelling("field", "line_2")
     (None, 'the field line_2 is not in lower_snake_case')
     """
@@ -38,8 +36,6 @@ def misspelling(kind: str, name: str) -> str | None:
 def collision(name: str, members: Iterable[str]) -> str | None:
     """Return what a field or oneof collides with, given the fields and oneofs of its message; None for nothing.
 
-    Examples
-    --------
     >>> collision("has_id", ["id", "has_id"])
     'has_id collides with what is generated for id'
     """

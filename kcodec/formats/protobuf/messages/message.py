@@ -38,8 +38,6 @@ _ITEM, _ITEM_TYPE, _ITEM_MESSAGE = 1, 2, 3
 class Message:
     """A message.
 
-    Examples
-    --------
     >>> point = MessageType("Point", (FieldType("x", 1, "sint32"), FieldType("tag", 2, "string", repeated=True)))
     >>> message = read_message(point, bytes.fromhex("12016108031800"))
     >>> message.values, message.unknown.hex()

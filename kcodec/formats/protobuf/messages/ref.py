@@ -20,8 +20,6 @@ def write_ref(name: str) -> bytes:
 def read_ref(data: bytes) -> str:
     r"""Return the name in a ``Ref``, the last one if there are several; other bytes are a `SchemaError`.
 
-    Examples
-    --------
     >>> read_ref(b"\n\x05Order")
     'Order'
     """

@@ -48,8 +48,6 @@ def wire_type_of(kind: str) -> int:
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """Return the low 64 bits of a varint of up to ten bytes, padded ones included, and the byte after it.
 
-    Examples
-    --------
     >>> read_varint(bytes.fromhex("ac02"), 0, 2), read_varint(bytes.fromhex("808000"), 0, 3)
     ((300, 2), (0, 3))
     """
@@ -120,8 +118,6 @@ def skip_field(data: bytes, at: int, end: int, number: int, wire_type: int, dept
 def from_varint(kind: str, value: int) -> int:
     """Return the number, or the boolean, of a type that is written as a varint; those of 32 bits are cut to them.
 
-    Examples
-    --------
     >>> from_varint("sint32", 3), from_varint("int32", 2**32 - 1), from_varint("bool", 2)
     (-2, -1, True)
     """
@@ -137,8 +133,6 @@ def from_varint(kind: str, value: int) -> int:
 def number_bytes(kind: str, value: int) -> bytes:
     """Return the bytes of a number or boolean; an unsigned one may be given as the signed one of the same bits.
 
-    Examples
-    --------
     >>> number_bytes("sint32", -2).hex(), number_bytes("uint32", -1).hex(), number_bytes("fixed32", 1).hex()
     ('03', 'ffffffff0f', '01000000')
     """
@@ -183,8 +177,6 @@ def canonical_unknown(data: bytes) -> bytes:
     They are sorted by number; within a number varints, 32 bits, 64 bits, lengths and groups, each kind in the order
     given. Varints are as short as they can be; groups are sorted inside as well.
 
-    Examples
-    --------
     >>> canonical_unknown(bytes.fromhex("100109000000000000000008808000")).hex()
     '08000900000000000000001001'
     """

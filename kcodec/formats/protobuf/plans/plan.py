@@ -49,8 +49,6 @@ def decode_plan(message: MessageType, options: ProtobufOptions) -> tuple[Plan, p
 def beside_writer(node: MessageNode, reader: MessageType, writer: MessageType) -> MessageNode:
     """Return a decode plan that tells what is another field, or none, in the type that messages were written with.
 
-    Examples
-    --------
     >>> old = MessageType("M", (FieldType("a", 1, "int32"), FieldType("b", 2, "string")))
     >>> new = MessageType("M", (FieldType("a", 1, "int64"), FieldType("c", 3, "bool")))
     >>> print(beside_writer(decode_plan(new, ProtobufOptions())[0].root, new, old))

@@ -343,7 +343,6 @@ class _Target:
 
     @property
     def item(self) -> "_Target | None":
-        """The items of an array."""
         item = self._schema.item
         return None if item is None or self._schema.type != "array" else _Target(item)
 

@@ -262,7 +262,6 @@ class _MessageDecoder(SchemaDecoder):
         return 0
 
     def decode(self, values: pa.Array, programs: Any, *, selector: Any, starts: Any, stop: bool) -> Any:
-        """Decode an array."""
         chosen = None if selector is None else select_rows(selector, [each is not None for each in programs])
         array, faults = self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
         if stop and faults:
@@ -475,7 +474,6 @@ class _Target:
 
     @property
     def entry(self) -> "tuple[_Target, _Target] | None":
-        """The fields of an entry."""
         return None if self._message is None else (self.field("key")[1], self.field("value")[1])
 
     def field(self, column: str) -> "tuple[str, _Target]":
@@ -513,8 +511,6 @@ class _Target:
 
 
 class _Members(_Target):
-    """The members of a oneof."""
-
     is_union = True
 
     def __init__(self, message: MessageType, floor: bool, oneof: str) -> None:

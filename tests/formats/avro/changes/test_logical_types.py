@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from side_by_side import same_decode
@@ -132,9 +133,9 @@ def test_any_scale(data):
     same_decode("formats.avro._kernel", [codec.decode_plan], rows.to_pylist())
 
 
-@pytest.mark.parametrize("local", ["", "local-"])
-@pytest.mark.parametrize("old", NANOS)
-@pytest.mark.parametrize("new", NANOS)
+@cases("local", ["", "local-"])
+@cases("old", NANOS)
+@cases("new", NANOS)
 def test_units_of_timestamps(impl, local, old, new):
     seconds = [0, 1_704_067_200, -7]
     values = [second * 10**9 // NANOS[old] for second in seconds]
@@ -179,7 +180,7 @@ def test_times_of_day(impl):
     assert read(debezium("NanoTime"), logical("time-micros"), [5001], round="truncate") == [5]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("writer", "reader"),
     [
         (logical("date"), logical("time-millis")),

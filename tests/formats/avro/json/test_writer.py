@@ -7,6 +7,7 @@ import re
 import fastavro
 import pyarrow as pa
 import pytest
+from cases import cases
 
 import kcodec
 from kcodec.formats.avro.json.reader import payload_of
@@ -108,7 +109,7 @@ def test_payloads_of_lines():
         assert payload_of(turned, root) == encoded(SCHEMA, row)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "text", "reason"),
     [
         (SCHEMA, "{}", "the value: an object with the members i, l, d"),
@@ -140,7 +141,7 @@ def test_numbers_as_java_reads_them(text):
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("logical", "raw", "text"),
     [
         ({"type": "int", "logicalType": "date"}, 20_000, "20000"),

@@ -123,7 +123,7 @@ def test_named_schemas_come_first():
     assert canonical(parse(record(field("a", "n.F")), named), ["n.F"]).endswith('"type":"n.F"}]}')
 
 
-@pytest.mark.parametrize(
+@cases(
     "schema",
     [
         {"type": "bytes", "logicalType": "decimal"},
@@ -243,7 +243,7 @@ def test_what_avro_java_prints(texts, printed):
     assert canonical(root, [each.name for each in named]) == printed
 
 
-@pytest.mark.parametrize(
+@cases(
     "names",
     [
         {"name": "..R"},
@@ -306,7 +306,7 @@ def test_a_complete_type_without_a_namespace_comes_before_the_one_that_is_open()
     assert parse(inner, [enum]).fields[0].type.branches[1].name == "n.R"
 
 
-@pytest.mark.parametrize(
+@cases(
     "schema",
     [
         # A type without a namespace is found from within one, once it is complete.
@@ -350,7 +350,7 @@ def test_what_avro_java_refuses_too(schema):
         parse(schema)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "text"),
     [
         ('// first\n{"type": /* of all */ "int"}', '"int"'),
@@ -407,7 +407,7 @@ def test_comments_and_texts_without_end_take_no_square_of_time(text):
         parse(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("fields", "reason"),
     [
         ([field("a", [])], "the field a is a union of nothing"),

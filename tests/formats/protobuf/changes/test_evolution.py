@@ -1,6 +1,6 @@
 """Differences that Confluent's registry finds between pairs of .proto texts."""
 
-import pytest
+from cases import cases
 from vector_files import read_vectors
 
 from kcodec.formats.language import NamedText
@@ -50,7 +50,7 @@ def test_differences_of_the_real_registry():
     assert (len(lines), len(seen), len(BREAKING)) == (275, 26, 11)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "found"),
     [
         ("message M { int32 a = 1; }", "message M { repeated int32 a = 1; }", []),

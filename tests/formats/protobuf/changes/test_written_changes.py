@@ -1,6 +1,6 @@
 """All that changed between two .proto texts, and what of their messages is read otherwise than it was written."""
 
-import pytest
+from cases import cases
 
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 
@@ -15,7 +15,7 @@ def told(old, new):
     return [(each.type, each.path, each.message) for each in PROTOBUF.changes(parsed(old), parsed(new))]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "found"),
     [
         ("int32 a = 1;", "int64 a = 1;", [("FIELD_TYPE_CHANGED", "#/M/1", "a: int32 → int64")]),
@@ -129,7 +129,7 @@ def test_changes_of_a_file():
     assert told(old, old) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("writer", "reader", "found"),
     [
         ("int64 a = 1;", "int32 a = 1;", ["VALUE_CUT"]),

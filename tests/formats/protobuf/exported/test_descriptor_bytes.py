@@ -24,7 +24,7 @@ def ours(text, imports=None):
     return descriptor_pb2.FileDescriptorSet.FromString(write_descriptor_set(schema)).file[-1]
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@cases("name", TEXTS)
 def test_constructs(name):
     text = TEXTS[name]
     expected = protoc(text)
@@ -52,7 +52,7 @@ OPTIONS = (
 OPTIONS += "message O { %s } message M { } enum E { A = 1; B = 2; } option (o)%s;"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("field", "value"),
     [
         ("map<string, int32> o = 3;", ".o = { value: 3 }"),
@@ -87,7 +87,7 @@ def test_extensions_with_the_number_of_a_field_are_left_out_of_options(number):
     assert ours(text).options == descriptor_pb2.FileOptions(java_package="p")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *(

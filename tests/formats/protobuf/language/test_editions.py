@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from cases import cases
 from google.protobuf import descriptor_pb2
 from protoc import protoc
 
@@ -63,7 +64,7 @@ LEGACY = "option features.enforce_naming_style = STYLE_LEGACY;"
 COLLISIONS = "option features.enforce_naming_style = STYLE2026;"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("package a.b_c1._d;", ""),
@@ -173,7 +174,7 @@ def test_imports_for_options_have_no_types():
 STRICT = "option features.default_symbol_visibility = STRICT;"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "is_taken"),
     [
         ("message M { message N { } }", True),
@@ -196,8 +197,8 @@ def test_exports_of_strict_files(text, is_taken):
     assert ours(text.replace(STRICT, "")) is not None
 
 
-@pytest.mark.parametrize("edition", ["2023", "2024"])
-@pytest.mark.parametrize("feature", FEATURES)
+@cases("edition", ["2023", "2024"])
+@cases("feature", FEATURES)
 def test_features_of_each_element(edition, feature):
     for value in FEATURES[feature]:
         for place in PLACES:
@@ -209,7 +210,7 @@ IMPLICIT = "option features.field_presence = IMPLICIT;"
 CLOSED = "enum E { option features.enum_type = CLOSED; A = 0; }"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("message M { optional int32 a = 1; }", "optional is the feature field_presence in editions"),
@@ -269,7 +270,7 @@ def test_refusals_of_2024(text, message):
         ProtobufSchema.parse(f'edition = "2024"; {text}', {"a.proto": ""})
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "message M { int32 a = 1 [features = { field_presence: 2 }]; }",
@@ -279,7 +280,7 @@ def test_refusals_of_2024(text, message):
         "enum E { option features.enum_type = CLOSED; A = 1; }",
     ],
 )
-@pytest.mark.parametrize("edition", ["2023", "2024"])
+@cases("edition", ["2023", "2024"])
 def test_what_both_take(edition, text):
     text = f'edition = "{edition}"; {text}'
     expected = protoc(text)

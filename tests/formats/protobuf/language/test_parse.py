@@ -5,6 +5,7 @@ import random
 import re
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from proto_texts import proto_files
@@ -72,7 +73,7 @@ def test_escapes(text, characters, data):
     assert unquote_bytes(found) == data
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("message M {", "line 1, column 12: expected optional, required or repeated, got the end"),
@@ -115,7 +116,7 @@ def test_refusals(text, message):
         parse(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         (
@@ -234,7 +235,7 @@ def test_large_texts_cost_what_their_length_allows(name):
     assert write_descriptor_set(schema)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_hostile_texts_end_in_an_error(name):
     with pytest.raises(SchemaError):
         ProtobufSchema.parse(HOSTILE[name])
