@@ -206,9 +206,7 @@ class Run:
             made, found = step(part, stop)
         except (MemoryError, pa.ArrowCapacityError) as lack:
             # Both may be Arrow's own; the latter is of what joins texts.
-            why = (
-                "need more memory than there is" if isinstance(lack, MemoryError) else "are too many at once"
-            )
+            why = "need more memory than there is" if isinstance(lack, MemoryError) else "are too many"
             raise CapacityError(f"{len(part)} rows {why}: {one_line(lack) or 'out of memory'}") from lack
         if found and stop:
             raise error(*_placed(found[:1], start)[0])
