@@ -188,10 +188,20 @@ def test_columns_beyond_2_gib_that_are_cast(layout):
 
 @pytest.mark.large
 @pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+def test_text_that_could_take_more_than_2_gib_and_does_not():
+    """Escaped, each character would take six bytes."""
+    column = beyond("x" * 6_000_000, 64)
+    assert JsonCodec(pa.string()).encode(column)[63].as_buffer().size == 6_000_002
+    row = pa.StructArray.from_arrays([beyond(TEXT, 40)], ["A"])
+    assert KsqlCodec("DELIMITED", "A STRING").encode(row)[39].as_buffer().size == SIZE
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
 def test_frames_take_a_column_of_bytes_beyond_2_gib():
     serde = Serde("AVRO", "memory://large-bytes", topic="t", schema='"bytes"')
     column = beyond(b"x" * ((1 << 31) // 300), 300)
-    with pytest.raises(CapacityError, match="too many at once"):
+    with pytest.raises(CapacityError, match="rows are too many"):
         serde.serialize(column)
     with pytest.raises(CapacityError, match="2 GiB"):
         serde.deserialize(beyond(serde.serialize(column[:1])[0].as_py(), 300))
