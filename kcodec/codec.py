@@ -202,10 +202,10 @@ class Run:
         stop = self.errors == "raise"
         try:
             made, found = step(part, stop)
-        except MemoryError as lack:
-            # Arrow's own is one too.
-            told = one_line(lack) or "out of memory"
-            raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
+        except (MemoryError, pa.ArrowCapacityError) as lack:
+            # Both may be Arrow's own; the latter is of what joins texts.
+            why = "need more memory than there is" if isinstance(lack, MemoryError) else "are too many"
+            raise CapacityError(f"{len(part)} rows {why}: {one_line(lack) or 'out of memory'}") from lack
         if found and stop:
             raise error(*_placed(found[:1], start)[0])
         return made, _placed(found, start) if self.errors == "report" else []

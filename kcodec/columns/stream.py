@@ -1,12 +1,12 @@
 """Readers of batches that are made as they are read."""
 
 import itertools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec._fork import fork_safe_lock
 from kcodec.arguments import Tables
 from kcodec.columns.arrays.given import REFUSED, check_objects, columns_kept, folded_column, told
 from kcodec.columns.arrays.values import typed
@@ -39,7 +39,7 @@ class Lasting(Iterator[pa.RecordBatch]):
         self._batches = iter(batches)
         self._interrupted = interrupted
         self._failure: Exception | None = None
-        self._lock = threading.RLock()
+        self._lock = fork_safe_lock()
 
     def __next__(self) -> pa.RecordBatch:
         with self._lock:

@@ -86,7 +86,10 @@ class Keyring:
         keys = getattr(self._registry, "keys", None)
         if not isinstance(keys, KeyRegistry):
             raise NoKey(f"the registry {self._registry.url} keeps no keys")
-        # Of threads that come at once, one asks.
+        known = self._known.get(place)
+        if known is not None and time.monotonic() < known.until:
+            return known
+        # Of threads that come at once, one asks; who has a key waits for none of them.
         with self._lock:
             known = self._known.get(place)
             if known is not None and time.monotonic() < known.until:

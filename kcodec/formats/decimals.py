@@ -22,9 +22,8 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.arguments import Payloads
 from kcodec.codec import Codec, Run
-from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import arrays
-from kcodec.columns.arrays.nested import unpack
+from kcodec.columns.arrays.nested import cast_leaf, unpack
 from kcodec.columns.arrays.slices import placed, sliced, unsliced
 from kcodec.columns.faults import nulled, refused
 from kcodec.columns.types.plain import is_text, stored_type
@@ -178,7 +177,7 @@ class DecimalCodec(Codec):
             found = decimals_from_text(data, offsets, self._scale, precision=max_digits)
             return unsliced(found, pa.binary())
 
-        return _each(read, cast_bytes(array, pa.binary()), pa.binary(), stop)
+        return _each(read, cast_leaf(array, pa.binary()), pa.binary(), stop)
 
     def _unscaled(self, array: pa.Array, scale: int, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Turn unscaled values into the result."""
@@ -289,7 +288,7 @@ def _binary(array: pa.Array) -> pa.Array:
         or types.is_binary_view(array.type)
     ):
         raise SchemaError(f"a column of {array.type} does not hold decimals")
-    return cast_bytes(array, pa.binary())
+    return cast_leaf(array, pa.binary())
 
 
 def _from_decimals(array: pa.Array) -> pa.Array:
@@ -319,7 +318,7 @@ def _base64(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
     """Decode Base64, as strings of JSON."""
     module, program = _json(Op.JSON_BYTES, "decode")
     # No text of Base64 has an escape, and this one is to be none.
-    plain = pc.replace_substring(cast_bytes(array, pa.binary()), b"\\", b"!")
+    plain = pc.replace_substring(cast_leaf(array, pa.binary()), b"\\", b"!")
     quoted = pc.binary_join_element_wise(b'"', plain, b'"', b"")
     found, faults = module.decode(quoted, [program], stop=stop)
     faults = [Fault(fault.row, None, "", "invalid_base64", CODES["invalid_base64"]) for fault in faults]

@@ -18,6 +18,7 @@ from kcodec.errors import ArrayError
 
 cdef enum:
     LOOK_ROWS = 1024           # whose offsets are looked at together, while they are near
+    MAX_ROOM = 64 << 20        # that is made for a block of more than a row
 
 
 cdef class Encoder:
@@ -92,6 +93,7 @@ cdef class Encoder:
         cdef uint8_t *out
         cdef int64_t row = self.builder.row
         cdef int64_t end
+        cdef int64_t needed
         cdef int64_t at
         cdef int32_t program
         cdef bint same_program = self.selector.data == NULL and self.ranges[0].first != NULL
@@ -104,7 +106,12 @@ cdef class Encoder:
                 if self.trusting and not self.inputs.is_utf8():
                     self.trusting = False
                     return FOUL
-            if not self.builder.has_room(self.max_bytes(row, end) + self.slop):
+            needed = self.max_bytes(row, end)
+            # Room is made for the most that rows can take: where that is much, for few of them.
+            while needed > MAX_ROOM and end - row > 1:
+                end = row + (end - row) // 2
+                needed = self.max_bytes(row, end)
+            if not self.builder.has_room(needed + self.slop):
                 return GROW
             if row < self.one_by_one or not self.put_rows(end):
                 self.one_by_one = end

@@ -6,9 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import arrays, payloads, without_view
-from kcodec.columns.arrays.nested import multiples
+from kcodec.columns.arrays.nested import cast_leaf, multiples
 from kcodec.columns.faults import joined, nulled, refused
 from kcodec.columns.framed.frames import Indexes, common_frame, decode_frames
 from kcodec.columns.framed.packed import unpacked
@@ -249,7 +248,7 @@ def _starts(values: pa.Array, heads: pa.Array) -> pa.Array:
     """Return for each value the length of the given head if the value begins with it, else 0."""
     import numpy as np
 
-    values, sizes = cast_bytes(values, pa.large_binary()), pc.binary_length(heads)
+    values, sizes = cast_leaf(values, pa.large_binary()), pc.binary_length(heads)
     starts = np.zeros(len(values), np.int32)
     for size in pc.unique(sizes.drop_null()).to_pylist():
         # Only the rows whose heads have this length: each row is looked at once, however many lengths there are.
@@ -341,7 +340,7 @@ def last_header(row: Any, name: str) -> bytes | None:
 def _extract(array: pa.Array, name: str) -> pa.Array:
     kind = array.type
     if not is_list(kind):
-        return cast_bytes(payloads(array)[0][0], pa.binary())
+        return cast_leaf(payloads(array)[0][0], pa.binary())
     if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
         raise TypeError(f"headers of type {kind} are not lists of a key and a value")
     parents = pc.list_parent_indices(array)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.nested import cast_leaf
 from kcodec.contracts.encryption import Ruled, decrypt_payloads, encrypt_payloads
 from kcodec.contracts.keyring import Keyring
 from kcodec.contracts.row_rules import Refusal
@@ -30,7 +30,7 @@ def opened(framed: Framed, ruled: Sequence[Ruled | None], ring: Keyring) -> tupl
     # Most serdes need no NumPy.
     import numpy as np
 
-    values = kernel("columns.rows._binary").bytes_list(cast_bytes(framed.values, pa.large_binary()))
+    values = kernel("columns.rows._binary").bytes_list(cast_leaf(framed.values, pa.large_binary()))
     selector = np.array(np.frombuffer(framed.selector, np.int32))
     starts = np.zeros(len(values), np.int32)
     if framed.starts is not None:

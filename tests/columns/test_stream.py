@@ -1,5 +1,8 @@
 """Readers of batches that are made as they are read."""
 
+import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -141,3 +144,41 @@ def test_an_index_without_a_name_is_no_column():
 def test_batches_one_by_one():
     batches = pa.table({"id": [1, 2, 3]}).to_batches(2)
     assert reader_of(iter(batches)).read_all().to_pydict() == {"id": [1, 2, 3]}
+
+
+FORKED = """
+import os, signal, threading, warnings
+import pyarrow as pa
+from kcodec.columns.stream import Lasting
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking where threads run
+began, go_on = threading.Event(), threading.Event()
+
+class Batches:
+    def __next__(self):
+        if threading.current_thread() is not threading.main_thread():
+            began.set()
+            go_on.wait()
+        return pa.record_batch({"a": [1]})
+
+    def __iter__(self):
+        return self
+
+lasting = Lasting(Batches())
+thread = threading.Thread(target=next, args=(lasting,))
+thread.start()
+began.wait()
+child = os.fork()
+if not child:
+    signal.alarm(10)
+    os._exit(next(lasting).num_rows - 1)
+status = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join()
+raise SystemExit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_child_waits_for_no_thread_of_its_parent():
+    assert subprocess.run([sys.executable, "-c", FORKED], check=False).returncode == 0

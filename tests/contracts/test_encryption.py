@@ -5,7 +5,10 @@ import json
 import logging
 import pickle
 import re
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -415,6 +418,40 @@ class TestNoKeyShows:
             wrap(Kek("k", "local-kms", "id", {"token": "hidden too"}), b"", {"secret": SECRET})
         assert SECRET not in str(caught.value)
         assert "hidden too" not in str(caught.value)
+
+    @pytest.mark.parametrize("answer", [None, "text", 5], ids=str)
+    def test_services_that_answer_with_no_bytes(self, box, topic, impl, monkeypatch, answer):
+        values = written(box, topic)
+        aead = SimpleNamespace(encrypt=lambda *_: answer, decrypt=lambda *_: answer)
+        client = SimpleNamespace(get_aead=lambda _: aead)
+        monkeypatch.setattr(LocalKmsDriver, "new_kms_client", lambda *_: client)
+        with pytest.raises(DecodeError, match="a bytes-like object is required"):
+            box.serde("AVRO", topic).deserialize(values)
+        box.register(f"{topic}-2-value", ORDER)
+        with pytest.raises(EncodeError, match="a bytes-like object is required"):
+            box.serde("AVRO", f"{topic}-2", schema=ORDER).serialize(ROWS)
+
+    def test_a_key_that_is_known_waits_for_no_other(self, box, topic, impl, monkeypatch):
+        values = written(box, topic)
+        serde = box.serde("AVRO", topic, schema=ORDER)
+        serde.deserialize(values)
+        began, go_on = threading.Event(), threading.Event()
+
+        def hang(*_):
+            began.set()
+            go_on.wait(20)
+            raise ValueError("late")
+
+        monkeypatch.setattr(LocalKmsDriver, "new_kms_client", hang)
+        with ThreadPoolExecutor(2) as threads:
+            waiting = threads.submit(serde.serialize, ROWS)
+            began.wait()
+            try:
+                assert threads.submit(serde.deserialize, values).result(10).to_pylist() == ROWS
+            finally:
+                go_on.set()
+            with pytest.raises(EncodeError, match="late"):
+                waiting.result()
 
 
 class TestColumns:

@@ -93,12 +93,12 @@ def test_a_row_of_many_megabytes(format):
     assert found[1].as_py() == column[0].as_py()
 
 
-def untouched(*sizes: int) -> pa.Array:
+def untouched(*sizes: int, kind: pa.DataType | None = None) -> pa.Array:
     """Return payloads of zeros whose memory is not there until it is read."""
     ends = [sum(sizes[:count]) for count in range(len(sizes) + 1)]
     offsets = pa.array(ends, pa.int64()).buffers()[1]
     data = pa.py_buffer(mmap.mmap(-1, ends[-1]))
-    return pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, offsets, data])
+    return pa.Array.from_buffers(kind or pa.large_binary(), len(sizes), [None, offsets, data])
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,18 @@ def test_what_32_bits_do_not_address_is_refused_before_it_is_read(codec):
         codec.decode(untouched(1 << 30, 1 << 30, 1))
 
 
-def beyond(payload: bytes, rows: int) -> pa.Array:
+def test_a_slice_that_stands_behind_2_gib():
+    column = untouched(1 << 31, 3, kind=pa.large_string()).slice(1)
+    assert JsonCodec(pa.string()).encode(column).to_pylist() == [b'"\\u0000\\u0000\\u0000"']
+    row = pa.StructArray.from_arrays([column], ["A"])
+    assert KsqlCodec("KAFKA", "A STRING").encode(row).to_pylist() == [b"\0\0\0"]
+
+
+def beyond(payload: bytes | str, rows: int) -> pa.Array:
     """Return a column that has the same payload in each row, and in memory once."""
-    _, views, *data = pa.array([payload], pa.binary_view()).buffers()
-    return pa.Array.from_buffers(
-        pa.binary_view(), rows, [None, pa.py_buffer(views.to_pybytes() * rows), *data]
-    )
+    kind = pa.string_view() if isinstance(payload, str) else pa.binary_view()
+    _, views, *data = pa.array([payload], kind).buffers()
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(views.to_pybytes() * rows), *data])
 
 
 def has_memory(needed: int) -> bool:
@@ -161,6 +167,45 @@ def test_columns_beyond_2_gib(format):
     assert encoded[299].as_py() == column[299].as_py()
     with pytest.raises(CapacityError, match="2 GiB"):
         narrow.encode(decoded)
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+@pytest.mark.parametrize("layout", ["view", "dictionary", "runs"])
+def test_columns_beyond_2_gib_that_are_cast(layout):
+    column = {
+        "view": lambda: beyond(PIECE, 300),
+        "dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int8()), [PIECE]),
+        "runs": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([300], pa.int32()), [PIECE]),
+    }[layout]()
+    row = pa.StructArray.from_arrays([column], ["A"])
+    for codec in (JsonCodec(pa.string()), AvroCodec('"string"')):
+        with pytest.raises(CapacityError, match="more than 2 GiB"):
+            codec.encode(column)
+    for format in ("KAFKA", "DELIMITED", "JSON"):
+        with pytest.raises(CapacityError, match="more than 2 GiB"):
+            KsqlCodec(format, "A STRING").encode(row)
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+def test_text_that_could_take_more_than_2_gib_and_does_not():
+    """Escaped, each character would take six bytes."""
+    column = beyond("x" * 6_000_000, 64)
+    assert JsonCodec(pa.string()).encode(column)[63].as_buffer().size == 6_000_002
+    row = pa.StructArray.from_arrays([beyond(TEXT, 40)], ["A"])
+    assert KsqlCodec("DELIMITED", "A STRING").encode(row)[39].as_buffer().size == SIZE
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+def test_frames_take_a_column_of_bytes_beyond_2_gib():
+    serde = Serde("AVRO", "memory://large-bytes", topic="t", schema='"bytes"')
+    column = beyond(b"x" * ((1 << 31) // 300), 300)
+    with pytest.raises(CapacityError, match="rows are too many"):
+        serde.serialize(column)
+    with pytest.raises(CapacityError, match="2 GiB"):
+        serde.deserialize(beyond(serde.serialize(column[:1])[0].as_py(), 300))
 
 
 def test_a_list_that_no_array_holds(impl, monkeypatch):

@@ -16,7 +16,7 @@ from kcodec.columns.arrays.nested import (
 )
 from kcodec.columns.faults import nulled
 from kcodec.columns.types.plain import is_list, nullable, plain_type
-from kcodec.errors import CODES, CapacityError, Fault
+from kcodec.errors import CODES, Fault
 
 #: What is said of a time that is finer than what is written.
 FINER = 'the time has more digits than the type that is written; round="truncate" cuts them off'
@@ -52,21 +52,6 @@ def cast_rows(
         array = hide_nulls(_rows(array, 0, len(array)))
         found, lost = _cast_others(array, nullable(kind), code or code_of)
         return _named(found, kind), lost
-
-
-def cast_bytes(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast text or bytes to a binary type, as Arrow does, but for more than 2 GiB, of which it makes broken arrays.
-
-    What 32-bit offsets do not address is a `CapacityError`.
-    """
-    if pa.types.is_binary_view(array.type) or pa.types.is_string_view(array.type):
-        array = array.cast(pa.large_binary())
-    try:
-        return array.cast(kind)
-    except pa.ArrowInvalid as error:
-        raise CapacityError(
-            "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
-        ) from error
 
 
 def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -7,8 +7,15 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.shown import shortened
-from kcodec.columns.types.plain import PER_SECOND, is_list, list_of, plain_type, stored_type, zone_hint
-from kcodec.errors import SchemaError, near
+from kcodec.columns.types.plain import (
+    PER_SECOND,
+    is_list,
+    list_of,
+    plain_type,
+    stored_type,
+    zone_hint,
+)
+from kcodec.errors import CapacityError, SchemaError, near
 
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50
@@ -70,7 +77,14 @@ def _taken(array: pa.Array, rows: pa.Array) -> pa.Array:
     _refuse(array.type, pa.types.is_union, pa.types.is_list_view, pa.types.is_large_list_view)
     values = _unpacked(array)
     # Views of text and small decimals cannot be taken.
-    return values.cast(plain_type(values.type)).take(rows)
+    values = values.cast(plain_type(values.type))
+    try:
+        return values.take(rows)
+    except pa.ArrowInvalid as error:
+        raise CapacityError(
+            f"more than 2 GiB of {values.type} from a dictionary or runs in one call; cast its values to a type of"
+            " 64-bit offsets, or give fewer rows"
+        ) from error
 
 
 def can_take(kind: pa.DataType) -> bool:
@@ -177,7 +191,27 @@ def cast_unpacked(array: pa.Array, kind: pa.DataType) -> pa.Array:
         offsets = array.offsets.cast(pa.int64() if pa.types.is_large_list(kind) else pa.int32())
         valid = array.is_valid().buffers()[1] if array.null_count else None
         return pa.Array.from_buffers(kind, len(array), [valid, offsets.buffers()[1]], children=parts)
-    return _again(array, parts, fields) if parts else array.cast(kind)
+    return _again(array, parts, fields) if parts else cast_leaf(array, kind)
+
+
+def cast_leaf(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast an array without others below it as Arrow does, which makes broken arrays of more than 2 GiB of views.
+
+    What 32-bit offsets do not address is a `CapacityError`.
+    """
+    if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
+        array = array.cast(plain_type(array.type))
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid as error:
+        if not (pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)):
+            raise
+        if (pc.sum(pc.binary_length(array)).as_py() or 0) >= 1 << 31:
+            raise CapacityError(
+                "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
+            ) from error
+        # Arrow looks at the offsets of what the array is a slice of.
+        return pa.concat_arrays([array]).cast(kind)
 
 
 def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:

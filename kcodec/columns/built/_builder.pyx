@@ -288,14 +288,17 @@ cdef class Builder(Kept):
         return 0
 
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead):
-        """Estimate what all rows take from the finished ones, bounded by what their bytes can hold."""
+        """Estimate what all rows take from the finished ones, bounded by what their bytes can hold.
+
+        Symbols, defaults and the like are in no row's bytes: with them, the room grows by half at least.
+        """
         cdef int64_t guess
         if row == 0:
             return 0
         # Growing copies the whole column. Two percent and two blocks more than the average make a second growth
         # unlikely.
         guess = <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * (needed - used)
-        return min(guess, needed + ahead)
+        return min(guess, needed + max(ahead, used // 2))
 
     cdef object too_large(self, int32_t at, what):
         name = self.layout[at].name or "the column"

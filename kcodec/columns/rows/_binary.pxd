@@ -23,6 +23,7 @@ cdef class BinaryBuilder:
 
     cdef bint has_room(self, int64_t needed) noexcept nogil
     cdef int grow(self, int64_t sample, int64_t ahead) except -1
+    cdef int check_offsets(self) except -1
     cdef int resize(self, int64_t room) except -1
     cdef void end_row(self, uint8_t *out) noexcept nogil
     cdef object finish(self)

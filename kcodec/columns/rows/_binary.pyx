@@ -168,15 +168,20 @@ cdef class BinaryBuilder:
         The first time, `sample` is the guess for the following rows; they never need more than `ahead` bytes.
         """
         cdef int64_t room = self.used + self.needed
-        if self.width == 4 and room > INT32_MAX:
-            raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
+        self.check_offsets()
         if self.row:
             sample = <int64_t>(1.02 * self.used / self.row * self.rows) + 2 * self.needed - room
         room += max(0, min(sample, ahead))
         if self.width == 4:
-            # No more room than offsets reach, so that a block that does not fit is noticed here.
-            room = min(room, INT32_MAX)
+            # What the next rows take at most may be behind what offsets reach, though they take less.
+            room = max(self.used + self.needed, min(room, INT32_MAX))
         return self.resize(room)
+
+    cdef int check_offsets(self) except -1:
+        """Raise if the rows so far take more than offsets reach."""
+        if self.width == 4 and self.used > INT32_MAX:
+            raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
+        return 0
 
     cdef int resize(self, int64_t room) except -1:
         """Make memory for so many bytes of data."""
@@ -210,6 +215,7 @@ cdef class BinaryBuilder:
     cdef object finish(self):
         """Return the array."""
         cdef ArrowArray array
+        self.check_offsets()
         if self.memory is None:
             self.resize(0)
         if self.memory.room > self.data_at + self.used + LEFT:

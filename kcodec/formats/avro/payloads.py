@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import payloads
+from kcodec.columns.arrays.nested import cast_leaf
 from kcodec.columns.faults import joined, null_rows
 from kcodec.columns.types.plain import is_text
 from kcodec.errors import Fault, SchemaError
@@ -163,7 +163,7 @@ class BytesEncoder(AvroEncoder):
                 text = is_text(array.type)
                 if self._writer.schema.logical and text:
                     raise TypeError(f"a column of {array.type} does not hold decimals")
-                plain = cast_bytes(payloads(array)[0][0], kind)
+                plain = cast_leaf(payloads(array)[0][0], kind)
             except TypeError as error:
                 rows = pc.indices_nonzero(array.is_valid()).to_pylist()
                 return pa.nulls(len(array), kind), [
@@ -177,7 +177,7 @@ class BytesEncoder(AvroEncoder):
 def _place(values: pa.Array, chosen: Sequence[int], selector: Any, starts: Any, array: pa.Array) -> pa.Array:
     """Put the payloads of rows with certain programs, as they are, into a column of binary."""
     have = pc.is_in(_numbers(selector, len(values)), value_set=pa.array(chosen, pa.int32()))
-    values = values.cast(array.type)
+    values = cast_leaf(values, array.type)
     if starts is None:
         return pc.if_else(have, values, array)
     places = _numbers(starts, len(values))

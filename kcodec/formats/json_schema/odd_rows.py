@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.casts import cast_bytes
 from kcodec.columns.arrays.given import without_view
-from kcodec.columns.arrays.nested import replace_rows
+from kcodec.columns.arrays.nested import cast_leaf, replace_rows
 from kcodec.columns.faults import Faults
 from kcodec.columns.framed.frames import payload_starts
 from kcodec.errors import Fault
@@ -59,7 +58,7 @@ class Rereading(NamedTuple):
         codes = {row: code for row, (_, code, _) in faults.by_row() if code in _CODES}
         if not codes:
             return {}
-        values = cast_bytes(
+        values = cast_leaf(
             without_view(self.values).take(pa.array(list(codes), pa.int64())), pa.large_binary()
         )
         # Looked for by Arrow, as Python takes longer for a document than the rest does.

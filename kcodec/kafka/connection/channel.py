@@ -57,7 +57,7 @@ class Channel:
     def __init__(self, host: str, port: int, settings: Settings, end: float = _NEVER) -> None:
         self.host = host
         self.port = port
-        self.is_open = True
+        self._is_open = True
         #: Time at which the broker wants to be asked again.
         self.throttled_until = 0.0
         self._settings = settings
@@ -74,7 +74,7 @@ class Channel:
             self._socket = self._connect(context, end)
         except (OSError, ValueError, OverflowError) as error:
             # Brokers tell hosts and ports of each other, which may be none.
-            self.is_open = False
+            self._is_open = False
             raise self._failed("cannot connect", error) from None
         try:
             self._ask_versions(end)
@@ -90,6 +90,11 @@ class Channel:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used; a forked child has to make its own."""
+        return self._is_open and self._process == os.getpid()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -300,7 +305,7 @@ class Channel:
 
     def close(self) -> None:
         """Close the connection; whoever waits for a response has a `KafkaError`. A forked child leaves its parent's."""
-        self.is_open = False
+        self._is_open = False
         # `shutdown` wakes a thread that waits in `recv`, which `close` does not. In a forked child it would end the
         # parent's connection as well.
         if self._process == os.getpid():

@@ -2,11 +2,11 @@
 
 import logging
 import random
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import KafkaError
 from kcodec.kafka.connection.channel import Channel
 from kcodec.kafka.connection.error_codes import Code, broker_error, is_retriable, recreated, timed_out
@@ -142,7 +142,7 @@ class Cluster:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._brokers: dict[int, tuple[str, int]] = {}
         self._topics: dict[str, Topic] = {}
         #: By topic and partition, those that were looked up, or are unknown until metadata are asked for again.
@@ -153,8 +153,8 @@ class Cluster:
         #: By broker and purpose; None for the one to any broker.
         self._channels: dict[tuple[int, object] | None, Channel] = {}
         # Threads share one connection for questions to any broker, so one asks at a time. Who asks holds the lock and
-        # may ask again under it, hence the RLock.
-        self._any_lock = threading.RLock()
+        # may ask again under it.
+        self._any_lock = fork_safe_lock()
         self._closed = False
 
     def __enter__(self) -> "Cluster":  # noqa: PYI034 (Self is of Python 3.11)

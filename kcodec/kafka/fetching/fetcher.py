@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec._fork import fork_safe_lock
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.connection.channel import Channel
@@ -84,7 +85,7 @@ class Fetcher:
         self._arrived: deque[tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None] = deque()
         self._woken: queue.SimpleQueue[None] = queue.SimpleQueue()
         #: Of what threads hand to each other.
-        self.lock = threading.Lock()
+        self.lock = fork_safe_lock()
         self._brokers: dict[int, _Broker] = {}
         #: Whose pieces were taken last.
         self._holder: _Broker | None = None

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.arrays.casts import cast_bytes, cast_rows
+from kcodec.columns.arrays.casts import cast_rows
+from kcodec.columns.arrays.nested import cast_leaf
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread
 from kcodec.java.utf8 import decode_utf8
@@ -95,7 +96,7 @@ class KafkaRows:
         """Read an array of payloads."""
         if self._options.kind.base in _SERIALIZERS:
             return self._numbers(array)
-        plain = cast_bytes(array, pa.large_binary() if self._options.large else pa.binary())
+        plain = cast_leaf(array, pa.large_binary() if self._options.large else pa.binary())
         if self._options.kind.base == "BYTES":
             return plain, []
         text, lost = self._checked(plain)
@@ -146,10 +147,10 @@ class KafkaRows:
         kind = self._options.kind
         plain, _ = cast_rows(array, written_type(kind, array.type), code_of)
         if kind.base == "BYTES":
-            return cast_bytes(plain, self._encoded_type), []
+            return cast_leaf(plain, self._encoded_type), []
         if kind.base == "STRING":
-            text, faults = self._checked(cast_bytes(plain, self._encoded_type))
-            return cast_bytes(text, self._encoded_type), faults
+            text, faults = self._checked(cast_leaf(plain, self._encoded_type))
+            return cast_leaf(text, self._encoded_type), faults
         numbers, lost = cast_rows(plain, self.arrow_type, code_of)
         faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
         size = self.arrow_type.bit_width // 8
@@ -160,7 +161,7 @@ class KafkaRows:
             numbers = pc.fill_null(numbers, 0)
         turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
         fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
-        return cast_bytes(fixed, self._encoded_type), faults
+        return cast_leaf(fixed, self._encoded_type), faults
 
 
 class KafkaReader(AloneReader):

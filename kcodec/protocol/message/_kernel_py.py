@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.nested import cast_leaf
 from kcodec.columns.types.layout import Column
 from kcodec.columns.types.plain import is_list, is_text
 from kcodec.errors import Fault, near
@@ -375,7 +375,7 @@ def _objects(array: pa.Array) -> list[Any]:
     except (ValueError, OverflowError):
         kind = array.type
     if is_text(kind):
-        data = cast_bytes(array, pa.large_binary()).to_pylist()
+        data = cast_leaf(array, pa.large_binary()).to_pylist()
         return [None if each is None else each.decode(errors="surrogateescape") for each in data]
     valid = array.is_valid().to_pylist()
     if pa.types.is_struct(kind):

@@ -45,7 +45,7 @@ def unwrap(kek: Kek, encrypted: bytes, settings: Mapping[str, Any]) -> bytes:
     return _asked(kek, settings, "decrypt", encrypted)
 
 
-def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> Any:
+def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> bytes:
     """Ask the service with each key that it may have for this one, in turn."""
     properties = {**settings, **dict(kek.kms_props)}
     more = str(dict(kek.kms_props).get(_ALTERNATES) or settings.get(_ALTERNATES) or "")
@@ -56,7 +56,8 @@ def _asked(kek: Kek, settings: Mapping[str, Any], action: str, data: bytes) -> A
         try:
             _register_ciphers()
             client = _driver(kek.kms_type, url).new_kms_client(properties, url)
-            return getattr(client.get_aead(url), action)(data, b"")
+            # A driver of the user's may answer with what are no bytes.
+            return bytes(memoryview(getattr(client.get_aead(url), action)(data, b"")))
         except ImportError as error:
             needed = f"needs confluent-kafka's drivers (pip install kcodec[rules]): {error}"
             raise KeyServiceError(f"the key {kek.name} of {kek.kms_type} {needed}") from None

@@ -367,3 +367,21 @@ def test_decimal_columns_in_a_schema_that_allows_more_digits(impl):
     for kind in (pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal256(70, 0)):
         column = pa.array([Decimal(10) ** 35, Decimal(-1), None], kind)
         assert codec.decode(codec.encode(column)).to_pylist() == ["1" + "0" * 35 + ".00", "-1.00", None]
+
+
+@pytest.mark.skipif(not hasattr(pa.MemoryPool, "num_allocations"), reason="this pyarrow does not count them")
+def test_text_that_is_not_in_the_rows_is_given_room_for_many_blocks():
+    """Room that grew with each block was copied with each."""
+    symbol = {"type": "enum", "name": "E", "symbols": ["S" * 1000]}
+    defaults = {"type": "array", "items": "string"}
+    reader = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "a", "type": defaults, "default": ["d" * 1000]}],
+    }
+    empty = {"type": "record", "name": "R", "fields": []}
+    pool = pa.default_memory_pool()
+    for codec, payload in ((kcodec.AvroCodec(symbol), b"\0"), (kcodec.AvroCodec(empty, reader), b"")):
+        before = pool.num_allocations()
+        assert codec.decode([payload] * 20_000).nbytes > 20_000_000
+        assert pool.num_allocations() - before < 40

@@ -138,8 +138,9 @@ warnings.simplefilter("ignore", DeprecationWarning)  # of forking where threads 
 place = {"servers": sys.argv[1], "config": {"max.partition.fetch.bytes": 2_000}}
 reader = read("t", columns=["offset"], **place)
 rows = len(reader.read_next_batch())
-with follow("t", start="earliest", **place) as follower:
+with follow("t", start="earliest", group="g", **place) as follower:
     assert len(follower.poll(5))
+    follower.commit()
     child = os.fork()
     if not child:
         signal.alarm(10)
@@ -150,11 +151,13 @@ with follow("t", start="earliest", **place) as follower:
                 assert "only in the process that made it" in str(error)
             else:
                 os._exit(1)
+        follower.commit()
         follower.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert rows + reader.read_all().num_rows == 5_000
     assert len(follower.poll(5))
+    follower.commit()
 """
 
 
@@ -165,8 +168,9 @@ def test_a_reader_in_a_forked_child():
         code = [sys.executable, "-c", FORKED, cluster.address]
         done = subprocess.run(code, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        # Of each the one to any broker, and the one to fetch, by which offsets are asked for, too.
-        assert len(cluster.brokers[0].sockets) == 4
+        # Of each the one to any broker, and the one to fetch, by which offsets are asked for, too; and of the follower
+        # the one to the coordinator of its group. The child commits by two of its own.
+        assert len(cluster.brokers[0].sockets) == 7
 
 
 LIGHT = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.arrays.casts import cast_bytes
+from kcodec.columns.arrays.nested import cast_leaf
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
@@ -371,7 +371,7 @@ class _Target:
         if kind.base == "TIME" and pa.types.is_integer(given):
             return time_of_day
         if kind.base == "BYTES" and pa.types.is_fixed_size_binary(given) and self._schema.type == "bytes":
-            return lambda array: (cast_bytes(array, pa.binary()), [])
+            return lambda array: (cast_leaf(array, pa.binary()), [])
         return None
 
     def default(self, kind: SqlType) -> pa.Scalar | None:
