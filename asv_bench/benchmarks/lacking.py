@@ -1,4 +1,4 @@
-"""Records in records that some of the rows lack."""
+"""Records in records that some of the rows lack, and rows that are null."""
 
 import random
 
@@ -45,3 +45,14 @@ class Lacking:
 
     def time_encode(self, format: str, percent: int) -> None:
         self.codec.encode(self.array)
+
+
+class Tombstones(Lacking):
+    """Rows of which a share is null, as those of a topic that is compacted."""
+
+    def setup(self, format: str, percent: int) -> None:
+        super().setup(format, 0)
+        drawn = random.Random(46)
+        rows = [None if drawn.random() < percent / 100 else row for row in self.array.to_pylist()]
+        self.array = pa.array(rows, self.array.type)
+        self.values = self.codec.encode(self.array)

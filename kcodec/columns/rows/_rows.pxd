@@ -43,7 +43,8 @@ cdef class Rows:
     cdef bytes dense
 
     cdef int pick(self, rows) except -1
-    cdef object leave_nulls(self)
+    cdef bytes leave_nulls(self)
+    cdef int close_up(self) except -1
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef void move_last(self, Slice *out, int64_t count) noexcept nogil
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil

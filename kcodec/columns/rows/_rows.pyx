@@ -14,7 +14,7 @@ A slice of a column shares its buffers and starts at a row of its own.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -81,50 +81,54 @@ cdef class Rows:
         self.places = self.picked = held.data
         self.length = held.view.len // 4
 
-    cdef object leave_nulls(self):
-        """Leave null rows out, and return the places of the others; None if they stay.
+    cdef bytes leave_nulls(self):
+        """Leave null rows out, and return the places of the others.
 
-        They do where offsets alone would not say then where rows are: in other layouts, and if there are bytes beneath
-        a null.
+        None if the array has another number of them than it says, or more rows than can be told.
         """
-        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first
-        cdef int32_t *places
-        cdef int32_t *dense
-        cdef int64_t count = 0
-        cdef int64_t beneath = 0
-        cdef int64_t row
-        cdef int64_t at
         cdef int64_t present = self.length - <int64_t>self.array.null_count
-        if self.layout != OFFSETS32 or self.validity == NULL or self.data == NULL or self.picked != NULL:
+        cdef bytes rows
+        cdef int32_t *places
+        cdef int64_t count = 0
+        cdef int64_t row
+        if self.length > INT32_MAX:
             return None
         rows = PyBytes_FromStringAndSize(NULL, present * sizeof(int32_t))
-        ends = PyBytes_FromStringAndSize(NULL, (present + 1) * sizeof(int32_t))
         places = <int32_t *>PyBytes_AS_STRING(rows)
-        dense = <int32_t *>PyBytes_AS_STRING(ends)
-        with nogil:
-            for row in range(self.length):
-                at = self.first + row
-                if self.validity[at >> 3] >> (at & 7) & 1:
-                    if count == present:
-                        # More than the array says, which whoever made it has told it.
-                        beneath = 1
-                        break
-                    places[count] = <int32_t>row
-                    dense[count] = offsets[row]
-                    count += 1
-                else:
-                    beneath |= offsets[row + 1] - offsets[row]
-            dense[count] = offsets[self.length]
-        if beneath or count != present:
+        for row in range(self.first, self.first + self.length):
+            if self.validity[row >> 3] >> (row & 7) & 1:
+                if count == present:
+                    return None
+                places[count] = <int32_t>(row - self.first)
+                count += 1
+        if count < present:
             return None
         self.held = rows
-        self.dense = ends
-        self.places = places
-        self.offsets = dense
+        self.places = self.picked = places
         self.length = count
-        self.first = 0
         self.validity = NULL
+        if self.layout == OFFSETS32 and self.data != NULL:
+            self.close_up()
         return rows
+
+    cdef int close_up(self) except -1:
+        """Have offsets of the picked rows alone, if their values stand one behind the other."""
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first
+        cdef bytes ends = PyBytes_FromStringAndSize(NULL, (self.length + 1) * sizeof(int32_t))
+        cdef int32_t *dense = <int32_t *>PyBytes_AS_STRING(ends)
+        cdef int64_t between = 0
+        cdef int64_t row
+        dense[0] = 0
+        for row in range(self.length):
+            between |= offsets[self.picked[row]] - dense[row] if row else 0
+            dense[row] = offsets[self.picked[row]]
+            dense[row + 1] = offsets[self.picked[row] + 1]
+        if not between:
+            self.dense = ends
+            self.offsets = dense
+            self.first = 0
+            self.picked = NULL
+        return 0
 
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil:
         cdef const int32_t *offsets32

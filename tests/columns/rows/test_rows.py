@@ -50,12 +50,16 @@ def test_rows_of_a_width_and_of_no_bytes(codec):
 
 
 def same_with_nulls(read, rows):
-    """Read rows whose nulls are left out, and the same where they stay: in other layouts, and over bytes."""
+    """Read rows whose nulls are left out, and the same in other layouts, over bytes, and where the nulls stay."""
     values = pa.array(rows, pa.binary())
     column, report = read(values)
     assert column.null_count >= values.null_count
     column.validate(full=True)
-    assert read(values.cast(pa.large_binary())) == (column, report)
+    few = pa.chunked_array([values.slice(at, 100) for at in range(0, len(rows), 100)])
+    pieces, found = read(few)
+    assert (pieces.combine_chunks(), found) == (column, report)
+    for kind in (pa.large_binary(), pa.binary_view()):
+        assert read(values.cast(kind)) == (column, report)
     covered = pa.array([b"beneath" if row is None else row for row in rows], pa.binary())
     validity = pa.array([row is not None for row in rows]).buffers()[1]
     over = pa.Array.from_buffers(pa.binary(), len(rows), [validity, *covered.buffers()[1:]])
