@@ -5,7 +5,7 @@ from libc.string cimport memcmp
 
 from kcodec.columns.built._column cimport offset_t
 from kcodec.formats.json._context cimport Context
-from kcodec.formats.json._program cimport Op
+from kcodec.formats.json._program cimport FOLD, Op
 from kcodec.wire.binary.cursor cimport load_le64
 
 # What `run` goes through: objects have a loop of their own, which knows nothing of items.
@@ -24,6 +24,15 @@ cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end, uint
     if first | second | never:
         return False
     return op.key_size <= 16 or (op.key_size <= end - p and memcmp(p, op.name, op.key_size) == 0)
+
+
+# Return whether the key of an op stands here, its letters in any case.
+cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil
+
+
+cdef inline bint is_key_of(const Op *container, const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Return whether the key of a container's field stands here, in any case if that is one to it."""
+    return is_key(op, p, end, 0) or (container.forms & FOLD and is_folded_key(op, p, end))
 
 
 # Read a key and its colon, up to `Context.after`, and give the op of its field; NULL if there is none, or for a

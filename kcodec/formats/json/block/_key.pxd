@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from kcodec.formats.json._program cimport Op
-from kcodec.formats.json._row cimport is_key
+from kcodec.formats.json._row cimport is_key_of
 from kcodec.formats.json.block._lanes cimport Block, Expected, first_lane, is_read
 from kcodec.wire.binary.cursor cimport load_le64, prefetch, unlikely
 
@@ -57,8 +57,8 @@ cdef inline const Op *next_field(Block *block, const Op *container, const Op *la
     while op == behind or is_read(block, op):
         op = container + 1 if op == behind else op + op.next
     p += 1 + (p[1] == 32)
-    if is_key(op, p, block.end[lane], 0):
+    if is_key_of(container, op, p, block.end[lane]):
         return op
-    if guess != NULL and is_key(guess, p, block.end[lane], 0) and not is_read(block, guess):
+    if guess != NULL and is_key_of(container, guess, p, block.end[lane]) and not is_read(block, guess):
         return guess
     return seek_field(block, container, last, op, lane)

@@ -1,14 +1,14 @@
 """Keys of a block of documents: where they are expected, and where else they are found."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.formats.json._context cimport Context, fail, fail_token
-from kcodec.formats.json._program cimport ABSENT, BEHIND, TUPLE, Op
-from kcodec.formats.json._row cimport find, is_key
+from kcodec.formats.json._program cimport ABSENT, BEHIND, FOLD, TUPLE, Op
+from kcodec.formats.json._row cimport find, is_folded_key, is_key_of
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
 from kcodec.formats.json.block._lanes cimport (
-    NOT_HERE, ODD, STRANGERS, WRONG, Block, Expected, Stranger, is_dropped, is_read,
+    NOT_HERE, ODD, STRANGERS, WRONG, Block, Expected, Stranger, first_lane, is_dropped, is_read,
 )
 from kcodec.wire.binary.cursor cimport load_le64
 from kcodec.wire.binary.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
@@ -19,13 +19,21 @@ cdef void expect(Block *block, const Op *container, const Op *op, bint opening) 
     cdef Expected *key = &block.key
     cdef int32_t before = 2 if block.spaced and not opening else 1
     cdef int32_t gap = 8 * before
+    cdef bint folds = container.forms & FOLD and op.key.folds[0] != 0
+    cdef const uint64_t *masks = &op.key.folds[0] if folds else &op.key.masks[0]
+    cdef int64_t lane
     key.container = container
     key.words[0] = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
     key.words[1] = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
-    key.masks[0] = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
-    key.masks[1] = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
+    key.masks[0] = masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
+    key.masks[1] = masks[1] << gap | masks[0] >> (64 - gap)
     key.size = op.key_size + before
     key.tail = op.name + 16 - before
+    if folds and key.size > 16:
+        lane = first_lane(block)
+        if is_folded_key(op, block.at[lane] + before, block.end[lane]):
+            # Others mostly have the case of the first row.
+            key.tail = block.at[lane] + 16
 
 
 cdef void expect_item(Block *block, const Op *container, bint opening) noexcept nogil:
@@ -56,7 +64,7 @@ cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcep
     # Of two producers, one may put a space behind colons and commas.
     if end - p > 2 and p[0] == (123 if p == block.begin[lane] else 44):
         p += 1 + (p[1] == 32)
-        if is_key(op, p, end, 0):
+        if is_key_of(block.key.container, op, p, end):
             p += op.key_size
             return p + (p[0] == 32)
         p = block.at[lane]
@@ -163,7 +171,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return fail(context, TRUNCATED, container, end)
         if at[0] == 125 and p == block.begin[lane]:
             return elsewhere(block, p, NULL)
-        if is_key(op, at, end, op.code == BEHIND):
+        if op.code != BEHIND and is_key_of(container, op, at, end):
             return json_space(at + op.key_size, end)
         if op.code != BEHIND and end - at > op.key_size and memcmp(at, op.name, op.key_size - 1) == 0:
             # Some encoders put space before a colon, too.

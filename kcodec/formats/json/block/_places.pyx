@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport Op, key_hash
-from kcodec.formats.json._row cimport find, is_key
+from kcodec.formats.json._row cimport find, is_key, is_key_of
 from kcodec.wire.binary.cursor cimport likely, unlikely
 from kcodec.wire.binary.status cimport OK
 from kcodec.wire.text.json cimport json_past, json_past_brackets, json_plain_size, json_skip, json_space
@@ -78,10 +78,10 @@ cdef const uint8_t *locate(
     while True:
         op = follows[0]
         places.guesses += 1
-        if places.guessed and is_key(op, p, end, 0):
+        if places.guessed and is_key_of(container, op, p, end):
             places.hits += 1
             p += op.key_size
-        elif places.guessed and is_key(follows[1], p, end, 0):
+        elif places.guessed and is_key_of(container, follows[1], p, end):
             places.hits += 1
             op = follows[1]
             p += op.key_size
@@ -99,7 +99,7 @@ cdef const uint8_t *locate(
                 if unlikely(p >= end or p[0] != 34):
                     return NULL
                 op = find(context, container, p)
-                if unlikely(context.status != OK or (op != NULL and context.folded)):
+                if unlikely(context.status != OK):
                     return NULL
                 p = context.after
             if op != NULL:
