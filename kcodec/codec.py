@@ -203,9 +203,11 @@ class Run:
         try:
             made, found = step(part, stop)
         except (MemoryError, pa.ArrowCapacityError) as lack:
-            # Both may be Arrow's own; the latter is of what joins texts.
-            why = "need more memory than there is" if isinstance(lack, MemoryError) else "are too many"
-            raise CapacityError(f"{len(part)} rows {why}: {one_line(lack) or 'out of memory'}") from lack
+            told = one_line(lack) or "out of memory"
+            if isinstance(lack, pa.ArrowCapacityError):
+                # Texts that are joined to more than 32-bit offsets reach.
+                raise CapacityError(f"{len(part)} rows are too many: {told}") from lack
+            raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
         if found and stop:
             raise error(*_placed(found[:1], start)[0])
         return made, _placed(found, start) if self.errors == "report" else []
