@@ -13,7 +13,7 @@ cdef enum:
     MAX_ROWS = 512             # of a block, for any format
     MAX_ROOM = 16 << 20        # that is made for a block, in all columns together
     FEW_ROWS = 8               # of a block, for which these ask for their room rather than that there are fewer
-    MANY_ROWS = 128            # of a column, from which to leave out its null rows takes less time than they do
+    MANY_ROWS = 128            # of a column, and for each null row at most, for which leaving these out saves time
     SPARE = 16                 # bytes of items that a byte of a payload may yield before that counts as expansion
 
 

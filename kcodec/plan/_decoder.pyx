@@ -36,8 +36,9 @@ cdef class Decoder:
         cdef Program program
         cdef int32_t at
         self.rows = Rows(values, picked)
-        if picked is None and self.rows.validity != NULL and self.rows.length >= MANY_ROWS:
-            picked = self.rows.leave_nulls()
+        if picked is None and self.rows.validity != NULL:
+            if MANY_ROWS <= self.rows.length <= MANY_ROWS * values.null_count:
+                picked = self.rows.leave_nulls()
         for program in programs:
             if program is not None:
                 break
