@@ -28,8 +28,8 @@ cdef class Decoder:
     """Decodes one column; what it is given is that of `kcodec.plan.kernel.RowKernel.decode`, and more.
 
     `ends` (int32) has per row where the payload ends, and `start` is where payloads start without `starts`. `picked`
-    (int32) has the only rows that are decoded, in order; the others are null. Null rows are left out likewise where
-    that is simple. What is left is read as a column of its own, and then put where it belongs (`scatter`).
+    (int32) has the only rows that are decoded, in order; the others are null. Null rows are left out likewise,
+    unless they are few. What is left is read as a column of its own, and then put where it belongs (`scatter`).
     """
 
     def __init__(self, values, programs, selector, starts, ends, start, trailing, picked=None):

@@ -7,14 +7,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.shown import shortened
-from kcodec.columns.types.plain import (
-    PER_SECOND,
-    is_list,
-    list_of,
-    plain_type,
-    stored_type,
-    zone_hint,
-)
+from kcodec.columns.types.plain import PER_SECOND, is_list, list_of, plain_type, stored_type, zone_hint
 from kcodec.errors import CapacityError, SchemaError, near
 
 #: Rows are replaced one by one if at most one row in so many is.

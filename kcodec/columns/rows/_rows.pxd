@@ -42,7 +42,6 @@ cdef class Rows:
     cdef object held                 # what these point into
     cdef bytes dense
 
-    cdef int pick(self, rows) except -1
     cdef bytes leave_nulls(self)
     cdef int close_up(self) except -1
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil

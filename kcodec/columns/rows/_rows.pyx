@@ -41,6 +41,7 @@ cdef class Rows:
     """The rows of one binary-like array, or some of them; holds the array, so that its memory stays."""
 
     def __cinit__(self, array, picked=None):
+        cdef Int32Buffer held
         kind = array.type
         buffers = array.buffers()
         self.array = array
@@ -67,19 +68,15 @@ cdef class Rows:
             self.data = address(buffers[2])
             self.limit = self.data + size_of(buffers[2])
         if picked is not None:
-            self.pick(picked)
+            self.held = held = Int32Buffer(picked, 0, "picked")
+            if not ascend(held.data, held.view.len // 4, self.length):
+                raise ValueError("the rows are not in order, or not there")
+            self.places = self.picked = held.data
+            self.length = held.view.len // 4
 
     def __dealloc__(self):
         free(self.pieces)
         free(self.moved)
-
-    cdef int pick(self, rows) except -1:
-        cdef Int32Buffer held = Int32Buffer(rows, 0, "picked")
-        if not ascend(held.data, held.view.len // 4, self.length):
-            raise ValueError("the rows are not in order, or not there")
-        self.held = held
-        self.places = self.picked = held.data
-        self.length = held.view.len // 4
 
     cdef bytes leave_nulls(self):
         """Leave null rows out, and return the places of the others.
@@ -118,10 +115,9 @@ cdef class Rows:
         cdef int32_t *dense = <int32_t *>PyBytes_AS_STRING(ends)
         cdef int64_t between = 0
         cdef int64_t row
-        dense[0] = 0
+        dense[0] = offsets[self.picked[0]] if self.length else 0
         for row in range(self.length):
-            between |= offsets[self.picked[row]] - dense[row] if row else 0
-            dense[row] = offsets[self.picked[row]]
+            between |= offsets[self.picked[row]] - dense[row]
             dense[row + 1] = offsets[self.picked[row] + 1]
         if not between:
             self.dense = ends
